@@ -1,0 +1,48 @@
+# Everything runs in .venv, which the first target that needs it makes. PYTHON chooses the interpreter.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test lint types reference golden laws cost clean
+
+demo: $(VENV)/.installed
+	@$(BIN)/speccompile render examples/runs --profiles examples/profiles
+
+test: $(VENV)/.tested
+	$(BIN)/pytest -n auto
+
+lint: $(VENV)/.tested
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.tested
+	$(BIN)/mypy
+
+# Pages that are made from the schemas and the table of codes; a test checks that they are fresh.
+reference: $(VENV)/.installed
+	$(BIN)/python scripts/make_reference.py
+
+# Rewrites the expected files of golden/. Read the diff before you commit it.
+golden: $(VENV)/.tested
+	$(BIN)/pytest -q tests/test_golden.py --update-golden
+
+# The laws with forty times as many examples, found anew each time; takes long, and is not part of CI.
+laws: $(VENV)/.tested
+	HYPOTHESIS_PROFILE=thorough $(BIN)/pytest -n auto tests -k "law or hostile or serialize or quantity or formats"
+
+# What the command costs: cold start against a bare interpreter, and growth from 100 to 10,000 runs.
+cost: $(VENV)/.installed
+	@$(BIN)/python scripts/cost.py
+
+$(VENV)/.installed: pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "speccompile needs Python 3.11 or newer; try: make PYTHON=python3.12")'
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable . >&2
+	@touch $@
+
+$(VENV)/.tested: $(VENV)/.installed
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]' >&2
+	@touch $@
+
+clean:
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis dist
