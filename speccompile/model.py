@@ -1,0 +1,275 @@
+"""Takes nothing, gives the nouns that travel along the line: frozen values that only know how to read themselves."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Any, NamedTuple, TypeAlias
+
+Scalar: TypeAlias = str | int | float | bool | None
+Json: TypeAlias = Scalar | Sequence["Json"] | Mapping[str, "Json"]
+KeyPath: TypeAlias = tuple[str | int, ...]
+
+_PLAIN_STEP = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*", re.ASCII)
+_STEP = re.compile(r'\.?([A-Za-z_][A-Za-z0-9_-]*)|\[(\d+)\]|\["((?:[^"\\]|\\.)*)"\]', re.ASCII)
+
+
+class Layer(StrEnum):
+    """Who speaks: the four kinds of text a value can come from."""
+
+    RUN = "run"
+    PROFILE = "profile"
+    PLATFORM = "platform"
+    TEMPLATE = "template"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A text with the name people know it by, and the layer it speaks for."""
+
+    name: str
+    text: str = field(repr=False)
+    layer: Layer
+
+
+class Span(NamedTuple):
+    """A stretch of a source; lines and columns count from 1, and line 0 means a value that was never text."""
+
+    source: Source
+    line: int = 0
+    column: int = 0
+    end_line: int = 0
+    end_column: int = 0
+
+    @property
+    def label(self) -> str:
+        """`file:line:column`, or the source's name alone for a value that was never text."""
+        return f"{self.source.name}:{self.line}:{self.column}" if self.line else self.source.name
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A value and where it stands; children are nodes too, so restructuring a tree never loses an origin."""
+
+    value: Scalar | tuple[Node, ...] | Mapping[str, Node]
+    span: Span
+    key: Span | None = None
+    """Where the key stands that introduces this value."""
+    lost: tuple[Node, ...] = ()
+    """What weaker layers said in this place, strongest first."""
+    derived: str | None = None
+    """How the value was made, if it does not stand in the source as it is."""
+    unsure: bool = False
+    """A plain `1e3`: a number to YAML 1.2 and a string to YAML 1.1, fine as a quantity only."""
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.span.label}>"
+
+    @property
+    def place(self) -> Span:
+        """The smallest span that shows this value to its author: the scalar itself, else its key."""
+        return self.key if self.key is not None and not self.is_scalar else self.span
+
+    @property
+    def is_scalar(self) -> bool:
+        return not isinstance(self.value, (tuple, Mapping))
+
+    @property
+    def fields(self) -> Mapping[str, Node]:
+        """The children of a mapping; empty for anything else."""
+        return self.value if isinstance(self.value, Mapping) else {}
+
+    @property
+    def items(self) -> tuple[Node, ...]:
+        """The items of a list; empty for anything else."""
+        return self.value if isinstance(self.value, tuple) else ()
+
+    def plain(self) -> Any:
+        """The value as ordinary JSON data, in containers of its own."""
+        value = self.value
+        if isinstance(value, tuple):
+            return [item.plain() for item in value]
+        if isinstance(value, Mapping):
+            return {key: child.plain() for key, child in value.items()}
+        return value
+
+    def at(self, path: KeyPath) -> Node | None:
+        """The node at the path below this one, or None where there is none."""
+        node: Node | None = self
+        for step in path:
+            if node is None:
+                return None
+            if isinstance(step, str):
+                node = node.fields.get(step)
+            else:
+                node = node.items[step] if -len(node.items) <= step < len(node.items) else None
+        return node
+
+    def walk(self, path: KeyPath = ()) -> Iterator[tuple[KeyPath, Node]]:
+        """Every node of the tree with its path, parents first."""
+        yield path, self
+        for key, child in self.fields.items():
+            yield from child.walk((*path, key))
+        for index, child in enumerate(self.items):
+            yield from child.walk((*path, index))
+
+    def mapped(self, change: Callable[[Node], Node]) -> Node:
+        """The same container with every direct child changed; a scalar comes back as it is."""
+        if isinstance(self.value, tuple):
+            return replace(self, value=tuple(change(item) for item in self.value))
+        if isinstance(self.value, Mapping):
+            return replace(self, value={key: change(child) for key, child in self.value.items()})
+        return self
+
+    def with_fields(self, fields: Mapping[str, Node]) -> Node:
+        return replace(self, value=fields)
+
+
+BUILT_IN = Span(Source("built-in platform", "", Layer.PLATFORM))
+"""The place of values that nobody wrote and the compiler brings along."""
+
+
+class Origin(NamedTuple):
+    """Who set a value, where, and, if it is not the written value itself, how it was derived."""
+
+    layer: Layer
+    span: Span
+    derived: str | None = None
+
+    def __str__(self) -> str:
+        how = f" ({self.derived})" if self.derived else ""
+        return f"{self.layer} {self.span.label}{how}"
+
+
+def origin_of(node: Node) -> Origin:
+    return Origin(node.span.source.layer, node.span, node.derived)
+
+
+class Override(NamedTuple):
+    """A value that a weaker layer set and a stronger one replaced."""
+
+    path: KeyPath
+    lost: Node
+    won: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One document of a source, as it was written."""
+
+    source: Source
+    root: Node
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """A run in canonical spelling and shape, whatever form it was written in."""
+
+    source: Source
+    name: Node
+    project: Node
+    action: Node
+    profile: Node | None
+    fields: Node
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Profile:
+    """A profile in canonical spelling and shape."""
+
+    source: Source
+    id: Node
+    fields: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Platform:
+    """The platform's settings, complete: what its file does not say has the built-in value."""
+
+    settings: Node
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Merged:
+    """The spec of one run after all layers have spoken; losers hang on the nodes that won."""
+
+    run: Run
+    profile: Profile | None
+    platform: Platform
+    spec: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Approved:
+    """A spec that satisfies every policy, with the resources derived that nobody had to write."""
+
+    merged: Merged
+
+
+class Step(NamedTuple):
+    """One manifest to be made: from which template, with which values beside the spec."""
+
+    template: str
+    item: Node | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What templates see, by top-level name, and the manifests to be made, in order."""
+
+    context: Mapping[str, Node]
+    steps: tuple[Step, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """One Kubernetes object; every leaf of the tree carries its origin."""
+
+    tree: Node
+
+    def __repr__(self) -> str:
+        return f"<Manifest {self.kind} {self.name}>"
+
+    @property
+    def kind(self) -> str:
+        return str(self.tree.fields["kind"].value)
+
+    @property
+    def name(self) -> str:
+        return str(self.tree.fields["metadata"].fields["name"].value)
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """The object as ordinary JSON data; a fresh copy each time."""
+        data: dict[str, Any] = self.tree.plain()
+        return data
+
+
+def format_path(path: KeyPath) -> str:
+    """The path as people write it: `resources.limits["nvidia.com/gpu"]`, `args[2]`."""
+    parts: list[str] = []
+    for step in path:
+        if isinstance(step, int):
+            parts.append(f"[{step}]")
+        elif _PLAIN_STEP.fullmatch(step):
+            parts.append(f".{step}" if parts else step)
+        else:
+            escaped = step.replace("\\", "\\\\").replace('"', '\\"')
+            parts.append(f'["{escaped}"]')
+    return "".join(parts)
+
+
+def parse_path(text: str) -> KeyPath:
+    """The inverse of `format_path`; raises ValueError at text that is no path."""
+    path: list[str | int] = []
+    position = 0
+    while position < len(text):
+        match = _STEP.match(text, position)
+        if match is None:
+            raise ValueError(f"no path: {text!r}")
+        name, index, quoted = match.groups()
+        path.append(int(index) if index else name or re.sub(r"\\(.)", r"\1", quoted))
+        position = match.end()
+    return tuple(path)
