@@ -1,0 +1,132 @@
+"""Takes a run in any of its written forms, gives its fields flat, and what is wrong with the envelope."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from speccompile.diagnostics import Diagnostic, Note, Severity, shown
+from speccompile.library import Library
+from speccompile.model import Document, KeyPath, Node, format_path
+from speccompile.spelling import spelled
+from speccompile.validate import described, validate
+
+_ENTITY = re.compile(r"[-.A-Za-z0-9]+\+([a-z]+):run", re.ASCII)
+_API_GROUP = "speccompile.dev/"
+_FORMS_HELP = (
+    "write the fields at the top level, or use `kind: container+job:run` with `spec`, "
+    "or `apiVersion: speccompile.dev/v1alpha1` with `kind: Run`"
+)
+
+
+def flatten(document: Document, library: Library) -> tuple[Node | None, tuple[Diagnostic, ...]]:
+    """The run's fields as one mapping, each with its own origin; None if the document is no run at all."""
+    root = document.root
+    if not isinstance(root.value, Mapping):
+        return None, (
+            _not_a_run(root, f"expected a run, which is a mapping of fields, found {described(root.plain())}"),
+        )
+    root = root.with_fields(
+        {
+            key: child
+            for key, child in root.fields.items()
+            if child.value is not None or key not in ("apiVersion", "kind")
+        }
+    )
+    kind, version = root.fields.get("kind"), root.fields.get("apiVersion")
+    if version is not None and not str(version.value).startswith(_API_GROUP):
+        return None, (_not_a_run(version, f"`apiVersion` {shown(version.value)} is not a run's"),)
+    if version is not None or (kind is not None and kind.value == "Run"):
+        return _flatten_kubernetes(root, library)
+    if kind is not None:
+        return _flatten_entity(root, library)
+    return root, ()
+
+
+def _not_a_run(node: Node, message: str) -> Diagnostic:
+    return Diagnostic(code="run/unknown-form", message=message, span=node.span, help=_FORMS_HELP)
+
+
+def _flatten_kubernetes(root: Node, library: Library) -> tuple[Node, tuple[Diagnostic, ...]]:
+    envelope, findings = validate(root, "kubernetes", library)
+    metadata = envelope.fields.get("metadata")
+    moved = {key: child for key, child in metadata.fields.items() if key in _MOVED} if metadata else {}
+    return _joined(envelope, moved, findings)
+
+
+_MOVED = ("name", "labels", "annotations")
+
+
+def _flatten_entity(root: Node, library: Library) -> tuple[Node, tuple[Diagnostic, ...]]:
+    envelope, findings = validate(root, "entity", library)
+    fields = envelope.fields
+    moved: dict[str, Node] = {}
+    metadata = fields["metadata"].fields if "metadata" in fields else {}
+    if name := fields.get("name") or metadata.get("name") or fields.get("id"):
+        moved["name"] = name
+    if project := fields.get("project") or metadata.get("project"):
+        moved["project"] = project
+    kind = fields.get("kind")
+    if kind and (match := _ENTITY.fullmatch(str(kind.value))):
+        moved["action"] = replace(kind, value=match.group(1), derived="the action in `kind`")
+    ignored = _ignored(envelope, library)
+    kept = {
+        key: child.with_fields({name: node for name, node in child.fields.items() if ("spec", name) not in ignored})
+        for key, child in fields.items()
+        if key == "spec"
+    }
+    return _joined(envelope.with_fields(kept), moved, (*findings, *_notice(ignored)))
+
+
+def _joined(
+    envelope: Node,
+    moved: Mapping[str, Node],
+    findings: tuple[Diagnostic, ...],
+) -> tuple[Node, tuple[Diagnostic, ...]]:
+    """What stands under `spec` together with what the envelope says of the run."""
+    spec = envelope.fields.get("spec")
+    told = spec.fields if spec else {}
+    inner = {key: child for key, child in told.items() if child.value is not None or key not in moved}
+    twice = tuple(
+        Diagnostic(
+            code="schema/duplicate-spelling",
+            message=f"`{key}` stands in the envelope and in `spec`",
+            span=inner[key].key or inner[key].span,
+            path=(key,),
+            notes=(Note("also here", child.key),),
+            help="keep one of the two",
+        )
+        for key, child in moved.items()
+        if key in inner
+    )
+    return envelope.with_fields({**inner, **moved}), (*findings, *twice)
+
+
+def _ignored(envelope: Node, library: Library) -> Mapping[KeyPath, Node]:
+    """What the envelope carries that is the exporting platform's own business, by path."""
+    known = library.schemas["entity"]["properties"]
+
+    def is_foreign(path: KeyPath) -> bool:
+        match path:
+            case ("metadata", key):
+                return key not in known["metadata"]["properties"] or key in envelope.fields
+            case ("spec", key):
+                return spelled(str(key), known["spec"]["properties"]) in known["spec"]["properties"]
+            case (key,):
+                return bool(known.get(key, {}).get("x-ignored"))
+        return False
+
+    return {path: node for path, node in envelope.walk() if is_foreign(path)}
+
+
+def _notice(ignored: Mapping[KeyPath, Node]) -> Iterator[Diagnostic]:
+    if ignored:
+        first = min((node.key or node.span for node in ignored.values()), key=lambda span: (span.line, span.column))
+        listed = ", ".join(f"`{name}`" for name in sorted(map(format_path, ignored)))
+        yield Diagnostic(
+            code="run/ignored-key",
+            message=f"keys that do not concern the manifests are ignored: {listed}",
+            span=first,
+            severity=Severity.NOTICE,
+        )

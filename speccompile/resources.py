@@ -1,0 +1,52 @@
+"""Takes the files that ship with the package, gives them as the bundled Library."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from speccompile.library import Library, with_absolute_references
+
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
+
+_SCHEMA = ".schema.json"
+_TEMPLATE = ".j2"
+
+
+@cache
+def bundled_library() -> Library:
+    """The schemas and templates that came with this installation; read once."""
+    schemas = {
+        entry.name.removesuffix(_SCHEMA): with_absolute_references(
+            entry.name.removesuffix(_SCHEMA), json.loads(entry.read_text(encoding="utf-8"))
+        )
+        for entry in sorted(_folder("schemas").iterdir(), key=lambda entry: entry.name)
+        if entry.name.endswith(_SCHEMA)
+    }
+    templates = {
+        f"{target.name}/{entry.name}": entry.read_text(encoding="utf-8")
+        for target in sorted(_folder("templates").iterdir(), key=lambda entry: entry.name)
+        if target.is_dir()
+        for entry in sorted(target.iterdir(), key=lambda entry: entry.name)
+        if entry.name.endswith(_TEMPLATE)
+    }
+    return Library(schemas, templates)
+
+
+def _folder(name: str) -> Traversable:
+    here = Path(__file__).resolve().parent
+    if (here / "_bundled" / name).is_dir():
+        return here / "_bundled" / name
+    # The test for pyproject.toml keeps a broken installation from picking up somebody else's `templates` folder.
+    if (here.parent / "pyproject.toml").is_file() and (here.parent / name).is_dir():
+        return here.parent / name
+    # An installation read from a zip archive has no files of its own.
+    from importlib.resources import files  # costs as much as all of pathlib
+
+    packaged = files("speccompile") / "_bundled" / name
+    if packaged.is_dir():
+        return packaged
+    raise FileNotFoundError(f"this installation of speccompile lacks its `{name}` folder; install it again")
