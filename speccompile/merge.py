@@ -1,0 +1,165 @@
+"""Takes a run, its profile and the platform, gives one spec in which every value knows who set it and who lost."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import reduce
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from speccompile.affinity import both_hold, united
+from speccompile.canon import DISK, is_extended, same_quantity
+from speccompile.diagnostics import Diagnostic, Note, Severity, shown
+from speccompile.library import Library
+from speccompile.model import KeyPath, Layer, Merged, Node, Override, Platform, Profile, Run, format_path
+
+if TYPE_CHECKING:
+    from deepmerge import Merger
+
+Strategy: TypeAlias = Callable[["Merger", list[Any], Node, Node, Library], Node]
+
+
+def merge(
+    run: Run, profile: Profile | None, platform: Platform, library: Library
+) -> tuple[Merged, tuple[Diagnostic, ...]]:
+    """The spec of the run under its profile; nothing given is altered, and what lost hangs on what won."""
+    applied, notices = _applicable(profile, run, library)
+    # Weakest first. Platform and profile defaults belong before the run, what the platform enforces after the profile.
+    layers = [run.fields, *([applied] if applied else [])]
+    spec = merge_layers(layers, library)
+    merged = Merged(run=run, profile=profile, platform=platform, spec=spec)
+    return merged, (*notices, *(_told(override, profile) for override in overrides(spec, library)))
+
+
+def merge_layers(layers: Sequence[Node], library: Library) -> Node:
+    """The fields of all layers, weakest first, by each field's own strategy."""
+    from deepmerge import Merger  # imported with the first merge only
+
+    def meet(merger: Merger, path: list[Any], weaker: Node, stronger: Node) -> Node:
+        strategy = library.fields[path[0]].get("x-merge", "replace") if path else "map"
+        return STRATEGIES[strategy](merger, path, weaker, stronger, library)
+
+    merger = Merger([(Node, meet)], [], [])
+    spec = reduce(merger.merge, layers)
+    return spec.with_fields({name: spec.fields[name] for name in library.fields if name in spec.fields})
+
+
+def overrides(spec: Node, library: Library) -> Iterator[Override]:
+    """Everything that lost, once: a GPU is one value, though it stands among requests and limits."""
+    told: set[tuple[object, ...]] = set()
+    for path, node in spec.walk():
+        for lost in node.lost:
+            # Only what canon.py writes to both sides stands here twice without being said twice.
+            once = (path[-1], lost.value, node.value) if path[0] == "resources" and _has_one_value(path) else path
+            if once not in told:
+                told.add(once)
+                yield Override(_called(path, node, library), lost, node)
+
+
+def _has_one_value(path: KeyPath) -> bool:
+    return path[-1] == DISK or is_extended(str(path[-1]))
+
+
+def _called(path: KeyPath, node: Node, library: Library) -> KeyPath:
+    """The path with an item of a keyed list called by its key: `envs.HF_HOME` rather than `envs[0]`."""
+    key = str(library.fields[str(path[0])].get("x-key"))
+    return (path[0], str(node.fields[key].value)) if key in node.fields else path
+
+
+def _applicable(profile: Profile | None, run: Run, library: Library) -> tuple[Node | None, tuple[Diagnostic, ...]]:
+    """The profile's fields without those foreign to the action: a profile serves many actions."""
+    if profile is None:
+        return None, ()
+    action = run.action.value
+    foreign = [
+        (name, node)
+        for name, node in profile.fields.fields.items()
+        if action not in library.fields[name].get("x-actions", (action,))
+    ]
+    notices = tuple(
+        Diagnostic(
+            code="profile/foreign-field",
+            message=f"`{name}` of profile {shown(profile.id.value)} does not apply to action `{action}`",
+            span=node.key or node.span,
+            path=(name,),
+            severity=Severity.NOTICE,
+        )
+        for name, node in foreign
+    )
+    left_out = dict(foreign)
+    kept = {name: node for name, node in profile.fields.fields.items() if name not in left_out}
+    return profile.fields.with_fields(kept), notices
+
+
+def _told(override: Override, profile: Profile | None) -> Diagnostic:
+    by = (
+        f"profile {shown(profile.id.value)}"
+        if profile and override.won.span.source.layer is Layer.PROFILE
+        else "a stronger layer"
+    )
+    return Diagnostic(
+        code="merge/overridden",
+        message=f"`{format_path(override.path)}`: {_compared(override)} of {by}",
+        span=override.lost.place,
+        path=override.path,
+        severity=Severity.NOTICE,
+        notes=(Note(f"set here by {by}", override.won.place),),
+    )
+
+
+def _compared(override: Override) -> str:
+    lost, won = override.lost, override.won
+    if lost.is_scalar and won.is_scalar:
+        return f"{_brief(lost)} gives way to {_brief(won)}"
+    return "the run's value gives way to that"
+
+
+def _brief(node: Node) -> str:
+    return shown(node.value if isinstance(node.value, str) else json.dumps(node.value))
+
+
+def _replaced(_: Merger, path: list[Any], weaker: Node, stronger: Node, library: Library) -> Node:
+    quantities = library.fields[path[0]].get("x-compare") == "quantity"
+    same = same_quantity(weaker, stronger) if quantities else weaker.plain() == stronger.plain()
+    return replace(stronger, lost=weaker.lost if same else (weaker, *weaker.lost))
+
+
+def _by_key(merger: Merger, path: list[Any], weaker: Node, stronger: Node, library: Library) -> Node:
+    if not (isinstance(weaker.value, Mapping) and isinstance(stronger.value, Mapping)):
+        return _replaced(merger, path, weaker, stronger, library)
+    fields = {
+        key: merger.value_strategy([*path, key], weaker.fields[key], stronger.fields[key])
+        if key in weaker.fields and key in stronger.fields
+        else (stronger if key in stronger.fields else weaker).fields[key]
+        for key in sorted({*weaker.fields, *stronger.fields})
+    }
+    return stronger.with_fields(fields)
+
+
+def _by_item(merger: Merger, path: list[Any], weaker: Node, stronger: Node, library: Library) -> Node:
+    key = library.fields[path[0]]["x-key"]
+    items = {item.fields[key].value: item for item in weaker.items}
+    for item in stronger.items:
+        name = item.fields[key].value
+        # The profile's items keep the profile's order: one environment variable may refer to another before it.
+        known = items.pop(name, None)
+        items[name] = _replaced(merger, [*path, name], known, item, library) if known else item
+    return replace(stronger, value=tuple(items.values()))
+
+
+def _union(_: Merger, path: list[Any], weaker: Node, stronger: Node, library: Library) -> Node:
+    return united(weaker, stronger, library.item_defaults(path[0]))
+
+
+def _affinity(_: Merger, __: list[Any], weaker: Node, stronger: Node, ___: Library) -> Node:
+    return both_hold(weaker, stronger)
+
+
+STRATEGIES: Mapping[str, Strategy] = {
+    "replace": _replaced,
+    "map": _by_key,
+    "keyed": _by_item,
+    "union": _union,
+    "affinity": _affinity,
+}

@@ -1,0 +1,59 @@
+"""Takes a document that should be a run, gives it canonical, whatever form it was written in."""
+
+from __future__ import annotations
+
+from speccompile.diagnostics import CompileError, Diagnostic, has_errors
+from speccompile.forms import flatten
+from speccompile.library import Library
+from speccompile.model import BUILT_IN, Document, Node, Run
+from speccompile.normalize import normalize
+from speccompile.profiles import choose
+from speccompile.setting import Setting
+from speccompile.validate import validate, without_faulty
+
+
+def read_run(document: Document, setting: Setting) -> tuple[Run, tuple[Diagnostic, ...]]:
+    """The run, whatever form it was written in, with its notices. Raises whatever the document alone shows wrong."""
+    flat, told = flatten(document, setting.library)
+    if flat is None:
+        raise CompileError(told)
+    tree, found = validate(flat, "run", setting.library)
+    fields, more = normalize(without_faulty(tree, found), setting.platform, setting.library)
+    findings = (*told, *found, *_foreign(tree, setting.library), *more)
+    if has_errors(findings):
+        # A profile that could not be read is unknown as well, and not for the run to answer for.
+        unknown = () if setting.is_broken else choose(_said(tree.fields.get("profile")), setting.profiles)[1]
+        raise CompileError((*findings, *unknown))
+    named = tree.fields
+    project = named.get("project") or Node(setting.library.schemas["run"]["properties"]["project"]["default"], BUILT_IN)
+    run = Run(
+        source=document.source,
+        name=named["name"],
+        project=project,
+        action=named["action"],
+        profile=_said(named.get("profile")),
+        fields=fields,
+    )
+    return run, findings
+
+
+def _said(profile: Node | None) -> Node | None:
+    return profile if profile is not None and profile.is_scalar and profile.value != "" else None
+
+
+def _foreign(tree: Node, library: Library) -> tuple[Diagnostic, ...]:
+    action = tree.fields.get("action")
+    if action is None or not isinstance(action.value, str):
+        return ()
+    return tuple(
+        Diagnostic(
+            code="run/foreign-field",
+            message=f"`{name}` does not apply to action `{action.value}`",
+            span=node.key or node.span,
+            path=(name,),
+            help=f"remove it, or use action {' or '.join(f'`{other}`' for other in wanted)}",
+        )
+        for name, node in tree.fields.items()
+        if (wanted := library.fields.get(name, {}).get("x-actions")) and action.value not in wanted
+        if action.value in library.schemas["run"]["properties"]["action"]["enum"]
+    )

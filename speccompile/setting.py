@@ -1,0 +1,36 @@
+"""Takes what the admin wrote, gives it as the one value that runs are compiled under."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from speccompile.diagnostics import Diagnostic, has_errors
+from speccompile.library import Library
+from speccompile.model import Platform, Profile
+from speccompile.parse import Parsed
+from speccompile.profiles import read_platform, read_profiles
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """Everything administrative as one value: what a run is compiled under."""
+
+    library: Library
+    platform: Platform
+    profiles: Mapping[str, Profile]
+    findings: tuple[Diagnostic, ...]
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether nothing can be compiled under it; the faults of runs can still be told."""
+        return has_errors(self.findings)
+
+
+def prepare(profiles: Iterable[Parsed], platform: Parsed | None, library: Library) -> Setting:
+    """The setting, with everything wrong in profiles and platform among its findings; nothing raises."""
+    known_platform, found = read_platform(platform, library)
+    if has_errors(found):
+        known_platform, _ = read_platform(None, library)
+    known_profiles, more = read_profiles(profiles, known_platform, library)
+    return Setting(library=library, platform=known_platform, profiles=known_profiles, findings=(*found, *more))
