@@ -1,0 +1,203 @@
+"""Takes plain JSON-like documents, gives the one YAML or JSON text that stands for them."""
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import TypeAlias
+
+Json: TypeAlias = "Mapping[str, Json] | Sequence[Json] | str | int | float | bool | None"
+
+# A reader may refuse an implicit key of more than 1024 characters, counted as written.
+_LONGEST_SIMPLE_KEY = 1000
+_LONGEST_PLAIN = 999
+# Longer strings rarely repeat, and the cache would keep them alive.
+_LONGEST_CACHED = 200
+
+_NUMBERS = (int, float)
+_SEQUENCES = (list, tuple)
+# `dict` comes first because the check against the abstract class costs several times more.
+_MAPPINGS = (dict, Mapping)
+
+# The words a YAML 1.1 or 1.2 reader takes for something other than a string, in any case.
+_RESERVED = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})
+
+_PLAIN_CHARACTER = r"[A-Za-z0-9_./@=+,-]"
+_PLAIN_WORD_REST = rf"(?:{_PLAIN_CHARACTER}|:(?=[A-Za-z0-9_./]))*"
+_PLAIN = re.compile(
+    # Words, flags and paths: no number, date or indicator starts like these.
+    rf"(?:-{{0,2}}[A-Za-z]|\.{{0,2}}/){_PLAIN_WORD_REST}(?: {_PLAIN_CHARACTER}{_PLAIN_WORD_REST})*"
+    # Quantities and durations; a bare `E` or `e` is left out because it could open an exponent.
+    r"|[0-9]+(?:\.[0-9]+)?(?:[KMGTPE]i|[kMGTPmunsh]|[mun]s)"
+)
+
+# Control, format, separator, private-use and surrogate characters and noncharacters, except the line feed.
+# Spelled out, not asked of `unicodedata`, so that every Python version writes the same text.
+_UNPRINTABLE = (
+    r"\x00-\x09\x0b-\x1f\x7f-\xa0\xad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u1680\u180e"
+    r"\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ud800-\uf8ff\ufdd0-\ufdef\ufeff\ufff0-\ufffb\ufffe\uffff"
+    r"\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
+    r"\U0001fffe\U0001ffff\U0002fffe\U0002ffff\U0003fffe-\U0010ffff"
+)
+_ESCAPED = re.compile(rf'["\\\n{_UNPRINTABLE}]')
+_UNFIT_FOR_BLOCK = re.compile(rf"\A[ \n]| (?:\n|\Z)|\n\n\Z|[{_UNPRINTABLE}]")
+_FILLED_LINE_START = re.compile(r"\n(?!\n)")
+_SHORT_ESCAPES = {
+    '"': '\\"',
+    "\\": "\\\\",
+    "\b": "\\b",
+    "\t": "\\t",
+    "\n": "\\n",
+    "\f": "\\f",
+    "\r": "\\r",
+}
+
+
+def serialize(documents: Iterable[Mapping[str, Json]]) -> str:
+    """A YAML stream that YAML 1.1 and 1.2 readers alike take for exactly `documents`, keys in order.
+
+    The same documents always give the same text. It ends with one newline, or is empty if there are no
+    documents, and holds no control or format character but the line feed.
+
+    Raises ValueError for a lone surrogate, a NaN or an infinity, none of which every reader could read, and
+    TypeError for anything that is not JSON-like.
+    """
+    lines: list[str] = []
+    for document in documents:
+        if lines:
+            lines.append("---")
+        if not isinstance(document, _MAPPINGS):
+            raise TypeError(f"a document is a mapping, not {type(document).__name__}")
+        if document:
+            _add_mapping(document, "", "", lines)
+        else:
+            lines.append("{}")
+    if not lines:
+        return ""
+    lines.append("")
+    return "\n".join(lines)
+
+
+def serialize_json(documents: Iterable[Mapping[str, Json]]) -> str:
+    """One Kubernetes `List` of `documents` as indented JSON, ending with one newline.
+
+    Raises ValueError for a lone surrogate, a NaN or an infinity, and TypeError for what JSON cannot hold.
+    """
+    bundle = {"apiVersion": "v1", "kind": "List", "items": list(documents)}
+    text = json.dumps(bundle, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    text.encode()  # a lone surrogate passes `dumps` but could never be written to a file
+    return text
+
+
+def _add_mapping(node: Mapping[str, Json], lead: str, indent: str, lines: list[str]) -> None:
+    """`lines` gains the entries of a non-empty mapping, the first after `lead`, the others after `indent`."""
+    deeper = indent + "  "
+    for key, value in node.items():
+        head = lead + _key(key)
+        if "\n" in head:
+            head = head.replace("\n", "\n" + indent)
+        lead = indent
+        if isinstance(value, str):
+            lines.append(f"{head} {_string(value, deeper)}")
+        elif not value or isinstance(value, _NUMBERS):
+            lines.append(f"{head} {_short(value)}")
+        elif isinstance(value, _SEQUENCES):
+            lines.append(head)
+            _add_sequence(value, indent, indent, lines)
+        else:
+            lines.append(head)
+            _add_mapping(_mapping(value), deeper, deeper, lines)
+
+
+def _add_sequence(node: Sequence[Json], lead: str, indent: str, lines: list[str]) -> None:
+    """`lines` gains the items of a non-empty sequence, the first after `lead`, the others after `indent`."""
+    deeper = indent + "  "
+    for value in node:
+        if isinstance(value, str):
+            lines.append(f"{lead}- {_string(value, deeper)}")
+        elif not value or isinstance(value, _NUMBERS):
+            lines.append(f"{lead}- {_short(value)}")
+        elif isinstance(value, _SEQUENCES):
+            _add_sequence(value, lead + "- ", deeper, lines)
+        else:
+            _add_mapping(_mapping(value), lead + "- ", deeper, lines)
+        lead = indent
+
+
+def _mapping(value: object) -> Mapping[str, Json]:
+    """`value` itself; raises TypeError unless it is a mapping."""
+    if isinstance(value, _MAPPINGS):
+        return value
+    raise TypeError(f"{type(value).__name__} is not a mapping or any other JSON-like data")
+
+
+def _short(value: Json) -> str:
+    """A number, a boolean, a null or an empty collection as written."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return int.__repr__(value)
+    if isinstance(value, float):
+        return _float(value)
+    if isinstance(value, _SEQUENCES):
+        return "[]"
+    _mapping(value)
+    return "{}"
+
+
+def _string(value: str, indent: str) -> str:
+    """A string as written, the lines of a literal block each after `indent`."""
+    text = _cached_text(value) if len(value) <= _LONGEST_CACHED else _text(value)
+    # A blank line stays free of trailing spaces.
+    return _FILLED_LINE_START.sub("\n" + indent, text) if "\n" in text else text
+
+
+@lru_cache(maxsize=1024)
+def _key(key: str) -> str:
+    """The key as written up to and including its colon; a line break in it awaits the key's own indent."""
+    if not isinstance(key, str):
+        raise TypeError(f"a key is a string, not {type(key).__name__}")
+    written = _one_line(key)
+    return f"{written}:" if len(written) <= _LONGEST_SIMPLE_KEY else f"? {written}\n:"
+
+
+def _text(text: str) -> str:
+    """A string as written; the lines of a literal block await their indent."""
+    if "\n" not in text or _UNFIT_FOR_BLOCK.search(text):
+        return _one_line(text)
+    return f"|\n{text[:-1]}" if text.endswith("\n") else f"|-\n{text}"
+
+
+# Measured on manifests, where the same words recur: with this and `_key` cached, a third of the time.
+_cached_text = lru_cache(maxsize=4096)(_text)
+
+
+def _one_line(text: str) -> str:
+    """A string as a plain scalar where no reader can mistake it, else in double quotes."""
+    if len(text) <= _LONGEST_PLAIN and _PLAIN.fullmatch(text) and text.lower() not in _RESERVED:
+        return text
+    return f'"{_ESCAPED.sub(_escape, text)}"'
+
+
+def _escape(match: re.Match[str]) -> str:
+    """The double-quoted spelling of one character; raises ValueError for a lone surrogate."""
+    character = match[0]
+    short = _SHORT_ESCAPES.get(character)
+    if short is not None:
+        return short
+    code = ord(character)
+    if "\ud800" <= character <= "\udfff":
+        raise ValueError(f"a lone surrogate (U+{code:04X}) is not text and cannot be written")
+    return f"\\u{code:04x}" if character <= "\uffff" else f"\\U{code:08x}"
+
+
+def _float(value: float) -> str:
+    """The shortest digits that read back equal; raises ValueError for a NaN or an infinity."""
+    digits = float.__repr__(value)
+    if digits[-1] in "nf":
+        raise ValueError(f"{digits} has no JSON spelling and cannot be written")
+    mantissa, exponent_mark, exponent = digits.partition("e")
+    # YAML 1.1 takes `1e+16` for a string, `1.0e+16` for a number.
+    return digits if "." in mantissa else f"{mantissa}.0{exponent_mark}{exponent}"
