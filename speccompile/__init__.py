@@ -1,0 +1,52 @@
+"""Takes run specs, gives Kubernetes manifests in which every value knows where it came from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from speccompile.api import Function, compile_many, compile_run
+    from speccompile.diagnostics import CompileError, Diagnostic, Severity
+    from speccompile.model import Manifest, Origin, Override
+    from speccompile.pipeline import Compiled
+
+__all__ = [
+    "CompileError",
+    "Compiled",
+    "Diagnostic",
+    "Function",
+    "Manifest",
+    "Origin",
+    "Override",
+    "Severity",
+    "compile_many",
+    "compile_run",
+]
+
+_HOMES = {
+    "CompileError": "diagnostics",
+    "Compiled": "pipeline",
+    "Diagnostic": "diagnostics",
+    "Function": "api",
+    "Manifest": "model",
+    "Origin": "model",
+    "Override": "model",
+    "Severity": "diagnostics",
+    "compile_many": "api",
+    "compile_run": "api",
+}
+
+
+def __getattr__(name: str) -> Any:
+    # `speccompile --help` imports this package too, and must not pay for the compiler.
+    if name not in _HOMES:
+        raise AttributeError(f"module 'speccompile' has no attribute {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module(f"speccompile.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,5 @@
+"""Takes the command line, gives the exit code."""
+
+from speccompile.cli import main
+
+raise SystemExit(main())

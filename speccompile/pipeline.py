@@ -1,0 +1,69 @@
+"""Takes a document and a setting, gives the compilation: the line from a run to its manifests."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from speccompile.approve import approve
+from speccompile.diagnostics import CompileError, Diagnostic, in_order, stop_if_any
+from speccompile.merge import merge, overrides
+from speccompile.model import Document, KeyPath, Manifest, Origin, Override, Run, origin_of, parse_path
+from speccompile.plan import plan
+from speccompile.profiles import choose
+from speccompile.render import render
+from speccompile.runs import read_run
+from speccompile.serialize import serialize
+from speccompile.setting import Setting
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compiled:
+    """The manifests of one run, with the origin of every value and whatever was noticed on the way."""
+
+    run: Run
+    manifests: tuple[Manifest, ...]
+    diagnostics: tuple[Diagnostic, ...]
+    overrides: tuple[Override, ...]
+
+    def __repr__(self) -> str:
+        return f"<Compiled {self.name}: {', '.join(f'{made.kind} {made.name}' for made in self.manifests)}>"
+
+    @property
+    def name(self) -> str:
+        return str(self.run.name.value)
+
+    @property
+    def project(self) -> str:
+        return str(self.run.project.value)
+
+    def origin(self, manifest: Manifest, path: str | KeyPath) -> Origin:
+        """Who set the value at the path of a manifest, and where. Raises KeyError where there is no value."""
+        steps = parse_path(path) if isinstance(path, str) else path
+        node = manifest.tree.at(steps)
+        if node is None:
+            raise KeyError(f"{manifest.kind} {manifest.name} has nothing at {path}")
+        return origin_of(node)
+
+    def to_yaml(self) -> str:
+        """All manifests as one YAML stream: the same bytes for the same input, everywhere."""
+        return serialize(manifest.data for manifest in self.manifests)
+
+
+def compile_document(document: Document, setting: Setting) -> Compiled:
+    """The compilation of one run. Raises CompileError with everything found by the time it had to stop."""
+    run, told = read_run(document, setting)
+    if setting.is_broken:
+        raise CompileError(told)
+    profile, unknown = choose(run.profile, setting.profiles)
+    stop_if_any((*told, *unknown))
+    merged, lost = merge(run, profile, setting.platform, setting.library)
+    try:
+        approved, warnings = approve(merged)
+    except CompileError as error:
+        raise CompileError((*told, *lost, *error.diagnostics)) from None
+    return Compiled(
+        run=run,
+        manifests=render(plan(approved), setting.library),
+        diagnostics=in_order((*told, *lost, *warnings)),
+        overrides=tuple(overrides(merged.spec, setting.library)),
+    )

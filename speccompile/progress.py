@@ -1,0 +1,24 @@
+"""Takes an iterable and a stream, gives the same items while a terminal shows how many have passed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TextIO, TypeVar
+
+T = TypeVar("T")
+_EVERY = 20
+_WORTH_SHOWING = 100
+
+
+def counted(items: Iterable[T], total: int, stream: TextIO) -> Iterator[T]:
+    """The items, unchanged; the count is shown on a terminal only, for long batches only, and is wiped at the end."""
+    if total < _WORTH_SHOWING or not stream.isatty():
+        yield from items
+        return
+    for index, item in enumerate(items):
+        if index % _EVERY == 0:
+            stream.write(f"\rcompiling {index} of {total} files")
+            stream.flush()
+        yield item
+    stream.write("\r\x1b[K")
+    stream.flush()

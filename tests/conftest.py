@@ -1,0 +1,35 @@
+"""Options, hypothesis profiles and the fixtures that several test files share."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from speccompile.library import Library
+from speccompile.resources import bundled_library
+
+ROOT = Path(__file__).resolve().parent.parent
+
+_COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow, HealthCheck.data_too_large]}
+settings.register_profile("quick", max_examples=50, derandomize=True, **_COMMON)  # type: ignore[arg-type]
+settings.register_profile("thorough", max_examples=2000, **_COMMON)  # type: ignore[arg-type]
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--update-golden", action="store_true", help="rewrite the expected files in golden/; then read the diff"
+    )
+
+
+@pytest.fixture(scope="session")
+def library() -> Library:
+    return bundled_library()
+
+
+@pytest.fixture(scope="session")
+def root() -> Path:
+    return ROOT

@@ -1,0 +1,72 @@
+"""The shape of the code: stages do not know each other, only the edges touch the outside, imports stay cheap."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+STAGES = ("parse", "validate", "normalize", "merge", "approve", "plan", "render", "serialize")
+# Render reads what templates give with the one YAML reader.
+EXCEPTIONS = {"render": {"parse"}}
+OUTSIDE = {"os", "sys", "io", "pathlib", "tempfile", "time", "datetime", "random", "subprocess", "socket", "secrets"}
+EDGES = {"api", "cli", "load", "output", "resources"}
+HEAVY = {"jinja2", "ruamel", "jsonschema", "deepmerge", "referencing", "hypothesis"}
+
+
+def modules() -> list[Path]:
+    return sorted((Path(__file__).resolve().parent.parent / "speccompile").glob("*.py"))
+
+
+def imports(module: Path) -> set[str]:
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names.add(node.module)
+    return names
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_a_stage_knows_no_other_stage(stage: str) -> None:
+    module = next(path for path in modules() if path.stem == stage)
+    used = {name.removeprefix("speccompile.") for name in imports(module) if name.startswith("speccompile.")}
+    assert used & set(STAGES) <= EXCEPTIONS.get(stage, set())
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_a_stage_has_one_function_of_its_own_name(stage: str) -> None:
+    module = next(path for path in modules() if path.stem == stage)
+    functions = {node.name for node in ast.parse(module.read_text()).body if isinstance(node, ast.FunctionDef)}
+    assert stage in functions
+
+
+@pytest.mark.parametrize("module", [path for path in modules() if path.stem not in EDGES], ids=lambda path: path.stem)
+def test_only_the_edges_touch_the_outside(module: Path) -> None:
+    assert {name.partition(".")[0] for name in imports(module)} & OUTSIDE == set()
+
+
+@pytest.mark.parametrize("module", modules(), ids=lambda path: path.stem)
+def test_a_module_opens_with_what_it_takes_and_gives(module: Path) -> None:
+    opening = ast.get_docstring(ast.parse(module.read_text(encoding="utf-8"))) or ""
+    assert opening.startswith("Takes ")
+    assert "gives" in opening.splitlines()[0]
+
+
+@pytest.mark.parametrize(
+    ("code", "allowed"),
+    [
+        ("import speccompile", set()),
+        ("from speccompile.cli import main\ntry: main(['--help'])\nexcept SystemExit: pass", set()),
+        ("import speccompile; speccompile.compile_run", {"ruamel"}),
+    ],
+)
+def test_imports_stay_cheap(code: str, allowed: set[str]) -> None:
+    script = f"{code}\nimport sys\nprint('loaded:', *sorted({{name.partition('.')[0] for name in sys.modules}}))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    loaded = set(done.stdout.rpartition("loaded:")[2].split())
+    assert loaded & HEAVY <= allowed

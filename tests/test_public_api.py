@@ -1,0 +1,89 @@
+"""The names users import, and nothing else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import speccompile
+from speccompile import Compiled, CompileError, Function, Severity, compile_many, compile_run
+
+RUN = {"name": "train", "action": "job", "image": "python:3.12"}
+
+
+def test_all_is_sorted_complete_and_importable() -> None:
+    assert list(speccompile.__all__) == sorted(speccompile.__all__)
+    assert dir(speccompile) == sorted(speccompile.__all__)
+    assert all(getattr(speccompile, name).__name__ == name for name in speccompile.__all__)
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="nonsense"):
+        _ = speccompile.nonsense
+
+
+def test_a_run_is_a_mapping_a_path_or_text(tmp_path: Path) -> None:
+    text = "name: train\naction: job\nimage: python:3.12\n"
+    path = tmp_path / "run.yaml"
+    path.write_text(text)
+    results = {compile_run(run).to_yaml() for run in (RUN, path, text)}
+    assert len(results) == 1
+
+
+def test_a_profile_is_a_mapping_a_file_or_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "fast.yaml").write_text("id: fast\npriority_class: fast\n")
+    run = {**RUN, "profile": "fast"}
+    given = ({"id": "fast", "priority_class": "fast"}, str(tmp_path / "fast.yaml"), tmp_path / "fast.yaml", tmp_path)
+    results = {compile_run(run, profiles=[profile]).to_yaml() for profile in given}
+    assert len(results) == 1
+
+
+def test_errors_carry_diagnostics_and_read_well() -> None:
+    with pytest.raises(CompileError) as raised:
+        compile_run({**RUN, "resources": {"mem": "8GB"}})
+    (found,) = raised.value.diagnostics
+    assert (found.code, found.severity, found.path) == ("schema/quantity", Severity.ERROR, ("resources", "mem"))
+    assert "write `8G`" in str(raised.value)
+    assert "resources.mem" in str(raised.value)
+
+
+def test_compile_many_gives_a_result_for_each_run_in_order() -> None:
+    results = list(compile_many([RUN, {"name": "broken"}, {**RUN, "name": "second"}]))
+    assert [type(result) for result in results] == [Compiled, CompileError, Compiled]
+
+
+def test_compile_many_refuses_two_runs_of_one_project_and_name() -> None:
+    _, second = compile_many([RUN, RUN])
+    assert isinstance(second, CompileError)
+    assert [found.code for found in second.diagnostics] == ["run/duplicate"]
+
+
+def test_faults_of_profiles_are_raised_together_with_those_of_runs() -> None:
+    with pytest.raises(CompileError) as raised:
+        list(compile_many([{"name": "broken"}], profiles=[{"id": "x", "imag": "y"}]))
+    assert {found.code for found in raised.value.diagnostics} == {"schema/unknown-key", "schema/missing-key"}
+
+
+def test_function_runs_as_the_sdk_does() -> None:
+    function = Function("train", image="python:3.12", project="vision", command="python")
+    compiled = function.run("job", args=["main.py"], resources={"mem": "6Gi"})
+    (job,) = compiled.manifests
+    container = job.data["spec"]["template"]["spec"]["containers"][0]
+    assert (job.kind, job.name, compiled.project) == ("Job", "train", "vision")
+    assert container["command"] == ["python"]
+    assert container["resources"] == {"requests": {"memory": "6Gi"}}
+
+
+def test_every_leaf_tells_its_origin_by_path() -> None:
+    compiled = compile_run(RUN)
+    (job,) = compiled.manifests
+    origin = compiled.origin(job, "spec.template.spec.containers[0].image")
+    assert (origin.layer, origin.span.source.name) == ("run", "<run>")
+    label = compiled.origin(job, 'metadata.labels["app.kubernetes.io/name"]')
+    assert label.layer == "run"
+    assert compiled.origin(job, ("kind",)).layer == "template"
+    with pytest.raises(KeyError, match="nothing at"):
+        compiled.origin(job, "spec.nonsense")
+    with pytest.raises(ValueError, match="no path"):
+        compiled.origin(job, "a b")
