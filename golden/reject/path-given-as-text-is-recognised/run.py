@@ -1,0 +1,3 @@
+from speccompile import compile_run
+
+compiled = compile_run("run.yaml")
