@@ -1,0 +1,47 @@
+"""Texts that speak of the code say what is true of it."""
+
+from __future__ import annotations
+
+import re
+import runpy
+import shlex
+from pathlib import Path
+
+import pytest
+
+from speccompile.cli import main
+
+
+def test_the_reference_page_is_fresh(root: Path) -> None:
+    page = runpy.run_path(str(root / "scripts" / "make_reference.py"))["page"]
+    assert (root / "docs" / "reference.md").read_text(encoding="utf-8") == page(), "run `make reference`"
+
+
+def test_architecture_names_only_modules_that_exist_and_all_of_them(root: Path) -> None:
+    named = set(re.findall(r"`([a-z_]+\.py)`", (root / "ARCHITECTURE.md").read_text(encoding="utf-8")))
+    modules = {path.name for path in (root / "speccompile").glob("*.py")}
+    assert named - {path.name for path in (root / "tests").glob("*.py")} <= modules
+    assert modules - named - {"__init__.py", "__main__.py"} == set()
+
+
+def test_the_readme_example_gives_what_the_readme_shows(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each fenced block that opens with `# file: NAME` is a file; each `console` block a call and its whole output."""
+    text = (root / "README.md").read_text(encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    for name, body in re.findall(r"```yaml\n# file: (\S+)\n(.*?)```", text, re.DOTALL):
+        Path(name).parent.mkdir(exist_ok=True)
+        Path(name).write_text(f"# file: {name}\n{body}", encoding="utf-8")
+    calls = re.findall(r"```console\n\$ speccompile (.*?)\n(.*?)```", text, re.DOTALL)
+    assert calls
+    for arguments, expected in calls:
+        main(shlex.split(arguments))
+        captured = capsys.readouterr()
+        assert captured.err + captured.out == expected
+
+
+def test_the_changelog_knows_this_version(root: Path) -> None:
+    version = re.search(r'^version = "(.*)"', (root / "pyproject.toml").read_text(), re.MULTILINE)
+    assert version
+    assert f"## {version.group(1)}" in (root / "CHANGELOG.md").read_text()

@@ -1,0 +1,62 @@
+"""The wheel carries what the package needs, and works where there is no checkout."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(scope="module")
+def wheel(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("wheel")
+    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(folder), str(root)]
+    subprocess.run(command, check=True)
+    (made,) = folder.glob("*.whl")
+    return made
+
+
+def test_the_wheel_holds_the_package_the_schemas_and_the_templates(root: Path, wheel: Path) -> None:
+    held = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
+    package = {f"speccompile/{path.name}" for path in (root / "speccompile").glob("*.py")}
+    schemas = {f"speccompile/_bundled/schemas/{path.name}" for path in (root / "schemas").glob("*.json")}
+    templates = {
+        f"speccompile/_bundled/{path.relative_to(root).as_posix()}" for path in (root / "templates").rglob("*.j2")
+    }
+    assert schemas
+    assert templates
+    assert held == package | schemas | templates | {"speccompile/py.typed"}
+
+
+def test_the_wheel_runs_in_a_fresh_environment(root: Path, wheel: Path, tmp_path: Path) -> None:
+    venv.create(tmp_path / "venv", with_pip=True)
+    python = tmp_path / "venv" / "bin" / "python"
+    subprocess.run([python, "-m", "pip", "install", "--quiet", str(wheel)], check=True)
+    arguments = [str(root / "examples" / "runs"), "--profiles", str(root / "examples" / "profiles")]
+    # Elsewhere than in the checkout, so that nothing of it can be picked up.
+    environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    installed, checkout = (
+        subprocess.run(
+            [*command, "render", *arguments], check=True, capture_output=True, cwd=tmp_path, env=environment
+        ).stdout
+        for command in ([str(tmp_path / "venv" / "bin" / "speccompile")], [sys.executable, "-m", "speccompile"])
+    )
+    assert installed == checkout
+    assert b"kind: CronJob" in installed
+    version = subprocess.run(
+        [tmp_path / "venv" / "bin" / "speccompile", "--version"], check=True, capture_output=True, text=True
+    )
+    assert version.stdout.startswith("speccompile ")
+
+
+def test_a_wheel_on_the_path_as_a_zip_works_too(root: Path, wheel: Path, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "speccompile", "render", str(root / "examples" / "runs" / "clean.yaml")]
+    done = subprocess.run(
+        command, check=True, capture_output=True, text=True, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(wheel)}
+    )
+    assert "kind: Job" in done.stdout
