@@ -2,12 +2,13 @@
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from speccompile.cron import cron_fault
 from speccompile.diagnostics import shown
-from speccompile.image import image_fault
+from speccompile.image import image_fault, registry_fault
+from speccompile.names import PLACEHOLDER, PLACEHOLDERS, placeholders
 from speccompile.quantity import Quantity, QuantityError, parse_quantity
 from speccompile.shapes import Fault, Shape, shape_fault, too_long, with_suggestion
 
@@ -176,6 +177,59 @@ def _qualified(text: str, shape: Shape) -> Fault | None:
     return shape_fault(prefix, _LABEL_PREFIX, _dns_spelling(prefix)) or shape_fault(name, shape)
 
 
+def _label_key_pattern(text: str) -> Fault | None:
+    """A label key in which `{label_prefix}` may stand for the platform's prefix."""
+    return _placeholders(text, ("label_prefix",)) or _label_key(text.replace("{label_prefix}", "p"))
+
+
+def _placeholders(text: str, known: Iterable[str] = PLACEHOLDERS) -> Fault | None:
+    """Text in which names in braces stand for facts of the run."""
+    unknown = next((name for name in placeholders(text) if name not in known), None)
+    if unknown is None:
+        return None
+    return Fault(f"`{{{unknown}}}` stands for nothing", f"use {', '.join(f'`{{{name}}}`' for name in known)}")
+
+
+def _name_pattern(text: str, *others: str) -> Fault | None:
+    """A pattern that a name or label value is made by; `others` are what else may stand in braces."""
+    if fault := _placeholders(text, (*PLACEHOLDERS, "workload", *others)):
+        return fault
+    fault = shape_fault(PLACEHOLDER.sub("p", text), _LABEL_VALUE) if text else None
+    return Fault(f"{shown(text)} makes no name that Kubernetes accepts", fault.help) if fault else None
+
+
+def _alias_pattern(text: str) -> Fault | None:
+    return _name_pattern(text, "service_name")
+
+
+def _volume_pattern(text: str) -> Fault | None:
+    return _name_pattern(text, "volume")
+
+
+_PORT_NAME: Final = Shape(
+    "the name of a port",
+    r"(?=[0-9-]*[a-z])[a-z0-9]+(?:-[a-z0-9]+)*",
+    15,
+    "use lower-case letters, digits and single `-`, with a letter among them, and begin and end with a letter or digit",
+)
+_LONGEST_PORT: Final = "65535"
+
+
+def _port_pattern(text: str) -> Fault | None:
+    """A pattern that the name of a port is made by, whatever its number."""
+    if fault := _placeholders(text, ("port",)):
+        return fault
+    fault = shape_fault(text.replace("{port}", _LONGEST_PORT), _PORT_NAME)
+    return Fault(f"{shown(text)} makes no name of a port", fault.help) if fault else None
+
+
+def _gpu_name(text: str) -> Fault | None:
+    """A name for a kind of GPU, beside the two that `gpu` itself knows."""
+    if text in ("requests", "limits"):
+        return Fault(f"{shown(text)} means something else in `gpu`", "use another name")
+    return _dns_label(text)
+
+
 def _label_value(text: str) -> Fault | None:
     return shape_fault(text, _LABEL_VALUE) if text else None
 
@@ -296,6 +350,7 @@ def _user_id(value: str | float) -> Fault | None:
 
 
 FORMATS: Final[Mapping[str, Callable[[object], Fault | None]]] = {
+    "alias-pattern": _on_text(_alias_pattern),
     "annotation-key": _on_text(_annotation_key),
     "config-key": _on_text(_config_key),
     "cron": _on_text(cron_fault),
@@ -304,17 +359,24 @@ FORMATS: Final[Mapping[str, Callable[[object], Fault | None]]] = {
     "dns-subdomain": _on_text(_dns_subdomain),
     "env-name": _on_text(_env_name),
     "extended-resource": _on_text(_extended_resource),
+    "gpu-name": _on_text(_gpu_name),
     "image": _on_text(image_fault),
     "label-key": _on_text(_label_key),
+    "label-key-pattern": _on_text(_label_key_pattern),
     "label-value": _on_text(_label_value),
     "mount-path": _on_text(_mount_path),
+    "name-pattern": _on_text(_name_pattern),
+    "placeholders": _on_text(_placeholders),
+    "port-pattern": _on_text(_port_pattern),
     "positive-quantity": _on_amount(_positive_quantity),
     "quantity": _on_amount(_quantity),
+    "registry": _on_text(registry_fault),
     "resource-name": _on_text(_resource_name),
     "secret-id": _on_text(_secret_id),
     "secret-store": _on_text(_secret_store),
     "sub-path": _on_text(_sub_path),
     "user-id": _on_amount(_user_id),
+    "volume-pattern": _on_text(_volume_pattern),
     "whole-number": _on_amount(_whole_number),
 }
 """The checks by the name a schema's `format` gives: each returns the fault, or None for a value it accepts

@@ -23,6 +23,9 @@ _IMAGE_TAG: Final = Shape(
     "use letters, digits, `_`, `.` and `-`, and begin with a letter, a digit or `_`",
 )
 _DIGEST: Final = r"(?P<algorithm>[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*):(?P<hex>[A-Fa-f0-9]{32,})"
+_HUB: Final = "docker.io"
+_HUBS: Final = {"": _HUB, "index.docker.io": _HUB}
+"""Other ways to say Docker Hub."""
 _DIGEST_LENGTHS: Final = {"sha256": 64, "sha384": 96, "sha512": 128}
 
 
@@ -49,16 +52,49 @@ def image_fault(text: str) -> Fault | None:
     )
 
 
+def repository(text: str) -> str:
+    """The image's name in full, `host/path` without tag and digest: a name without a host is one of Docker Hub's."""
+    tagged, _, _ = text.partition("@")
+    folder, slash, last = tagged.rpartition("/")
+    host, path = _parted(folder + slash + last.partition(":")[0])
+    host = _HUBS.get(host.lower(), host.lower())
+    return f"{host}/library/{path}" if host == _HUB and "/" not in path else f"{host}/{path}"
+
+
+def is_below(image: str, registry: str) -> bool:
+    """Whether the image comes from the registry, or from the folder of one."""
+    host, slash, path = registry.partition("/")
+    folder = f"{_HUBS.get(host.lower(), host.lower())}{slash}{path}"
+    return repository(image) == folder or repository(image).startswith(f"{folder}/")
+
+
+def registry_fault(text: str) -> Fault | None:
+    """A registry, or a folder of one: a host, and the beginning of a path."""
+    if fault := too_long(text, "a registry or a folder of one", _LONGEST_IMAGE_NAME):
+        return fault
+    host, slash, path = text.partition("/")
+    if not (host == "localhost" or "." in host or ":" in host) or not re.fullmatch(_IMAGE_HOST, host):
+        return Fault(f"{shown(text)} does not begin with a registry host", "write for instance `ghcr.io/acme`")
+    if slash and not re.fullmatch(_IMAGE_PATH, path):
+        return Fault(f"{shown(text)} is no folder of a registry", "write for instance `ghcr.io/acme`, without a tag")
+    return None
+
+
+def _parted(name: str) -> tuple[str, str]:
+    """The host, empty if there is none, and the path."""
+    first, slash, rest = name.partition("/")
+    is_host = bool(slash) and (first == "localhost" or "." in first or ":" in first)
+    return (first, rest) if is_host else ("", name)
+
+
 def _image_name_fault(name: str, text: str) -> Fault | None:
     if not name:
         return Fault(f"{shown(text)} has no image name", "write a name before the tag or digest")
     if fault := too_long(name, "an image name", _LONGEST_IMAGE_NAME):
         return fault
-    first, slash, rest = name.partition("/")
-    host = first if slash and (first == "localhost" or "." in first or ":" in first) else ""
+    host, path = _parted(name)
     if host and not re.fullmatch(_IMAGE_HOST, host):
         return Fault(f"{shown(host)} is not a registry host", "write a host such as `registry.example.com:5000`")
-    path = rest if host else name
     if re.fullmatch(_IMAGE_PATH, path):
         return None
     if re.fullmatch(_IMAGE_PATH, path.lower()):

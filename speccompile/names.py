@@ -1,47 +1,83 @@
-"""Takes what people call things, gives names Kubernetes accepts: stable, and distinct for distinct inputs."""
+"""Takes patterns and what people call things, gives names Kubernetes accepts: stable, and distinct for each run."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
 from hashlib import sha256
 
 LABEL = 63
 CRON_JOB = 52
 """Kubernetes appends eleven characters to a CronJob's name for each Job."""
+PLACEHOLDER = re.compile(r"\{([a-z_]+)\}", re.ASCII)
+PLACEHOLDERS = (
+    "name",
+    "id",
+    "project",
+    "application",
+    "namespace",
+    "runtime",
+    "action",
+    "task",
+    "function",
+    "user",
+    "profile",
+    "named_profile",
+)
+"""The facts of a run that names, labels and variables can mention."""
 _VALID = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?", re.ASCII)
 _UNFIT = re.compile(r"[^a-z0-9]+", re.ASCII)
+_BETWEEN = re.compile(r"\}([^{}]*)(?=\{)", re.ASCII)
+_PAIR = 2
 _HASHED = re.compile(r".*-x[0-9a-f]{10}", re.ASCII)
 
 
+def placeholders(pattern: str) -> Iterator[str]:
+    return (match.group(1) for match in PLACEHOLDER.finditer(pattern))
+
+
+def filled(pattern: str, values: Mapping[str, str]) -> str:
+    """The pattern with each placeholder replaced by its value, as it stands."""
+    return PLACEHOLDER.sub(lambda match: values[match.group(1)], pattern)
+
+
+def named(pattern: str, values: Mapping[str, str], longest: int = LABEL, *, letter: bool = False) -> str:
+    """The filled pattern where it is a DNS-1123 label of that length that nothing else gives, else a hashed one.
+
+    Two values stand apart at the dash between them: it is doubled where the first has a dash itself, so that
+    `a` with `b-c` and `a-b` with `c` differ. More values than that may have no dash at all, save the last.
+    A name that looks hashed is hashed as well, so that nobody can name a run into another's name.
+    With `letter` the name begins with one, as Services must (DNS-1035).
+    """
+    used = [values[name] for name in placeholders(pattern)]
+    text = filled(pattern.replace("}-{", "}--{", 1) if _is_parted(used) else pattern, values)
+    fits = len(text) <= longest and _VALID.fullmatch(text) and not _HASHED.fullmatch(text)
+    name = text if fits and _is_unambiguous(pattern, used) else _hashed(text, used, longest)
+    return _hashed(f"s-{text}", ["service", *used], longest) if letter and not name[0].isalpha() else name
+
+
+def _is_parted(used: list[str]) -> bool:
+    return len(used) == _PAIR and "-" in used[0]
+
+
+def _is_unambiguous(pattern: str, used: list[str]) -> bool:
+    """Whether the values can be told from the filled pattern, so that no other values fill it to the same."""
+    others = used[:-1]
+    if not others:
+        return True
+    if any(between != "-" for between in _BETWEEN.findall(pattern)):
+        return False
+    if len(used) > _PAIR and any("-" in value for value in others):
+        return False
+    return all(object_name(value) == value for value in others) and not any("--" in value for value in used)
+
+
 def object_name(name: str, longest: int = LABEL) -> str:
-    """The name itself where it is a DNS-1123 label of that length, else a cleaned and hashed one.
-
-    A valid name that looks hashed is hashed as well, so that nobody can name a run into another's name.
-    """
-    if len(name) <= longest and _VALID.fullmatch(name) and not _HASHED.fullmatch(name):
-        return name
-    return _hashed(name, (name,), longest)
+    """The name itself where it is a DNS-1123 label of that length, else a cleaned and hashed one."""
+    return named("{name}", {"name": name}, longest)
 
 
-def service_name(name: str) -> str:
-    """As `object_name`, and beginning with a letter, as Services must (DNS-1035)."""
-    plain = object_name(name)
-    return plain if plain[0].isalpha() else _hashed(f"s-{name}", ("service", name), LABEL)
-
-
-def part_name(run: str, part: str) -> str:
-    """`<run>-<part>`, or `<run>--<part>` for a run with a dash in its name; so no two pairs give one name.
-
-    A single dash then always ends the run's name, and a double one always stands between the two.
-    Names that would break this are hashed.
-    """
-    joined = f"{run}--{part}" if "-" in run else f"{run}-{part}"
-    if "--" not in run and "--" not in part and object_name(run) == run and object_name(joined) == joined:
-        return joined
-    return _hashed(joined, (run, part), LABEL)
-
-
-def _hashed(text: str, identity: tuple[str, ...], longest: int) -> str:
+def _hashed(text: str, identity: list[str], longest: int) -> str:
     # The lengths keep ("a", "bc") and ("ab", "c") apart.
     told = "".join(f"{len(part)}:{part}" for part in identity)
     digest = sha256(told.encode("utf-8", "surrogatepass")).hexdigest()[:10]

@@ -100,20 +100,20 @@ def parse_quantity(text: str | float) -> Quantity:
     return Quantity(text=written, value=value, unit=unit)
 
 
-def scaled_up(quantity: Quantity, factor: Fraction) -> str:
-    """The quantity times the factor, rounded up to a whole byte, in the largest unit that fits.
+def scaled_up(quantity: Quantity, factor: Fraction, unit: str = "") -> str:
+    """The quantity times the factor, rounded up to a whole number of the unit, written in the largest unit that fits.
 
-    That unit is the quantity's own when the result is a whole number of it, else the next smaller one of the
-    same family for which it is, else none. Raises `QuantityError` when the result is beyond ±(2**63 - 1).
+    That is the quantity's own when the result is a whole number of it, else the next smaller one of the
+    same family for which it is, else the given one. Raises `QuantityError` when the result is beyond ±(2**63 - 1).
     """
-    total = math.ceil(quantity.value * factor)
+    step = _SCALES[unit]
+    total = math.ceil(quantity.value * factor / step) * step
     if abs(total) > _LARGEST_VALUE:
         raise _out_of_range(f"{shown(quantity.text)} scaled up")
-    # A whole number always fits the empty unit, which both families pass on the way down.
     return next(
-        f"{total / _SCALES[unit]}{unit}"
-        for unit in _units_down_from(quantity.unit)
-        if (total / _SCALES[unit]).denominator == 1
+        f"{total / _SCALES[fitting]}{fitting}"
+        for fitting in (*_units_down_from(quantity.unit), unit)
+        if (total / _SCALES[fitting]).denominator == 1
     )
 
 

@@ -7,12 +7,21 @@ from itertools import combinations, product
 
 import pytest
 from hypothesis import assume, example, given
-from strategies import dns_labels, run_names
 
-from speccompile.names import CRON_JOB, LABEL, object_name, part_name, service_name
+from speccompile.names import CRON_JOB, LABEL, named, object_name
+from speccompile.testing.strategies import dns_labels, run_names
 
 DNS_1123 = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?", re.ASCII)
 DNS_1035 = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?", re.ASCII)
+
+
+def service_name(name: str) -> str:
+    return named("{name}", {"name": name}, letter=True)
+
+
+def part_name(run: str, part: str) -> str:
+    return named("{name}-{volume}", {"name": run, "volume": part})
+
 
 ALIKE = (
     "a",
