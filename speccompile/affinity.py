@@ -49,11 +49,10 @@ def _both_terms(weaker: Node, stronger: Node) -> Node:
             [
                 Diagnostic(
                     code="merge/affinity-too-large",
-                    message=f"{len(ours.items)} node selector terms times {len(theirs.items)} of the profile "
-                    f"are more than {MAX_TERMS}",
+                    message=f"{len(ours.items)} × {len(theirs.items)} node selector terms are more than {MAX_TERMS}",
                     span=ours.place,
                     path=("affinity", "nodeAffinity", _REQUIRED),
-                    notes=(Note("the profile's terms stand here", theirs.place),),
+                    notes=(Note("the others stand here", theirs.place),),
                     help="require less, or say it in `node_selector`",
                 )
             ]

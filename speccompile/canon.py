@@ -9,10 +9,16 @@ from typing import NamedTuple, TypeAlias
 from speccompile.affinity import united
 from speccompile.diagnostics import Diagnostic, Note
 from speccompile.library import Library
-from speccompile.model import KeyPath, Node, Platform
-from speccompile.quantity import QuantityError, parse_quantity
+from speccompile.model import KeyPath, Node, Platform, Profile
+from speccompile.paths import SIDES
+from speccompile.quantity import Quantity, QuantityError, parse_quantity
+from speccompile.validate import unknown_key
 
 DISK = "ephemeral-storage"
+GPU = "gpu"
+"""What `gpu` is called in the platform's own layers, until a run's profile says which resource it is."""
+SCRATCH_DISK = "disk"
+"""What `disk` is called among requests and limits where it becomes a volume, until it is one."""
 
 
 class Context(NamedTuple):
@@ -20,6 +26,7 @@ class Context(NamedTuple):
 
     library: Library
     platform: Platform
+    gpu_key: str
     findings: list[Diagnostic]
 
 
@@ -28,8 +35,50 @@ Normalizer: TypeAlias = Callable[[Node, Context], Node]
 
 def is_extended(resource: str) -> bool:
     """Whether Kubernetes hands the resource out whole: request and limit must then be equal."""
+    return resource.startswith("hugepages-") or is_device(resource)
+
+
+def is_device(resource: str) -> bool:
+    """Whether the resource comes in pieces, such as GPUs."""
     domain, slash, _ = resource.partition("/")
-    return resource.startswith("hugepages-") or (bool(slash) and domain != "kubernetes.io")
+    return bool(slash) and domain != "kubernetes.io"
+
+
+def gpu_kinds(platform: Platform) -> Mapping[str, Node]:
+    """The resources behind the names that the platform has for kinds of GPU."""
+    kinds = platform.settings.fields.get("gpu_keys")
+    return kinds.fields if kinds else {}
+
+
+def gpu_names(platform: Platform, profile: Profile | None) -> tuple[str, ...]:
+    """Every resource that `gpu` can stand for: what it means by itself under the profile, and each kind."""
+    kinds = (str(node.value) for node in gpu_kinds(platform).values())
+    return tuple(dict.fromkeys((_gpu_key(platform, profile), *kinds)))
+
+
+def settled(layer: Node, platform: Platform, profile: Profile | None) -> Node:
+    """A layer of the platform in which `gpu` is what it stands for under the profile."""
+    resources = layer.fields.get("resources")
+    if resources is None:
+        return layer
+    key = _gpu_key(platform, profile)
+
+    def settle(side: Node) -> Node:
+        named = {name: quantity for name, quantity in side.fields.items() if name != GPU}
+        return side.with_fields(dict(sorted({**named, key: side.fields[GPU]}.items()))) if GPU in side.fields else side
+
+    sides = resources.mapped(settle)
+    return layer.with_fields({**layer.fields, "resources": sides})
+
+
+def _gpu_key(platform: Platform, profile: Profile | None) -> str:
+    own = profile.gpu_key if profile and profile.gpu_key else platform.settings.fields["gpu_key"]
+    return str(own.value)
+
+
+def disk_name(platform: Platform) -> str:
+    """What `disk` stands for among requests and limits."""
+    return SCRATCH_DISK if platform.settings.fields["disk"].fields["as"].value == "volume" else DISK
 
 
 def quantity_text(node: Node) -> Node:
@@ -60,11 +109,16 @@ def _key_node(name: str, child: Node) -> Node:
     return Node(name, child.key or child.span)
 
 
-def _selector_map(node: Node, _: Context) -> Node:
-    if not isinstance(node.value, tuple):
-        return node
-    pairs = {str(item.fields["key"].value): item.fields["value"] for item in node.items}
-    return node.with_fields(dict(sorted(pairs.items())))
+def _map_by(key: str) -> Normalizer:
+    def pairs_to_map(node: Node, _: Context) -> Node:
+        if not isinstance(node.value, tuple):
+            return node
+        pairs = {
+            str(item.fields[key].value): replace(item.fields["value"], key=item.fields[key].span) for item in node.items
+        }
+        return node.with_fields(dict(sorted(pairs.items())))
+
+    return pairs_to_map
 
 
 def _distinct_tolerations(node: Node, context: Context) -> Node:
@@ -102,6 +156,9 @@ def _volume(item: Node, context: Context) -> Node:
     elif inner is not None:
         fields["sub_path"] = inner
     canonical = {key: quantity_text(child) if key in _VOLUME_QUANTITIES else child for key, child in spec.items()}
+    if "claim_name" in canonical:
+        # A claim that exists is a shared volume, whichever way it is asked for.
+        fields["volume_type"] = replace(fields["volume_type"], value="shared_volume", derived="it names a claim")
     origin = item.fields.get("spec", item)
     return item.with_fields({**fields, "spec": origin.with_fields(canonical)})
 
@@ -123,26 +180,39 @@ def _resources(node: Node, context: Context) -> Node:
 
 def _amounts(node: Node, context: Context) -> Iterator[tuple[str, str, Node]]:
     """Side, full resource name and quantity for everything the author wrote, in whatever shape."""
-    gpu = str(context.platform.settings.fields["gpu_key"].value)
+    symbols = {"gpu": context.gpu_key, DISK: disk_name(context.platform)}
     for key, child in node.fields.items():
-        if key in ("requests", "limits"):
+        if key in SIDES:
             yield from ((key, name, quantity_text(quantity)) for name, quantity in child.fields.items())
             continue
         written = context.library.fields["resources"]["properties"][key]["x-resource"]
-        name = gpu if written == "gpu" else written
+        name = symbols.get(written, written)
         if not child.is_scalar:
-            yield from ((side, name, quantity_text(quantity)) for side, quantity in child.fields.items())
+            yield from _pairs(key, name, child, context)
             continue
         quantity = quantity_text(child)
         yield "requests", name, quantity
-        if name == DISK:
+        if key == "disk":
             yield "limits", name, quantity
 
 
+def _pairs(key: str, name: str, node: Node, context: Context) -> Iterator[tuple[str, str, Node]]:
+    """The sides of one resource; for `gpu` also amounts by kind, of which the schema lets any name in."""
+    kinds = gpu_kinds(context.platform)
+    for side, quantity in node.fields.items():
+        if side in SIDES:
+            yield side, name, quantity_text(quantity)
+        elif side in kinds:
+            yield "requests", str(kinds[side].value), quantity_text(quantity)
+        else:
+            context.findings.append(
+                unknown_key(side, quantity.key or quantity.span, ("resources", key, side), (*SIDES, *kinds))
+            )
+
+
 def _mirror(requests: dict[str, Node], limits: dict[str, Node], context: Context) -> None:
-    whole_disk = context.platform.settings.fields["disk"].fields["as"].value == "volume"
     for name in sorted({*requests, *limits}):
-        if not is_extended(name) and not (whole_disk and name == DISK):
+        if not is_extended(name) and name not in (SCRATCH_DISK, GPU):
             continue
         request, limit = requests.get(name), limits.get(name)
         if request and limit and not same_quantity(request, limit):
@@ -162,10 +232,15 @@ def _mirror(requests: dict[str, Node], limits: dict[str, Node], context: Context
         limits.setdefault(name, given)
 
 
+def amount(node: Node) -> Quantity:
+    """A number or text that the schema has found to be a quantity."""
+    return parse_quantity(str(quantity_text(node).value))
+
+
 def same_quantity(one: Node, other: Node) -> bool:
     """Whether two quantities are equal in value; text that is no quantity equals nothing."""
     try:
-        return parse_quantity(str(one.value)) == parse_quantity(str(other.value))
+        return amount(one) == amount(other)
     except QuantityError:
         return False
 
@@ -185,7 +260,8 @@ NORMALIZERS: Mapping[str, Normalizer] = {
     "command": _executable,
     "envs": _env_list,
     "fs_group": _number,
-    "node_selector": _selector_map,
+    "labels": _map_by("name"),
+    "node_selector": _map_by("key"),
     "resources": _resources,
     "run_as_group": _number,
     "run_as_user": _number,

@@ -81,7 +81,7 @@ def stop_if_any(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
     return found
 
 
-def shown(value: object) -> str:
+def shown(value: object, longest: int = _SHOWN) -> str:
     """A value of the input as a message may show it: in backticks, cut short, everything unprintable escaped."""
     try:
         text = str(value)
@@ -91,8 +91,8 @@ def shown(value: object) -> str:
     if not text:
         return '`""`'
     pieces: list[str] = []
-    room = _SHOWN
-    for char in text[: _SHOWN + 1]:
+    room = longest
+    for char in text[: longest + 1]:
         piece = char if char.isprintable() else char.encode("unicode_escape").decode("ascii")
         room -= len(piece)
         if room < 0:

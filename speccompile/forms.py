@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
+from typing import NamedTuple
 
 from speccompile.diagnostics import Diagnostic, Note, Severity, shown
 from speccompile.library import Library
@@ -12,7 +13,8 @@ from speccompile.model import Document, KeyPath, Node, format_path
 from speccompile.spelling import spelled
 from speccompile.validate import described, validate
 
-_ENTITY = re.compile(r"[-.A-Za-z0-9]+\+([a-z]+):run", re.ASCII)
+_ENTITY = re.compile(r"(?P<runtime>[-.A-Za-z0-9]+)\+(?P<action>[a-z]+):run", re.ASCII)
+_FUNCTION = re.compile(r"[^:/]+://[^/]+/(?P<name>[^/:]+)(?::[^/:]*)?")
 _API_GROUP = "speccompile.dev/"
 _FORMS_HELP = (
     "write the fields at the top level, or use `kind: container+job:run` with `spec`, "
@@ -20,13 +22,20 @@ _FORMS_HELP = (
 )
 
 
-def flatten(document: Document, library: Library) -> tuple[Node | None, tuple[Diagnostic, ...]]:
-    """The run's fields as one mapping, each with its own origin; None if the document is no run at all."""
+class Flat(NamedTuple):
+    """A run's fields as one mapping, each with its own origin, and what its envelope tells beside them."""
+
+    fields: Node | None
+    facts: Mapping[str, Node]
+    findings: tuple[Diagnostic, ...]
+
+
+def flatten(document: Document, used: Collection[str], library: Library) -> Flat:
+    """The run flat; without fields if the document is no run at all. Facts in use are not called ignored."""
     root = document.root
     if not isinstance(root.value, Mapping):
-        return None, (
-            _not_a_run(root, f"expected a run, which is a mapping of fields, found {described(root.plain())}"),
-        )
+        message = f"expected a run, which is a mapping of fields, found {described(root.plain())}"
+        return Flat(None, {}, (_not_a_run(root, message),))
     root = root.with_fields(
         {
             key: child
@@ -36,29 +45,29 @@ def flatten(document: Document, library: Library) -> tuple[Node | None, tuple[Di
     )
     kind, version = root.fields.get("kind"), root.fields.get("apiVersion")
     if version is not None and not str(version.value).startswith(_API_GROUP):
-        return None, (_not_a_run(version, f"`apiVersion` {shown(version.value)} is not a run's"),)
+        return Flat(None, {}, (_not_a_run(version, f"`apiVersion` {shown(version.value)} is not a run's"),))
     if version is not None or (kind is not None and kind.value == "Run"):
         return _flatten_kubernetes(root, library)
     if kind is not None:
-        return _flatten_entity(root, library)
-    return root, ()
+        return _flatten_entity(root, used, library)
+    return Flat(root, {}, ())
 
 
 def _not_a_run(node: Node, message: str) -> Diagnostic:
     return Diagnostic(code="run/unknown-form", message=message, span=node.span, help=_FORMS_HELP)
 
 
-def _flatten_kubernetes(root: Node, library: Library) -> tuple[Node, tuple[Diagnostic, ...]]:
+def _flatten_kubernetes(root: Node, library: Library) -> Flat:
     envelope, findings = validate(root, "kubernetes", library)
     metadata = envelope.fields.get("metadata")
     moved = {key: child for key, child in metadata.fields.items() if key in _MOVED} if metadata else {}
-    return _joined(envelope, moved, findings)
+    return _joined(envelope, moved, {}, findings)
 
 
 _MOVED = ("name", "labels", "annotations")
 
 
-def _flatten_entity(root: Node, library: Library) -> tuple[Node, tuple[Diagnostic, ...]]:
+def _flatten_entity(root: Node, used: Collection[str], library: Library) -> Flat:
     envelope, findings = validate(root, "entity", library)
     fields = envelope.fields
     moved: dict[str, Node] = {}
@@ -68,22 +77,35 @@ def _flatten_entity(root: Node, library: Library) -> tuple[Node, tuple[Diagnosti
     if project := fields.get("project") or metadata.get("project"):
         moved["project"] = project
     kind = fields.get("kind")
+    facts = dict(_facts(envelope))
     if kind and (match := _ENTITY.fullmatch(str(kind.value))):
-        moved["action"] = replace(kind, value=match.group(1), derived="the action in `kind`")
+        moved["action"] = replace(kind, value=match["action"], derived="the action in `kind`")
+        facts["runtime"] = replace(kind, value=match["runtime"], derived="the runtime in `kind`")
     ignored = _ignored(envelope, library)
     kept = {
         key: child.with_fields({name: node for name, node in child.fields.items() if ("spec", name) not in ignored})
         for key, child in fields.items()
         if key == "spec"
     }
-    return _joined(envelope.with_fields(kept), moved, (*findings, *_notice(ignored)))
+    unused = {path: node for path, node in ignored.items() if path[-1] not in facts or path[-1] not in used}
+    return _joined(envelope.with_fields(kept), moved, facts, (*findings, *_notice(unused)))
+
+
+def _facts(envelope: Node) -> Iterator[tuple[str, Node]]:
+    """What the platform's names and labels may say of the run; a function is named in the middle of its key."""
+    for name, path in (("id", ("id",)), ("user", ("user",)), ("function", ("spec", "function"))):
+        node = envelope.at(path)
+        if node is not None and isinstance(node.value, str) and node.value:
+            match = _FUNCTION.fullmatch(node.value) if name == "function" else None
+            yield name, replace(node, value=match["name"], derived="the name in `function`") if match else node
 
 
 def _joined(
     envelope: Node,
     moved: Mapping[str, Node],
+    facts: Mapping[str, Node],
     findings: tuple[Diagnostic, ...],
-) -> tuple[Node, tuple[Diagnostic, ...]]:
+) -> Flat:
     """What stands under `spec` together with what the envelope says of the run."""
     spec = envelope.fields.get("spec")
     told = spec.fields if spec else {}
@@ -100,7 +122,7 @@ def _joined(
         for key, child in moved.items()
         if key in inner
     )
-    return envelope.with_fields({**inner, **moved}), (*findings, *twice)
+    return Flat(envelope.with_fields({**inner, **moved}), facts, (*findings, *twice))
 
 
 def _ignored(envelope: Node, library: Library) -> Mapping[KeyPath, Node]:

@@ -18,10 +18,11 @@ _SUFFIX = ".schema.json"
 
 @dataclass(frozen=True, eq=False)
 class Library:
-    """Schemas by noun (`run`, `fields`, …) and template sources by path; equal inputs, equal results."""
+    """Schemas by noun (`run`, `fields`, …), template sources by path, preset platforms by name."""
 
     schemas: Mapping[str, Schema]
     templates: Mapping[str, str]
+    presets: Mapping[str, str] = field(default_factory=dict)
     _resolved: dict[int, Schema] = field(default_factory=dict, init=False, repr=False)
     _validators: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
 

@@ -9,27 +9,79 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from speccompile.affinity import both_hold, united
-from speccompile.canon import DISK, is_extended, same_quantity
+from speccompile.canon import DISK, SCRATCH_DISK, is_extended, same_quantity, settled
 from speccompile.diagnostics import Diagnostic, Note, Severity, shown
+from speccompile.facts import facts_of
 from speccompile.library import Library
 from speccompile.model import KeyPath, Layer, Merged, Node, Override, Platform, Profile, Run, format_path
+from speccompile.names import PLACEHOLDERS, filled
 
 if TYPE_CHECKING:
     from deepmerge import Merger
 
+_ADDING = frozenset({"union", "affinity"})
+"""Strategies by which a weaker layer's value stays beside a stronger one's."""
 Strategy: TypeAlias = Callable[["Merger", list[Any], Node, Node, Library], Node]
 
 
 def merge(
     run: Run, profile: Profile | None, platform: Platform, library: Library
 ) -> tuple[Merged, tuple[Diagnostic, ...]]:
-    """The spec of the run under its profile; nothing given is altered, and what lost hangs on what won."""
-    applied, notices = _applicable(profile, run, library)
-    # Weakest first. Platform and profile defaults belong before the run, what the platform enforces after the profile.
-    layers = [run.fields, *([applied] if applied else [])]
-    spec = merge_layers(layers, library)
+    """The spec of the run under profile and platform; nothing given is altered, and what lost hangs on what won."""
+    fixed, notices = _applicable(profile, run, library)
+    common, enforced = (
+        _fitting(settled(layer, platform, profile), run, library) for layer in (platform.defaults, platform.enforced)
+    )
+    defaults = [common, *([_fitting(profile.defaults, run, library)] if profile else [])]
+    default = _open(merge_layers(defaults, library), run, library)
+    # Weakest first.
+    layers = [default, run.fields, fixed, enforced, _own_envs(run, profile, platform)]
+    spec = merge_layers([layer for layer in layers if layer is run.fields or layer.fields], library)
     merged = Merged(run=run, profile=profile, platform=platform, spec=spec)
-    return merged, (*notices, *(_told(override, profile) for override in overrides(spec, library)))
+    return merged, (*notices, *(_told(override, merged) for override in overrides(spec, library)))
+
+
+def _fitting(layer: Node, run: Run, library: Library) -> Node:
+    """The layer without fields foreign to the run's action."""
+    return layer.with_fields({name: node for name, node in layer.fields.items() if _applies(name, run, library)})
+
+
+def _applies(field: str, run: Run, library: Library) -> bool:
+    action = run.action.value
+    return action in library.fields[field].get("x-actions", (action,))
+
+
+def _open(default: Node, run: Run, library: Library) -> Node:
+    """The defaults without fields that add up where the run says anything: a default holds where it says nothing."""
+    return default.with_fields(
+        {
+            name: node
+            for name, node in default.fields.items()
+            if name not in run.fields.fields or library.fields[name].get("x-merge") not in _ADDING
+        }
+    )
+
+
+def _own_envs(run: Run, profile: Profile | None, platform: Platform) -> Node:
+    """The variables the platform sets in every run, which nobody can replace."""
+    own = platform.settings.fields.get("own_envs")
+    if own is None or not own.fields:
+        return Node({}, run.name.span)
+    # Kubernetes reads `$(NAME)` in a value as another variable, and a run's name is no place to refer to one.
+    facts = {name: str(node.value).replace("$", "$$") for name, node in facts_of(run, profile, platform).items()}
+    facts = {**dict.fromkeys(PLACEHOLDERS, ""), **facts}
+    items = (
+        Node(
+            {
+                "name": Node(name, pattern.key or pattern.span),
+                "value": Node(filled(str(pattern.value), facts), pattern.span),
+            },
+            pattern.span,
+            pattern.key,
+        )
+        for name, pattern in own.fields.items()
+    )
+    return Node({"envs": Node(tuple(items), own.span, own.key)}, own.span)
 
 
 def merge_layers(layers: Sequence[Node], library: Library) -> Node:
@@ -46,10 +98,12 @@ def merge_layers(layers: Sequence[Node], library: Library) -> Node:
 
 
 def overrides(spec: Node, library: Library) -> Iterator[Override]:
-    """Everything that lost, once: a GPU is one value, though it stands among requests and limits."""
+    """Everything of the run that lost, once: a GPU is one value, though it stands among requests and limits."""
     told: set[tuple[object, ...]] = set()
     for path, node in spec.walk():
         for lost in node.lost:
+            if lost.span.source.layer is not Layer.RUN:
+                continue
             # Only what canon.py writes to both sides stands here twice without being said twice.
             once = (path[-1], lost.value, node.value) if path[0] == "resources" and _has_one_value(path) else path
             if once not in told:
@@ -58,7 +112,7 @@ def overrides(spec: Node, library: Library) -> Iterator[Override]:
 
 
 def _has_one_value(path: KeyPath) -> bool:
-    return path[-1] == DISK or is_extended(str(path[-1]))
+    return path[-1] in (DISK, SCRATCH_DISK) or is_extended(str(path[-1]))
 
 
 def _called(path: KeyPath, node: Node, library: Library) -> KeyPath:
@@ -67,43 +121,34 @@ def _called(path: KeyPath, node: Node, library: Library) -> KeyPath:
     return (path[0], str(node.fields[key].value)) if key in node.fields else path
 
 
-def _applicable(profile: Profile | None, run: Run, library: Library) -> tuple[Node | None, tuple[Diagnostic, ...]]:
+def _applicable(profile: Profile | None, run: Run, library: Library) -> tuple[Node, tuple[Diagnostic, ...]]:
     """The profile's fields without those foreign to the action: a profile serves many actions."""
     if profile is None:
-        return None, ()
-    action = run.action.value
-    foreign = [
-        (name, node)
-        for name, node in profile.fields.fields.items()
-        if action not in library.fields[name].get("x-actions", (action,))
-    ]
+        return Node({}, run.name.span), ()
     notices = tuple(
         Diagnostic(
             code="profile/foreign-field",
-            message=f"`{name}` of profile {shown(profile.id.value)} does not apply to action `{action}`",
+            message=f"`{name}` of profile {shown(profile.id.value)} does not apply to action `{run.action.value}`",
             span=node.key or node.span,
             path=(name,),
             severity=Severity.NOTICE,
         )
-        for name, node in foreign
+        for name, node in profile.fields.fields.items()
+        if not _applies(name, run, library)
     )
-    left_out = dict(foreign)
-    kept = {name: node for name, node in profile.fields.fields.items() if name not in left_out}
-    return profile.fields.with_fields(kept), notices
+    return _fitting(profile.fields, run, library), notices
 
 
-def _told(override: Override, profile: Profile | None) -> Diagnostic:
-    by = (
-        f"profile {shown(profile.id.value)}"
-        if profile and override.won.span.source.layer is Layer.PROFILE
-        else "a stronger layer"
-    )
+def _told(override: Override, merged: Merged) -> Diagnostic:
+    by = "the platform"
+    if merged.profile and override.won.span.source.layer is Layer.PROFILE:
+        by = f"profile {shown(merged.profile.id.value)}"
     return Diagnostic(
         code="merge/overridden",
         message=f"`{format_path(override.path)}`: {_compared(override)} of {by}",
         span=override.lost.place,
         path=override.path,
-        severity=Severity.NOTICE,
+        severity=Severity(str(merged.platform.settings.fields["overrides"].value)),
         notes=(Note(f"set here by {by}", override.won.place),),
     )
 

@@ -63,6 +63,8 @@ class Node:
     """How the value was made, if it does not stand in the source as it is."""
     unsure: bool = False
     """A plain `1e3`: a number to YAML 1.2 and a string to YAML 1.1, fine as a quantity only."""
+    weak: bool = False
+    """Stands where nobody says otherwise: a value of a base document is stronger."""
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.span.label}>"
@@ -172,23 +174,54 @@ class Run:
     project: Node
     action: Node
     profile: Node | None
+    facts: Mapping[str, Node]
+    """What names and labels may say of it beside: `id`, `user`, `function`, `runtime`, as far as its form tells."""
     fields: Node
+
+
+class Rule(NamedTuple):
+    """A constraint of the admin's on one field of the merged spec."""
+
+    path: KeyPath
+    constraint: Node
+    counts: bool
+    """Whether the field is a number or a quantity, so that `1Gi` is `1024Mi`."""
+
+
+class Ban(NamedTuple):
+    """A field that a run may not say."""
+
+    path: KeyPath
+    written: Node
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
-    """A profile in canonical spelling and shape."""
+    """A profile in canonical spelling and shape, with all that its parents bring."""
 
     source: Source
     id: Node
+    about: Mapping[str, Node]
+    """Its `name` and `description`, for people."""
+    parents: tuple[Node, ...]
+    gpu_key: Node | None
     fields: Node
+    defaults: Node
+    rules: tuple[Rule, ...]
+    bans: tuple[Ban, ...]
+    bases: Mapping[str, Node]
+    """Base documents by kind."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Platform:
-    """The platform's settings, complete: what its file does not say has the built-in value."""
+    """The platform: its settings complete (what its file does not say has the built-in value), and what it demands."""
 
     settings: Node
+    defaults: Node
+    enforced: Node
+    rules: tuple[Rule, ...] = ()
+    bans: tuple[Ban, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

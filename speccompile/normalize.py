@@ -9,14 +9,19 @@ from speccompile.model import Node, Platform
 from speccompile.policy import RULES_OF_A_LAYER
 
 
-def normalize(fields: Node, platform: Platform, library: Library) -> tuple[Node, tuple[Diagnostic, ...]]:
-    """The fields in the order of the schema, each in its one shape; applying it again changes nothing."""
-    context = Context(library, platform, [])
+def normalize(
+    fields: Node, platform: Platform, library: Library, gpu_key: str | None = None
+) -> tuple[Node, tuple[Diagnostic, ...]]:
+    """The fields in the order of the schema, each in its one shape; applying it again changes nothing.
+
+    `gpu` stands for the given key, which a profile may choose, else for the platform's.
+    """
+    context = Context(library, platform, gpu_key or str(platform.settings.fields["gpu_key"].value), [])
     canonical = {
         name: NORMALIZERS[name](fields.fields[name], context) if name in NORMALIZERS else fields.fields[name]
         for name in library.fields
         if name in fields.fields
     }
     tree = fields.with_fields(canonical)
-    broken = (finding for rule in RULES_OF_A_LAYER for finding in rule(tree))
+    broken = (finding for rule in RULES_OF_A_LAYER for finding in rule(tree, platform))
     return tree, (*context.findings, *broken)

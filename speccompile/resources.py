@@ -14,11 +14,12 @@ if TYPE_CHECKING:
 
 _SCHEMA = ".schema.json"
 _TEMPLATE = ".j2"
+_PRESET = ".yaml"
 
 
 @cache
 def bundled_library() -> Library:
-    """The schemas and templates that came with this installation; read once."""
+    """The schemas, templates and presets that came with this installation; read once."""
     schemas = {
         entry.name.removesuffix(_SCHEMA): with_absolute_references(
             entry.name.removesuffix(_SCHEMA), json.loads(entry.read_text(encoding="utf-8"))
@@ -33,7 +34,17 @@ def bundled_library() -> Library:
         for entry in sorted(target.iterdir(), key=lambda entry: entry.name)
         if entry.name.endswith(_TEMPLATE)
     }
-    return Library(schemas, templates)
+    presets = {
+        entry.name.removesuffix(_PRESET): entry.read_text(encoding="utf-8")
+        for entry in sorted(_folder("presets").iterdir(), key=lambda entry: entry.name)
+        if entry.name.endswith(_PRESET)
+    }
+    return Library(schemas, templates, presets)
+
+
+def preset_names() -> tuple[str, ...]:
+    """The platforms that ship with the package and can be chosen by name."""
+    return tuple(bundled_library().presets)
 
 
 def _folder(name: str) -> Traversable:

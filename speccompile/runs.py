@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from speccompile.diagnostics import CompileError, Diagnostic, has_errors
+from speccompile.facts import facts_used
 from speccompile.forms import flatten
 from speccompile.library import Library
 from speccompile.model import BUILT_IN, Document, Node, Run
@@ -14,16 +15,17 @@ from speccompile.validate import validate, without_faulty
 
 def read_run(document: Document, setting: Setting) -> tuple[Run, tuple[Diagnostic, ...]]:
     """The run, whatever form it was written in, with its notices. Raises whatever the document alone shows wrong."""
-    flat, told = flatten(document, setting.library)
-    if flat is None:
-        raise CompileError(told)
-    tree, found = validate(flat, "run", setting.library)
-    fields, more = normalize(without_faulty(tree, found), setting.platform, setting.library)
-    findings = (*told, *found, *_foreign(tree, setting.library), *more)
+    flat = flatten(document, facts_used(setting.platform), setting.library)
+    if flat.fields is None:
+        raise CompileError(flat.findings)
+    tree, found = validate(flat.fields, "run", setting.library)
+    profile, unknown = choose(_said(tree.fields.get("profile")), setting.profiles)
+    gpu_key = str(profile.gpu_key.value) if profile and profile.gpu_key else None
+    fields, more = normalize(without_faulty(tree, found), setting.platform, setting.library, gpu_key)
+    findings = (*flat.findings, *found, *_foreign(tree, setting.library), *more)
     if has_errors(findings):
         # A profile that could not be read is unknown as well, and not for the run to answer for.
-        unknown = () if setting.is_broken else choose(_said(tree.fields.get("profile")), setting.profiles)[1]
-        raise CompileError((*findings, *unknown))
+        raise CompileError((*findings, *(() if setting.is_broken else unknown)))
     named = tree.fields
     project = named.get("project") or Node(setting.library.schemas["run"]["properties"]["project"]["default"], BUILT_IN)
     run = Run(
@@ -32,6 +34,7 @@ def read_run(document: Document, setting: Setting) -> tuple[Run, tuple[Diagnosti
         project=project,
         action=named["action"],
         profile=_said(named.get("profile")),
+        facts=flat.facts,
         fields=fields,
     )
     return run, findings

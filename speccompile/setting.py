@@ -9,7 +9,8 @@ from speccompile.diagnostics import Diagnostic, has_errors
 from speccompile.library import Library
 from speccompile.model import Platform, Profile
 from speccompile.parse import Parsed
-from speccompile.profiles import read_platform, read_profiles
+from speccompile.platform import read_platform
+from speccompile.profiles import read_profiles
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -124,12 +124,12 @@ def _repeated(node: Node, schema: Schema, path: KeyPath) -> Iterator[Diagnostic]
             first = seen.setdefault((type(told.value), told.value), told)
             if first is not told:
                 # What people write among secrets may be a secret.
-                named = "an identifier" if path == ("secrets",) else shown(told.value)
+                named = "an identifier" if path[-1:] == ("secrets",) else shown(told.value)
                 yield Diagnostic(
                     code="schema/duplicate-item",
                     message=f"{named} stands here a second time" + (f" as `{key}`" if key else ""),
                     span=told.span,
-                    secret=told.span if path == ("secrets",) and not isinstance(told.value, str) else None,
+                    secret=told.span if path[-1:] == ("secrets",) and not isinstance(told.value, str) else None,
                     path=(*path, index, key) if key else (*path, index),
                     notes=(Note("first here", first.span),),
                     help="keep one of the two",
@@ -162,7 +162,7 @@ def _translate(error: ValidationError, tree: Node, library: Library) -> Iterator
     code, message, help_text = _worded(error)
     if code == "schema/needs-quotes" and (written := _written(node.span)):
         help_text = f'quote it: "{written}"'
-    secret = path[:1] == ("secrets",) and node.span.source.layer is not Layer.PLATFORM
+    secret = _is_secret(path, node)
     if secret and error.validator == "format":
         message = "this is not the identifier of a secret"
     elif "x-fault" in schema:
@@ -175,6 +175,15 @@ def _translate(error: ValidationError, tree: Node, library: Library) -> Iterator
         help=help_text or schema.get("x-help"),
         secret=node.span if secret else None,
     )
+
+
+def _is_secret(path: KeyPath, node: Node) -> bool:
+    """Whether people may write the value of a secret here; `secrets` at the top of the platform is a setting."""
+    field = path[1:] if path[:1] in _LAYERS else path
+    return field[:1] == ("secrets",) and (field is not path or node.span.source.layer is not Layer.PLATFORM)
+
+
+_LAYERS = (("defaults",), ("enforce",))
 
 
 def _written(span: Span) -> str | None:
@@ -271,7 +280,13 @@ def _missing_companion(_: str, wanted: Any, found: Any) -> Wording:
     return "schema/missing-key", "; ".join(f"`{key}` needs `{other}` beside it" for key, other in pairs), None
 
 
-_KINDRED = {"positive-quantity": "quantity", "extended-resource": "resource-name"}
+_KINDRED = {
+    "positive-quantity": "quantity",
+    "extended-resource": "resource-name",
+    "gpu-name": "dns-label",
+    "label-key-pattern": "label-key",
+    **dict.fromkeys(("name-pattern", "alias-pattern", "volume-pattern", "port-pattern"), "placeholders"),
+}
 """Formats that narrow another one, and share its code."""
 
 
