@@ -2,19 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from speccompile.canon import disk_name, gpu_names
+from speccompile.ceilings import above_ceilings
 from speccompile.derive import derive
 from speccompile.diagnostics import Diagnostic, stop_if_any
+from speccompile.library import Library
 from speccompile.model import Approved, Merged
 from speccompile.policy import RULES, RULES_OF_A_LAYER
+from speccompile.rules import broken_bans, broken_rules
 
 
-def approve(merged: Merged) -> tuple[Approved, tuple[Diagnostic, ...]]:
+def approve(merged: Merged, library: Library) -> tuple[Approved, tuple[Diagnostic, ...]]:
     """The spec with everything derived; raises all violations of the rules together."""
     complete = derive(merged)
     warnings = stop_if_any(
         (
             *(finding for rule in RULES for finding in rule(complete)),
-            *(finding for layer_rule in RULES_OF_A_LAYER for finding in layer_rule(complete.spec)),
+            *(finding for layer_rule in RULES_OF_A_LAYER for finding in layer_rule(complete.spec, merged.platform)),
+            *above_ceilings(merged.spec, complete),
+            *_refused(merged, complete, library),
         )
     )
     return Approved(complete), warnings
+
+
+def _refused(merged: Merged, complete: Merged, library: Library) -> Iterator[Diagnostic]:
+    """What the rules and bans of the profile and the platform have against it."""
+    platform, profile = merged.platform, merged.profile
+    symbols = {"gpu": gpu_names(platform, profile), "disk": (disk_name(platform),)}
+    rules = (*platform.rules, *(profile.rules if profile else ()))
+    bans = (*platform.bans, *(profile.bans if profile else ()))
+    yield from broken_rules(rules, (merged.spec, complete.spec), symbols, merged.run.name, library)
+    yield from broken_bans(bans, merged.run.fields, symbols, library)

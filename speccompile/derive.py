@@ -6,15 +6,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
-from speccompile.canon import DISK, quantity_text
+from speccompile.canon import SCRATCH_DISK, amount, quantity_text
 from speccompile.diagnostics import CompileError, Diagnostic, Note
 from speccompile.model import Merged, Node
 from speccompile.quantity import QuantityError, parse_quantity, scaled_up
-
-SCRATCH = "scratch"
-"""The name of the volume that `disk` becomes where the platform wants one."""
 
 Derivation: TypeAlias = Callable[[Merged], Node]
 
@@ -26,35 +23,59 @@ def derive(merged: Merged) -> Merged:
     return merged
 
 
-def _memory_limit(merged: Merged) -> Node:
-    spec, factor = merged.spec, merged.platform.settings.fields.get("memory_limit_factor")
+class Limited(NamedTuple):
+    """A resource whose limit the platform can derive: the settings that say so, and what it is counted in."""
+
+    resource: str
+    factor: str
+    ceiling: str
+    unit: str
+
+
+_MEMORY = Limited("memory", "memory_limit_factor", "mem", "")
+_CPU = Limited("cpu", "cpu_limit_factor", "cpu", "m")
+
+
+def _limit(merged: Merged, limited: Limited) -> Node:
+    """The limit of a resource nobody limits: its request times the platform's factor, at most the ceiling."""
+    spec, settings, resource = merged.spec, merged.platform.settings, limited.resource
+    factor, most = settings.fields.get(limited.factor), settings.at(("ceilings", limited.ceiling))
     resources = spec.fields.get("resources")
-    request = resources.at(("requests", "memory")) if resources else None
-    if factor is None or resources is None or request is None or resources.at(("limits", "memory")):
+    request = resources.at(("requests", resource)) if resources else None
+    if factor is None or resources is None or request is None or resources.at(("limits", resource)):
         return spec
     try:
-        scaled = scaled_up(parse_quantity(str(request.value)), Fraction(Decimal(str(factor.value))))
+        scaled = scaled_up(amount(request), Fraction(Decimal(str(factor.value))), limited.unit)
     except QuantityError as error:
         raise CompileError([_too_large(request, factor, error)]) from None
-    limit = replace(
-        request,
-        value=scaled,
-        derived=f"the memory request × {factor.value}",
-        lost=(),
-    )
+    limit = replace(request, value=scaled, derived=f"the {resource} request × {factor.value}", lost=(), weak=True)
+    if most and amount(request) <= amount(most) < parse_quantity(scaled):
+        limit = replace(
+            limit,
+            value=quantity_text(most).value,
+            derived=f"the {resource} request × {factor.value}, at most the ceiling",
+        )
     limits = resources.fields.get("limits", Node({}, request.span))
-    grown = limits.with_fields(dict(sorted({**limits.fields, "memory": limit}.items())))
+    grown = limits.with_fields(dict(sorted({**limits.fields, resource: limit}.items())))
     return _with(spec, "resources", resources.with_fields({**resources.fields, "limits": grown}))
+
+
+def _memory_limit(merged: Merged) -> Node:
+    return _limit(merged, _MEMORY)
+
+
+def _cpu_limit(merged: Merged) -> Node:
+    return _limit(merged, _CPU)
 
 
 def _too_large(request: Node, factor: Node, error: QuantityError) -> Diagnostic:
     return Diagnostic(
         code="policy/limit-too-large",
-        message=f"no memory limit can be made from this request: {error.message}",
+        message=f"no limit can be made from this request: {error.message}",
         span=request.span,
-        path=("resources", "requests", "memory"),
+        path=("resources", "requests"),
         notes=(Note(f"the limit is the request × {factor.value}", factor.span),),
-        help="request less memory, or give its limit",
+        help="request less, or give its limit",
     )
 
 
@@ -62,14 +83,14 @@ def _scratch_volume(merged: Merged) -> Node:
     """Disk as an ephemeral volume, where the platform says so; the container then asks for no storage."""
     spec, disk = merged.spec, merged.platform.settings.fields["disk"].fields
     resources = spec.fields.get("resources")
-    size = (resources.at(("limits", DISK)) or resources.at(("requests", DISK))) if resources else None
-    if disk["as"].value != "volume" or resources is None or size is None:
+    size = resources.at(("requests", SCRATCH_DISK)) if resources else None
+    if resources is None or size is None:
         return spec
     made = "made from `disk`"
     volume = Node(
         {
             "volume_type": replace(size, value="ephemeral", derived=made),
-            "name": replace(size, value=SCRATCH, derived=made),
+            "name": replace(size, value=disk["name"].value, derived=made),
             "mount_path": disk["mount_path"],
             "spec": Node({"size": size}, size.span, derived=made),
         },
@@ -79,14 +100,31 @@ def _scratch_volume(merged: Merged) -> Node:
     )
     volumes = spec.fields.get("volumes", Node((), size.span))
     kept = {
-        side: amounts.with_fields({name: node for name, node in amounts.fields.items() if name != DISK})
+        side: amounts.with_fields({name: node for name, node in amounts.fields.items() if name != SCRATCH_DISK})
         for side, amounts in resources.fields.items()
     }
     grown = _with(spec, "volumes", replace(volumes, value=(*volumes.items, volume)))
     return _with(grown, "resources", resources.with_fields(kept))
 
 
-_CLAIMED = ("persistent_volume_claim", "ephemeral")
+def _directory_sizes(merged: Merged) -> Node:
+    """The platform's size limit for every `empty_dir` of which nobody says one."""
+    spec, size = merged.spec, merged.platform.settings.at(("volumes", "empty_dir_size"))
+    volumes = spec.fields.get("volumes")
+    if volumes is None or size is None:
+        return spec
+    limit = quantity_text(size)
+
+    def complete(volume: Node) -> Node:
+        if volume.fields["volume_type"].value != "empty_dir":
+            return volume
+        inner = volume.fields["spec"]
+        return volume.with_fields({**volume.fields, "spec": inner.with_fields({"size_limit": limit, **inner.fields})})
+
+    return _with(spec, "volumes", volumes.mapped(complete))
+
+
+_CLAIM_KEYS = ("size", "storage_class", "access_mode")
 
 
 def _claim_defaults(merged: Merged) -> Node:
@@ -95,12 +133,19 @@ def _claim_defaults(merged: Merged) -> Node:
     volumes = spec.fields.get("volumes")
     if volumes is None:
         return spec
+    settings = merged.platform.settings.fields["pvc"].fields
+    claim = {key: settings[key] for key in _CLAIM_KEYS if key in settings}
+    own_class = settings.get("ephemeral_storage_class")
+    given = {
+        "persistent_volume_claim": claim,
+        "ephemeral": {**claim, "storage_class": own_class} if own_class else claim,
+    }
 
     def complete(volume: Node) -> Node:
-        if volume.fields["volume_type"].value not in _CLAIMED:
+        if volume.fields["volume_type"].value not in given:
             return volume
         inner = volume.fields["spec"]
-        filled = {**merged.platform.settings.fields["pvc"].fields, **inner.fields}
+        filled = {**given[str(volume.fields["volume_type"].value)], **inner.fields}
         filled["size"] = quantity_text(filled["size"])
         return volume.with_fields({**volume.fields, "spec": inner.with_fields(filled)})
 
@@ -111,4 +156,4 @@ def _with(spec: Node, name: str, node: Node) -> Node:
     return spec.with_fields({**spec.fields, name: node})
 
 
-DERIVATIONS: tuple[Derivation, ...] = (_memory_limit, _scratch_volume, _claim_defaults)
+DERIVATIONS: tuple[Derivation, ...] = (_memory_limit, _cpu_limit, _scratch_volume, _directory_sizes, _claim_defaults)

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import pairwise
 from typing import TypeAlias
 
+from speccompile.canon import amount
 from speccompile.diagnostics import Diagnostic, Note, Severity, shown
-from speccompile.model import Layer, Merged, Node
+from speccompile.image import is_below
+from speccompile.kinds import OBJECTS, workload_of
+from speccompile.model import Layer, Merged, Node, Platform
 from speccompile.names import object_name
-from speccompile.quantity import parse_quantity
+from speccompile.pods import main_of, volumes_of
 
 Rule: TypeAlias = Callable[[Merged], Iterator[Diagnostic]]
-LayerRule: TypeAlias = Callable[[Node], Iterator[Diagnostic]]
+LayerRule: TypeAlias = Callable[[Node, Platform], Iterator[Diagnostic]]
 
-OWN_LABELS = ("app.kubernetes.io/name", "app.kubernetes.io/part-of", "app.kubernetes.io/managed-by")
-OWN_PREFIX = "speccompile.dev/"
+DEFAULT_PROFILE = "default"
+"""The profile of runs that name none."""
 MAX_ANNOTATIONS = 256 * 1024
 """Bytes that all annotations of an object may take together."""
 CONFINING = (
@@ -34,8 +37,23 @@ def store_name(merged: Merged) -> str:
     return pattern.replace("{project}", object_name(str(merged.run.project.value)))
 
 
+def own_prefix(platform: Platform) -> str:
+    """What the compiler's own labels and annotations begin with."""
+    return f"{platform.settings.fields['label_prefix'].value}/"
+
+
+def own_labels(platform: Platform) -> Mapping[str, Node]:
+    """The patterns of the labels that are the platform's own, by key."""
+    prefix = str(platform.settings.fields["label_prefix"].value)
+    return {
+        key.replace("{label_prefix}", prefix): node
+        for key, node in platform.settings.fields["own_labels"].fields.items()
+    }
+
+
 def _image_is_given(merged: Merged) -> Iterator[Diagnostic]:
-    if "image" not in merged.spec.fields:
+    mains = (main_of(base) for base in _bases(merged))
+    if "image" not in merged.spec.fields and not any(main and "image" in main.fields for main in mains):
         yield Diagnostic(
             code="policy/no-image",
             message="neither the run nor its profile names an image",
@@ -46,7 +64,8 @@ def _image_is_given(merged: Merged) -> Iterator[Diagnostic]:
 
 
 def _ports_are_given(merged: Merged) -> Iterator[Diagnostic]:
-    if merged.run.action.value == "serve" and "service_ports" not in merged.spec.fields:
+    based = any(ports.items for base in _bases(merged) if (ports := base.at(("spec", "ports"))))
+    if merged.run.action.value == "serve" and "service_ports" not in merged.spec.fields and not based:
         yield Diagnostic(
             code="policy/no-ports",
             message="action `serve` needs `service_ports`, and neither the run nor its profile has them",
@@ -56,14 +75,26 @@ def _ports_are_given(merged: Merged) -> Iterator[Diagnostic]:
         )
 
 
-def _requests_fit_limits(spec: Node) -> Iterator[Diagnostic]:
+def _bases(merged: Merged) -> Iterable[Node]:
+    """The base documents that go under what the run makes."""
+    made = OBJECTS[workload_of(merged)]
+    return [base for kind, base in merged.profile.bases.items() if kind in made] if merged.profile else ()
+
+
+def _requests_fit_limits(spec: Node, _: Platform) -> Iterator[Diagnostic]:
     resources = spec.fields.get("resources")
-    if resources is None or not {"requests", "limits"} <= resources.fields.keys():
+    if resources is not None:
+        yield from requests_above_limits(resources)
+
+
+def requests_above_limits(resources: Node) -> Iterator[Diagnostic]:
+    """A finding for each resource that is requested beyond its limit, at the run's own line if it has part in it."""
+    if not {"requests", "limits"} <= resources.fields.keys():
         return
     limits = resources.fields["limits"].fields
     for name, request in resources.fields["requests"].fields.items():
         limit = limits.get(name)
-        if limit and parse_quantity(str(request.value)) > parse_quantity(str(limit.value)):
+        if limit and amount(request) > amount(limit):
             ours, theirs = (request, limit) if request.span.source.layer is Layer.RUN else (limit, request)
             yield Diagnostic(
                 code="policy/request-above-limit",
@@ -86,7 +117,7 @@ def _claims_have_one_pod(merged: Merged) -> Iterator[Diagnostic]:
     )
     if many is None:
         return
-    for volume in _volumes(merged.spec):
+    for volume in volumes_in(merged.spec):
         mode = volume.fields["spec"].fields.get("access_mode")
         claimed = volume.fields["volume_type"].value == "persistent_volume_claim"
         if claimed and mode and mode.value in ("ReadWriteOnce", "ReadWriteOncePod"):
@@ -101,9 +132,9 @@ def _claims_have_one_pod(merged: Merged) -> Iterator[Diagnostic]:
             )
 
 
-def _volumes_differ(spec: Node) -> Iterator[Diagnostic]:
+def _volumes_differ(spec: Node, _: Platform) -> Iterator[Diagnostic]:
     for key, what in (("mount_path", "are mounted at"), ("name", "have the name")):
-        ordered = sorted(_volumes(spec), key=lambda volume: _path(volume.fields[key]))
+        ordered = sorted(volumes_in(spec), key=lambda volume: _path(volume.fields[key]))
         for one, other in pairwise(ordered):
             if _path(one.fields[key]) == _path(other.fields[key]):
                 ours, theirs = (one, other) if one.span.source.layer is Layer.RUN else (other, one)
@@ -122,7 +153,7 @@ def _path(node: Node) -> str:
     return str(node.value).rstrip("/")
 
 
-def _envs_and_secrets_differ(spec: Node) -> Iterator[Diagnostic]:
+def _envs_and_secrets_differ(spec: Node, _: Platform) -> Iterator[Diagnostic]:
     envs = spec.fields.get("envs")
     secrets = spec.fields.get("secrets")
     if envs is None or secrets is None:
@@ -140,11 +171,11 @@ def _envs_and_secrets_differ(spec: Node) -> Iterator[Diagnostic]:
             )
 
 
-def _labels_are_not_ours(spec: Node) -> Iterator[Diagnostic]:
+def _labels_are_not_ours(spec: Node, platform: Platform) -> Iterator[Diagnostic]:
     for field in ("labels", "annotations"):
         node = spec.fields.get(field)
         for key, child in node.fields.items() if node else ():
-            if key.startswith(OWN_PREFIX) or (field == "labels" and key in OWN_LABELS):
+            if key.startswith(own_prefix(platform)) or (field == "labels" and key in own_labels(platform)):
                 yield Diagnostic(
                     code="policy/reserved-key",
                     message=f"{shown(key)} is set by the compiler itself",
@@ -184,21 +215,127 @@ def _confinement_stays(merged: Merged) -> Iterator[Diagnostic]:
             )
 
 
-def _secrets_are_ours(merged: Merged) -> Iterator[Diagnostic]:
-    if merged.platform.settings.fields["secrets"].fields["allow_foreign"].value:
-        return
-    for volume in _volumes(merged.spec):
-        if volume.fields["volume_type"].value != "secret" or volume.span.source.layer is not Layer.RUN:
-            continue
-        named = volume.fields["spec"].fields.get("name", volume.fields["name"])
-        if named.value != store_name(merged):
+def _existing_is_allowed(merged: Merged) -> Iterator[Diagnostic]:
+    """What stands in the cluster already is not for runs to mount, unless the platform says so."""
+    settings = merged.platform.settings.fields
+    allowed = bool(settings["volumes"].fields["allow_existing"].value)
+    foreign = bool(settings["secrets"].fields["allow_foreign"].value)
+    store = store_name(merged)
+    for volume in _volumes_of_the_run(merged):
+        kind, spec = volume.fields["volume_type"], volume.fields["spec"].fields
+        named = spec.get("claim_name") or spec.get("name") or volume.fields["name"]
+        if kind.value == "secret" and named.value != store and not foreign:
             yield Diagnostic(
                 code="policy/foreign-secret",
                 message=f"Secret {shown(named.value)} is not the project's own store",
                 span=named.span,
                 path=("volumes",),
-                help=f"mount `{store_name(merged)}`, or ask the platform's admin to allow foreign secrets",
+                notes=_settings_note(settings["secrets"].fields["allow_foreign"]),
+                help="name secrets under `secrets`, or ask the platform's admin to allow foreign secrets",
             )
+        elif not allowed and _exists(volume) and not (kind.value == "secret" and foreign):
+            instead = "leave out `claim_name`" if kind.derived else _INSTEAD[str(kind.value)]
+            yield Diagnostic(
+                code="policy/existing-volume",
+                message=f"this mounts {shown(named.value)}, and what exists already may not be mounted here",
+                span=named.span if kind.derived else kind.span,
+                path=("volumes",),
+                notes=_settings_note(settings["volumes"].fields["allow_existing"]),
+                help=f"{instead}, or ask the platform's admin to allow existing volumes",
+            )
+
+
+_INSTEAD = {
+    "config_map": "give the files under `spec.data`",
+    "secret": "name secrets under `secrets`",
+    "shared_volume": "use a `persistent_volume_claim`",
+}
+
+
+def _exists(volume: Node) -> bool:
+    kind = volume.fields["volume_type"].value
+    return kind in ("shared_volume", "secret") or (kind == "config_map" and "data" not in volume.fields["spec"].fields)
+
+
+def _settings_note(setting: Node) -> tuple[Note, ...]:
+    """Where the platform's file says so; the built-in platform has no line to show."""
+    return (Note("the platform says so here", setting.span),) if setting.span.line else ()
+
+
+def _volume_types_are_allowed(merged: Merged) -> Iterator[Diagnostic]:
+    allowed = merged.platform.settings.at(("volumes", "allowed_types"))
+    if allowed is None:
+        return
+    known = [item.value for item in allowed.items]
+    for volume in _volumes_of_the_run(merged):
+        kind = volume.fields["volume_type"]
+        # The volume that `disk` becomes is the platform's own choice.
+        if kind.value not in known and not volume.derived:
+            made = (Note(f"`{kind.value}`: {kind.derived}"),) if kind.derived else ()
+            yield Diagnostic(
+                code="policy/volume-type",
+                message=f"volumes of type `{kind.value}` are not allowed here",
+                span=kind.span,
+                path=("volumes",),
+                notes=(*made, Note("the platform allows these", allowed.place)),
+                help=f"use {' or '.join(f'`{name}`' for name in known)}" if known else "use no volume",
+            )
+
+
+def _volumes_of_the_run(merged: Merged) -> Iterator[Node]:
+    return (volume for volume in volumes_in(merged.spec) if volume.span.source.layer is Layer.RUN)
+
+
+def _volumes_stay_clear_of_the_base(merged: Merged) -> Iterator[Diagnostic]:
+    """A run's volume under the name of the base's would slip beneath whatever sidecar mounts that."""
+    known = {name: node for base in _bases(merged) for name, node in volumes_of(base).items()}
+    for volume in _volumes_of_the_run(merged):
+        name = volume.fields["name"]
+        if name.value in known:
+            yield Diagnostic(
+                code="policy/base-volume",
+                message=f"the profile's base document has a volume {shown(name.value)} already",
+                span=name.span,
+                path=("volumes",),
+                notes=(Note("it stands here", known[str(name.value)].span),),
+                help="give yours another name",
+            )
+
+
+def _images_come_from_allowed_registries(merged: Merged) -> Iterator[Diagnostic]:
+    allowed = merged.platform.settings.fields.get("allowed_registries")
+    if allowed is None:
+        return
+    images = [merged.spec.fields[name] for name in ("image",) if name in merged.spec.fields]
+    images += [image for volume in volumes_in(merged.spec) if (image := volume.fields["spec"].fields.get("image"))]
+    for image in images:
+        if not any(is_below(str(image.value), str(item.value)) for item in allowed.items):
+            yield Diagnostic(
+                code="policy/registry",
+                message=f"image {shown(image.value)} comes from none of the allowed registries",
+                span=image.span,
+                path=("image",),
+                notes=(Note("the platform allows these", allowed.place),),
+                help=f"use an image under {' or '.join(f'`{item.value}`' for item in allowed.items)}",
+            )
+
+
+def _profile_is_allowed(merged: Merged) -> Iterator[Diagnostic]:
+    allowed = merged.platform.settings.fields.get("project_profiles")
+    profile, wanted = merged.profile, merged.run.profile
+    if allowed is None or profile is None or wanted is None or profile.id.value == DEFAULT_PROFILE:
+        return
+    listed = allowed.fields.get(str(merged.run.project.value)) or allowed.fields.get("*")
+    names = [str(item.value) for item in listed.items] if listed else []
+    if profile.id.value not in names:
+        yield Diagnostic(
+            code="policy/profile-not-allowed",
+            message=f"project {shown(merged.run.project.value)} may not use profile {shown(profile.id.value)}",
+            span=wanted.span,
+            path=("profile",),
+            notes=(Note("the platform says so here", (listed or allowed).place),),
+            help=f"use {' or '.join(f'`{name}`' for name in names)}" if names else "leave `profile` out",
+        )
 
 
 def _command_is_no_shell_line(merged: Merged) -> Iterator[Diagnostic]:
@@ -222,7 +359,8 @@ def _words(line: str) -> list[str]:
         return line.split()
 
 
-def _volumes(spec: Node) -> tuple[Node, ...]:
+def volumes_in(spec: Node) -> tuple[Node, ...]:
+    """The volumes of a spec."""
     volumes = spec.fields.get("volumes")
     return volumes.items if volumes else ()
 
@@ -233,7 +371,11 @@ RULES: tuple[Rule, ...] = (
     _claims_have_one_pod,
     _annotations_fit,
     _confinement_stays,
-    _secrets_are_ours,
+    _existing_is_allowed,
+    _volume_types_are_allowed,
+    _volumes_stay_clear_of_the_base,
+    _images_come_from_allowed_registries,
+    _profile_is_allowed,
     _command_is_no_shell_line,
 )
 RULES_OF_A_LAYER: tuple[LayerRule, ...] = (
