@@ -37,6 +37,32 @@ def _alias(merged: Merged) -> Iterable[Node]:
     return (name,) if name else ()
 
 
+WORKLOADS: Mapping[str, str] = {
+    "job": "job",
+    "cronjob": "cron_job",
+    "deployment": "deployment",
+    "serve": "deployment",
+}
+"""Kinds of workload, and which of the platform's names each has."""
+
+
+OBJECTS: Mapping[str, frozenset[str]] = {
+    "job": frozenset({"Job"}),
+    "cronjob": frozenset({"CronJob", "Job"}),
+    "deployment": frozenset({"Deployment"}),
+    "serve": frozenset({"Deployment", "Service"}),
+}
+"""What each kind of workload is made of; base documents of these kinds go under it."""
+
+
+def workload_of(merged: Merged) -> str:
+    """What a run comes to: a key of WORKLOADS."""
+    if "schedule" in merged.spec.fields:
+        return "cronjob"
+    action = str(merged.run.action.value)
+    return "deployment" if action == "deploy" else action
+
+
 KINDS: Mapping[str, tuple[Kind, ...]] = {
     "kubernetes": (
         Kind(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from speccompile.approve import approve
+from speccompile.bases import over_bases
 from speccompile.diagnostics import CompileError, Diagnostic, in_order, stop_if_any
 from speccompile.merge import merge, overrides
 from speccompile.model import Document, KeyPath, Manifest, Origin, Override, Run, origin_of, parse_path
@@ -58,12 +59,14 @@ def compile_document(document: Document, setting: Setting) -> Compiled:
     stop_if_any((*told, *unknown))
     merged, lost = merge(run, profile, setting.platform, setting.library)
     try:
-        approved, warnings = approve(merged)
+        approved, warnings = approve(merged, setting.library)
+        rendered = render(plan(approved), setting.library)
+        manifests, notices = over_bases(rendered, merged, setting.library)
     except CompileError as error:
         raise CompileError((*told, *lost, *error.diagnostics)) from None
     return Compiled(
         run=run,
-        manifests=render(plan(approved), setting.library),
-        diagnostics=in_order((*told, *lost, *warnings)),
+        manifests=manifests,
+        diagnostics=in_order(stop_if_any((*told, *lost, *warnings, *notices))),
         overrides=tuple(overrides(merged.spec, setting.library)),
     )

@@ -5,27 +5,31 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import TypeAlias
 
-from speccompile.kinds import KINDS
-from speccompile.model import BUILT_IN, Approved, Merged, Node, Plan, Step
-from speccompile.names import CRON_JOB, object_name, part_name, service_name
-from speccompile.policy import OWN_PREFIX, store_name
+from speccompile.facts import facts_of
+from speccompile.kinds import KINDS, WORKLOADS, workload_of
+from speccompile.model import Approved, Merged, Node, Plan, Step
+from speccompile.names import CRON_JOB, LABEL, filled, named, placeholders
+from speccompile.policy import own_labels, own_prefix, store_name
 
 TARGET = "kubernetes"
+Facts: TypeAlias = Mapping[str, Node]
 
 
 def plan(approved: Approved) -> Plan:
     """The plan of a run; a function of the run, its profile and the platform alone."""
     merged = approved.merged
-    names = _names(merged)
-    spec = _with_volume_objects(merged)
-    selector = _selector(merged)
+    workload = replace(merged.run.action, value=workload_of(merged), derived="what the run comes to")
+    facts = {**facts_of(merged.run, merged.profile, merged.platform), "workload": workload}
+    spec = _with_objects(merged, facts)
+    own = _own_labels(merged, facts)
     context = {
         "run": _run(merged),
         "spec": spec,
-        "names": names,
-        "selector": selector,
-        "labels": _labels(merged, selector),
+        "names": _names(merged, facts),
+        "selector": _selector(merged, own),
+        "labels": _labels(merged, own),
         "annotations": spec.fields.get("annotations", Node({}, merged.run.name.span)),
         "workload_annotations": _workload_annotations(merged),
         "container_ports": _container_ports(merged),
@@ -49,37 +53,63 @@ def _run(merged: Merged) -> Node:
 
 def _made(node: Node, value: str, how: str) -> Node:
     """A value made from another: it keeps the origin, and says how where it is not the same."""
-    return node if node.value == value else replace(node, value=value, derived=how, lost=())
+    made = node if node.value == value else replace(node, value=value, derived=how, lost=())
+    return replace(made, weak=False)
 
 
-def _names(merged: Merged) -> Node:
-    name = merged.run.name
-    text = str(name.value)
-    scheduled = "schedule" in merged.spec.fields
-    how = "the run's name, fitted to Kubernetes' rules"
+def _named(pattern: Node, facts: Facts, longest: int = LABEL, *, letter: bool = False) -> Node:
+    """The name a pattern of the platform gives; its origin is the first thing it is made of."""
+    text = str(pattern.value)
+    used = [facts[name] for name in placeholders(text) if name in facts]
+    # A placeholder without a value can only stand in a name together with others that tell runs apart.
+    values = {**dict.fromkeys(placeholders(text), "none"), **{name: str(node.value) for name, node in facts.items()}}
+    return _made(used[0] if used else pattern, named(text, values, longest, letter=letter), _HOW)
+
+
+_HOW = "made by the platform's pattern, fitted to Kubernetes' rules"
+
+
+def _names(merged: Merged, facts: Facts) -> Node:
+    patterns = merged.platform.settings.fields["names"].fields
+    workload = WORKLOADS[str(facts["workload"].value)]
     names = {
-        "workload": _made(name, object_name(text, CRON_JOB) if scheduled else object_name(text), how),
-        "service": _made(name, service_name(text), how),
+        "workload": _named(patterns[workload], facts, CRON_JOB if workload == "cron_job" else LABEL),
+        "service": _named(patterns["service"], facts, letter=True),
+        "container": _named(patterns["container"], facts),
         "store": _made(merged.run.project, store_name(merged), "the project's secret store"),
     }
-    return Node(names, name.span)
+    if "pod" in patterns:
+        names["pod"] = _named(patterns["pod"], facts)
+    elif merged.platform.settings.fields["explicit_defaults"].value:
+        names["pod"] = names["workload"]
+    if "service_name" in merged.spec.fields:
+        alias = {**facts, "service_name": merged.spec.fields["service_name"]}
+        names["alias"] = _named(patterns["alias"], alias, letter=True)
+    return Node(names, merged.run.name.span)
 
 
-def _selector(merged: Merged) -> Node:
-    name, project = merged.run.name, merged.run.project
-    how = "fitted to a label"
-    labels = {
-        "app.kubernetes.io/name": _made(name, object_name(str(name.value)), how),
-        "app.kubernetes.io/part-of": _made(project, object_name(str(project.value)), how),
+_IDS = {"{profile}": "profile", "{named_profile}": "named_profile"}
+"""Labels that are a profile's id, which is a label value already and stays as it is."""
+
+
+def _own_labels(merged: Merged, facts: Facts) -> Mapping[str, Node]:
+    """The platform's labels, by key; one that has nothing to say is left out."""
+    return {
+        key: facts[_IDS[str(pattern.value)]] if pattern.value in _IDS else _named(pattern, facts)
+        for key, pattern in sorted(own_labels(merged.platform).items())
+        if all(name in facts for name in placeholders(str(pattern.value)))
     }
-    return Node(labels, name.span)
 
 
-def _labels(merged: Merged, selector: Node) -> Node:
-    """The labels of every object: the selectors' own, whoever set the others."""
-    own = {**selector.fields, "app.kubernetes.io/managed-by": Node("speccompile", BUILT_IN)}
-    if merged.profile:
-        own[f"{OWN_PREFIX}profile"] = merged.profile.id
+def _selector(merged: Merged, own: Mapping[str, Node]) -> Node:
+    prefix = str(merged.platform.settings.fields["label_prefix"].value)
+    written = (str(item.value) for item in merged.platform.settings.fields["selector_labels"].items)
+    keys = sorted(key.replace("{label_prefix}", prefix) for key in written)
+    return Node({key: own[key] for key in keys if key in own}, merged.run.name.span)
+
+
+def _labels(merged: Merged, own: Mapping[str, Node]) -> Node:
+    """The labels of every object: the platform's own, whoever set the others."""
     given = merged.spec.fields["labels"].fields if "labels" in merged.spec.fields else {}
     return Node(dict(sorted({**given, **own}.items())), merged.run.name.span)
 
@@ -91,7 +121,9 @@ def _workload_annotations(merged: Merged) -> Node:
     for name in ("inputs", "parameters"):
         if name in fields:
             text = json.dumps(fields[name].plain(), ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-            given[f"{OWN_PREFIX}{name}"] = replace(fields[name], value=text, derived=f"`{name}` as JSON", lost=())
+            given[f"{own_prefix(merged.platform)}{name}"] = replace(
+                fields[name], value=text, derived=f"`{name}` as JSON", lost=()
+            )
     return Node(dict(sorted(given.items())), merged.run.name.span)
 
 
@@ -104,22 +136,24 @@ def _container_ports(merged: Merged) -> Node:
     return Node(tuple(targets.values()), merged.run.name.span)
 
 
-def _with_volume_objects(merged: Merged) -> Node:
+def _with_objects(merged: Merged, facts: Facts) -> Node:
     """The spec in which each volume names the object behind it, and each port of the Service has a name."""
     fields = dict(merged.spec.fields)
+    patterns = merged.platform.settings.fields["names"].fields
     if "volumes" in fields:
-        fields["volumes"] = fields["volumes"].mapped(lambda volume: _with_object(volume, merged))
+        fields["volumes"] = fields["volumes"].mapped(lambda volume: _with_object(volume, patterns["volume"], facts))
     if "service_ports" in fields:
-        fields["service_ports"] = fields["service_ports"].mapped(_with_port_name)
+        fields["service_ports"] = fields["service_ports"].mapped(lambda port: _with_name(port, patterns["port"]))
     return merged.spec.with_fields(fields)
 
 
-def _with_object(volume: Node, merged: Merged) -> Node:
+def _with_object(volume: Node, pattern: Node, facts: Facts) -> Node:
     name, spec = volume.fields["name"], volume.fields["spec"].fields
     own = replace(
         name,
-        value=part_name(str(merged.run.name.value), str(name.value)),
+        value=_named(pattern, {**facts, "volume": name}).value,
         derived="the run's and the volume's name",
+        weak=False,
     )
     behind: Mapping[str, Node] = {
         "persistent_volume_claim": own,
@@ -131,7 +165,12 @@ def _with_object(volume: Node, merged: Merged) -> Node:
     return volume.with_fields({**volume.fields, **({"object": behind[kind]} if kind in behind else {})})
 
 
-def _with_port_name(port: Node) -> Node:
+def _with_name(port: Node, pattern: Node) -> Node:
     number = port.fields["port"]
-    name = replace(number, value=f"port-{number.value}", derived="named after the port")
+    name = replace(
+        number,
+        value=filled(str(pattern.value), {"port": str(number.value)}),
+        derived="named after the port",
+        weak=True,
+    )
     return port.with_fields({**port.fields, "name": name})

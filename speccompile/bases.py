@@ -1,0 +1,261 @@
+"""Takes base documents and the manifests compiled over them, gives manifests that keep what the base says beside."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import TypeAlias
+
+from speccompile.affinity import both_hold, united
+from speccompile.ceilings import resources_above_ceilings
+from speccompile.diagnostics import Diagnostic, Note, Severity, shown
+from speccompile.kinds import OBJECTS, workload_of
+from speccompile.library import Library, Schema
+from speccompile.model import KeyPath, Layer, Manifest, Merged, Node, Profile, Run
+from speccompile.names import filled
+from speccompile.pods import MAIN, PODS, containers_of, pod_of
+from speccompile.policy import requests_above_limits
+
+_METADATA = ("labels", "annotations")
+_SECTIONS = ("initContainers", "containers")
+Meeting: TypeAlias = Callable[[Node, Node, Schema, Library], Node]
+
+
+def over_bases(
+    manifests: tuple[Manifest, ...], merged: Merged, library: Library
+) -> tuple[tuple[Manifest, ...], tuple[Diagnostic, ...]]:
+    """The manifests over the profile's base documents, and what is to be said about those.
+
+    A value that somebody set wins; one that nobody asked for (a template's or the platform's) gives way.
+    """
+    profile = merged.profile
+    if profile is None or not profile.bases:
+        return manifests, ()
+    bases = _with_schedule(profile.bases, library)
+    pattern = str(merged.platform.settings.fields["names"].fields["port"].value)
+    made: list[Manifest] = []
+    findings: list[Diagnostic] = []
+    for manifest in manifests:
+        base = bases.get(manifest.kind)
+        if base is None:
+            made.append(manifest)
+            continue
+        whole = _with_port_names(_over_base(manifest.tree, base, manifest.kind, library), pattern)
+        made.append(Manifest(whole))
+        findings += _clashes(manifest.tree, whole, base, merged)
+    used = OBJECTS[workload_of(merged)]
+    findings += [_unused(base, profile, merged.run) for kind, base in profile.bases.items() if kind not in used]
+    return tuple(made), tuple(findings)
+
+
+def _with_schedule(bases: Mapping[str, Node], library: Library) -> Mapping[str, Node]:
+    """The bases, where that of a Job also goes under the Jobs of a CronJob: a schedule is no way out of it."""
+    job = bases.get("Job")
+    if job is None:
+        return bases
+    inner = {key: child for key, child in job.fields.items() if key in ("metadata", "spec")}
+    outer = {
+        **{key: child for key, child in job.fields.items() if key in ("apiVersion", "metadata")},
+        "kind": replace(job.fields["kind"], value="CronJob", derived="the base of its Jobs"),
+        "spec": Node({"jobTemplate": job.with_fields(inner)}, job.span),
+    }
+    return joined({"CronJob": job.with_fields(outer)}, bases, library)
+
+
+def joined(weaker: Mapping[str, Node], stronger: Mapping[str, Node], library: Library) -> Mapping[str, Node]:
+    """The base documents of a parent and of its child, which is stronger."""
+    both = {
+        kind: meet(weaker[kind], base, library.schemas["base"], library) if kind in weaker else base
+        for kind, base in stronger.items()
+    }
+    return {**weaker, **both}
+
+
+def meet(weaker: Node, stronger: Node, schema: Schema, library: Library) -> Node:
+    """The stronger tree with everything of the weaker that it leaves open."""
+    schema = library.resolve(schema)
+    if "x-list" in schema and isinstance(weaker.value, type(stronger.value)):
+        return MEETINGS[schema["x-list"]](weaker, stronger, schema, library)
+    if isinstance(weaker.value, Mapping) and isinstance(stronger.value, Mapping):
+        return _meet_mappings(weaker, stronger, schema, library)
+    if is_weak(stronger):
+        return weaker
+    same = weaker.plain() == stronger.plain()
+    return stronger if same else replace(stronger, lost=(*stronger.lost, weaker))
+
+
+def _meet_mappings(weaker: Node, stronger: Node, schema: Schema, library: Library) -> Node:
+    properties: Mapping[str, Schema] = schema.get("properties", {})
+    met = {
+        key: meet(weaker.fields[key], child, properties.get(key, {}), library) if key in weaker.fields else child
+        for key, child in stronger.fields.items()
+    }
+    both = {**met, **{key: child for key, child in weaker.fields.items() if key not in met}}
+    # A map of people's own keys is sorted; all else has the order of the schema, then of the stronger side.
+    known = sorted(both) if "additionalProperties" in schema else [key for key in properties if key in both]
+    return stronger.with_fields({key: both[key] for key in dict.fromkeys((*known, *both))})
+
+
+def _meet_items(weaker: Node, stronger: Node, schema: Schema, library: Library, *, deep: bool) -> Node:
+    keys: Mapping[str, object] = schema["x-keys"]
+
+    def identity(item: Node) -> tuple[str, ...]:
+        # A mount path is the same with and without a slash at its end.
+        told = (item.fields[key].value if key in item.fields else absent for key, absent in keys.items())
+        return tuple(str(value).rstrip("/") for value in told)
+
+    items = {identity(item): item for item in weaker.items}
+    for item in stronger.items:
+        known = items.get(identity(item))
+        if known is None:
+            items[identity(item)] = item
+        elif deep:
+            items[identity(item)] = meet(known, item, schema.get("items", {}), library)
+        elif not is_weak(item):
+            items[identity(item)] = replace(item, lost=(*item.lost, known))
+    return replace(stronger, value=tuple(items.values()))
+
+
+MEETINGS: Mapping[str, Meeting] = {
+    "deep": lambda *sides: _meet_items(*sides, deep=True),
+    "whole": lambda *sides: _meet_items(*sides, deep=False),
+    "tolerations": lambda weaker, stronger, _, library: united(weaker, stronger, library.item_defaults("tolerations")),
+    "affinity": lambda weaker, stronger, _, __: both_hold(weaker, stronger),
+}
+
+
+def is_weak(node: Node) -> bool:
+    """Whether nobody asked for it: a literal of a template, or what the platform has for want of anything else."""
+    if node.is_scalar:
+        return node.weak or node.span.source.layer is Layer.TEMPLATE
+    return all(is_weak(child) for child in (*node.fields.values(), *node.items)) and (
+        bool(node.value) or node.weak or node.span.source.layer is Layer.TEMPLATE
+    )
+
+
+def _over_base(tree: Node, base: Node, kind: str, library: Library) -> Node:
+    usable = _without_ours(base, library.schemas["base"], library)
+    if kind not in PODS:
+        return meet(usable, tree, library.schemas["base"], library)
+    compiled = pod_of(tree)
+    assert compiled is not None
+    main = containers_of(compiled, "containers")[0]
+    met = meet(_with_main(usable, main, kind), tree, library.schemas["base"], library)
+    return _changed(met, PODS[kind], lambda pod: _hardened(pod, main, library))
+
+
+def _with_port_names(tree: Node, pattern: str) -> Node:
+    """The tree in which each of several ports of a Service has a name: Kubernetes refuses them otherwise."""
+
+    def name(port: Node) -> Node:
+        number = port.fields["port"]
+        made = replace(number, value=filled(pattern, {"port": str(number.value)}), derived="named after the port")
+        return port.with_fields({"name": made, **port.fields})
+
+    ports = tree.at(("spec", "ports"))
+    several = ports is not None and len(ports.items) > 1
+    return _changed(tree, ("spec", "ports"), lambda node: node.mapped(name)) if several else tree
+
+
+def _without_ours(base: Node, schema: Schema, library: Library) -> Node:
+    """The base without what the compiler sets itself: selectors, status, metadata beyond labels and annotations."""
+    schema = library.resolve(schema)
+    properties: Mapping[str, Schema] = schema.get("properties", {})
+    kept = {
+        key: _without_ours(child, properties.get(key, {}), library) if isinstance(child.value, Mapping) else child
+        for key, child in base.fields.items()
+        if not library.resolve(properties.get(key, {})).get("x-ours")
+    }
+    if "metadata" in kept and "metadata" in properties:
+        told = {key: child for key, child in kept["metadata"].fields.items() if key in _METADATA}
+        kept["metadata"] = kept["metadata"].with_fields(told)
+    return base.with_fields(kept)
+
+
+def _with_main(base: Node, main: Node, kind: str) -> Node:
+    """The base with a main container of the compiled one's name, in front if it had none."""
+    name = {"name": main.fields["name"]}
+
+    def change(pod: Node) -> Node:
+        known = pod.fields.get("containers")
+        if known is None:
+            return pod
+        items = [one.with_fields({**one.fields, **name}) if _is_main(one) else one for one in known.items]
+        first = () if any(map(_is_main, known.items)) else (main.with_fields(name),)
+        return pod.with_fields({**pod.fields, "containers": replace(known, value=(*first, *items))})
+
+    return _changed(base, PODS[kind], change)
+
+
+def _is_main(container: Node) -> bool:
+    return container.fields["name"].value == MAIN
+
+
+def _changed(tree: Node, path: KeyPath, change: Callable[[Node], Node]) -> Node:
+    """The tree with the node at the path changed; as it is where the path leads nowhere."""
+    if not path:
+        return change(tree)
+    step = str(path[0])
+    if step not in tree.fields:
+        return tree
+    return tree.with_fields({**tree.fields, step: _changed(tree.fields[step], path[1:], change)})
+
+
+def _hardened(pod: Node, main: Node, library: Library) -> Node:
+    """The pod whose other containers have the hardening of the main one, except what they set themselves."""
+    security = main.fields.get("securityContext")
+    hardening = _weak_part(security) if security else None
+    if hardening is None:
+        return pod
+
+    def harden(container: Node) -> Node:
+        if container.fields["name"].value == main.fields["name"].value:
+            return container
+        own = container.fields.get("securityContext")
+        met = meet(own, hardening, {}, library) if own else hardening
+        return container.with_fields({**container.fields, "securityContext": met})
+
+    sections = {name: pod.fields[name].mapped(harden) for name in _SECTIONS if name in pod.fields}
+    return pod.with_fields({**pod.fields, **sections})
+
+
+def _weak_part(node: Node) -> Node | None:
+    if isinstance(node.value, Mapping):
+        fields = {key: part for key, child in node.fields.items() if (part := _weak_part(child))}
+        return node.with_fields(fields) if fields else None
+    return node if is_weak(node) else None
+
+
+def _clashes(compiled: Node, whole: Node, base: Node, merged: Merged) -> Iterator[Diagnostic]:
+    """What only shows once run and base stand together."""
+    for main in containers_of(pod_of(compiled), "containers"):
+        yield from _shared_names(main.fields["name"], base, merged.run)
+        for container in (one for section in _SECTIONS for one in containers_of(pod_of(whole), section)):
+            if "resources" in container.fields:
+                yield from requests_above_limits(container.fields["resources"])
+            if container.fields["name"].value == main.fields["name"].value:
+                yield from resources_above_ceilings(container, merged.platform)
+
+
+def _shared_names(main: Node, base: Node, run: Run) -> Iterator[Diagnostic]:
+    """A main container with the name of a sidecar would slip into it, and have whatever the admin gave that."""
+    for section in _SECTIONS:
+        for name in (one.fields["name"] for one in containers_of(pod_of(base), section)):
+            if name.value == main.value and (name.value != MAIN or section != "containers"):
+                yield Diagnostic(
+                    code="policy/base-container",
+                    message=f"the run's container would be called {shown(main.value)}, like another of its base",
+                    span=run.name.span,
+                    notes=(Note("it stands here", name.span),),
+                    help="rename the run, or that container",
+                )
+
+
+def _unused(base: Node, profile: Profile, run: Run) -> Diagnostic:
+    kind, who = base.fields["kind"], shown(profile.id.value)
+    return Diagnostic(
+        code="profile/unused-base",
+        message=f"the base {kind.value} of profile {who} is unused: run {shown(run.name.value)} makes no {kind.value}",
+        span=kind.span,
+        severity=Severity.NOTICE,
+    )
