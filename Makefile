@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 .PHONY: demo test lint types reference golden laws cost clean
 
 demo: $(VENV)/.installed
-	@$(BIN)/speccompile render examples/runs --profiles examples/profiles
+	@$(BIN)/speccompile render examples/runs
 
 test: $(VENV)/.tested
 	$(BIN)/pytest -n auto
@@ -22,9 +22,9 @@ types: $(VENV)/.tested
 reference: $(VENV)/.installed
 	$(BIN)/python scripts/make_reference.py
 
-# Rewrites the expected files of golden/. Read the diff before you commit it.
+# Rewrites the expected files of golden/ and the table in docs/digitalhub.md. Read the diff before you commit it.
 golden: $(VENV)/.tested
-	$(BIN)/pytest -q tests/test_golden.py --update-golden
+	$(BIN)/pytest -q tests/test_golden.py tests/test_digitalhub.py --update-golden
 
 # The laws with forty times as many examples, found anew each time; takes long, and is not part of CI.
 laws: $(VENV)/.tested

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from speccompile.diagnostics import CompileError, Diagnostic, Severity
     from speccompile.model import Manifest, Origin, Override
     from speccompile.pipeline import Compiled
+    from speccompile.project import Project, load_project
 
 __all__ = [
     "CompileError",
@@ -18,9 +19,11 @@ __all__ = [
     "Manifest",
     "Origin",
     "Override",
+    "Project",
     "Severity",
     "compile_many",
     "compile_run",
+    "load_project",
 ]
 
 _HOMES = {
@@ -31,9 +34,11 @@ _HOMES = {
     "Manifest": "model",
     "Origin": "model",
     "Override": "model",
+    "Project": "project",
     "Severity": "diagnostics",
     "compile_many": "api",
     "compile_run": "api",
+    "load_project": "project",
 }
 
 

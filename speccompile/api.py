@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -12,17 +12,21 @@ from speccompile.load import expand, load
 from speccompile.model import Layer, Source, Span
 from speccompile.parse import Parsed, parse
 from speccompile.pipeline import Compiled
-from speccompile.resources import bundled_library
+from speccompile.resources import bundled_library, preset_names
 from speccompile.setting import Setting, prepare
 from speccompile.wrap import wrap
 
 RunInput: TypeAlias = Mapping[str, Any] | Path | str
 """A run: Python data, a path, or YAML or JSON text."""
 AdminInput: TypeAlias = Mapping[str, Any] | Path | str
-"""A profile or platform: Python data, or a path."""
+"""A platform: Python data, a path, or the name of a bundled preset."""
+ProfileInput: TypeAlias = AdminInput | Sequence[Mapping[str, Any]]
+"""A profile: Python data, with its base documents as a list, or the path of a file or directory."""
 
 
-def compile_run(run: RunInput, *, profiles: Iterable[AdminInput] = (), platform: AdminInput | None = None) -> Compiled:
+def compile_run(
+    run: RunInput, *, profiles: Iterable[ProfileInput] = (), platform: AdminInput | None = None
+) -> Compiled:
     """The manifests of one run under the profiles and the platform.
 
     A `str` is YAML or JSON text; a `pathlib.Path` is a file. Raises CompileError with everything that is wrong.
@@ -50,7 +54,7 @@ def compile_run(run: RunInput, *, profiles: Iterable[AdminInput] = (), platform:
 
 
 def compile_many(
-    runs: Iterable[RunInput], *, profiles: Iterable[AdminInput] = (), platform: AdminInput | None = None
+    runs: Iterable[RunInput], *, profiles: Iterable[ProfileInput] = (), platform: AdminInput | None = None
 ) -> Iterator[Result]:
     """A result for each run, in order: its compilation, or the CompileError that says what is wrong with it.
 
@@ -64,29 +68,38 @@ def compile_many(
     yield from results
 
 
-def read_setting(profiles: Iterable[AdminInput], platform: AdminInput | None) -> Setting:
+def read_setting(profiles: Iterable[ProfileInput], platform: AdminInput | None) -> Setting:
     """Profiles and platform, read and checked; a directory stands for the files in it."""
-    files = [parsed for profile in _listed(profiles) for parsed in _profile_files(profile)]
-    told = None if platform is None else _admin(platform, Layer.PLATFORM)
-    return prepare(files, told, bundled_library())
+    return setting_of((parsed for profile in _listed(profiles) for parsed in _profile_files(profile)), platform)
 
 
-def _listed(profiles: Iterable[AdminInput] | AdminInput) -> tuple[AdminInput, ...]:
+def setting_of(files: Iterable[Parsed], platform: AdminInput | None) -> Setting:
+    """As `read_setting`, with the profiles parsed already."""
+    return prepare(files, None if platform is None else _platform(platform), bundled_library())
+
+
+def _listed(profiles: Iterable[ProfileInput] | AdminInput) -> tuple[ProfileInput, ...]:
     """The profiles; a single one counts as a list of one, though a string could be taken letter by letter."""
     return (profiles,) if isinstance(profiles, (str, Path, Mapping)) else tuple(profiles)
 
 
-def _profile_files(profile: AdminInput) -> Iterator[Parsed]:
-    if isinstance(profile, Mapping):
-        yield _admin(profile, Layer.PROFILE)
+def _profile_files(profile: ProfileInput) -> Iterator[Parsed]:
+    if isinstance(profile, (str, Path)):
+        yield from (load(path, Layer.PROFILE) for path in expand([Path(profile)]))
         return
-    yield from (load(path, Layer.PROFILE) for path in expand([Path(profile)]))
+    # Whatever is no list of documents is one, or is found to be none.
+    data = profile if isinstance(profile, (list, tuple)) and profile else (profile,)
+    files = [wrap(document, Source("<profile>", "", Layer.PROFILE)) for document in data]
+    documents = (document for file in files for document in file.documents)
+    yield Parsed(tuple(documents), tuple(finding for file in files for finding in file.findings))
 
 
-def _admin(given: AdminInput, layer: Layer) -> Parsed:
+def _platform(given: AdminInput) -> Parsed:
+    if given in preset_names():
+        given = {"preset": given}
     if isinstance(given, Mapping):
-        return wrap(given, Source(f"<{layer}>", "", layer))
-    return load(Path(given), layer)
+        return wrap(given, Source("<platform>", "", Layer.PLATFORM))
+    return load(Path(given), Layer.PLATFORM)
 
 
 def _run(run: RunInput) -> Parsed:
@@ -122,7 +135,7 @@ class Function:
         project: str | None = None,
         command: str | list[str] | None = None,
         kind: str = "container",
-        profiles: Iterable[AdminInput] = (),
+        profiles: Iterable[ProfileInput] = (),
         platform: AdminInput | None = None,
     ) -> None:
         del kind  # the runtime decides nothing here: every run is a container

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 
 from speccompile.diagnostics import CompileError, Diagnostic, Note, has_errors, shown
-from speccompile.model import Span
+from speccompile.model import Layer, Span
 from speccompile.parse import Parsed
 from speccompile.pipeline import Compiled, compile_document
 from speccompile.runs import read_run
@@ -68,7 +68,9 @@ def _refuse_clashes(
     runs[identity] = here
     clashes = []
     for manifest in compiled.manifests:
-        made, span = (manifest.kind, manifest.name), manifest.tree.fields["metadata"].fields["name"].span
+        name = manifest.tree.fields["metadata"].fields["name"].span
+        # A name that the platform alone gives is no line of the run's.
+        made, span = (manifest.kind, manifest.name), name if name.source.layer is Layer.RUN else here
         if made in objects:
             clashes.append(
                 Diagnostic(

@@ -1,4 +1,4 @@
-"""Takes arguments and streams, gives an exit code: 0 done, 1 faulty input, 2 wrong command line, 3 a bug of ours."""
+"""Takes arguments and streams, gives an exit code: 0 done, 1 faulty input, 2 wrong call, 3 a bug of ours, 4 changes."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NoReturn, TextIO
 
 if TYPE_CHECKING:
     from speccompile.diagnostics import Diagnostic
+    from speccompile.inputs import Inputs
 
 DONE, INPUT, USAGE, BUG = 0, 1, 2, 3
 
@@ -17,18 +18,20 @@ examples:
   speccompile render run.yaml                          print the manifests
   speccompile render runs/ --profiles profiles/        a folder of runs, under the admin's profiles
   speccompile render runs/ -o manifests/               a file for each run, written all or none
+  speccompile render                                   all runs that speccompile.yaml names
   cat run.yaml | speccompile render - | kubectl apply -f -
 """
 _VALIDATE_EXAMPLES = """\
 examples:
   speccompile validate run.yaml
   speccompile validate runs/ --profiles profiles/ --strict
+  speccompile validate                                 all runs that speccompile.yaml names
 """
 _MAIN_EXAMPLES = """\
 examples:
   speccompile render examples/runs/train.yaml
   speccompile render examples/runs --profiles examples/profiles
-  speccompile validate examples/runs --profiles examples/profiles
+  speccompile validate --project examples/speccompile.yaml
 """
 
 
@@ -66,7 +69,11 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     render = _command(commands, "render", "print the manifests of runs, or write a file for each run", _RENDER_EXAMPLES)
     render.add_argument(
-        "-o", "--output", metavar="DIR", type=_path, help="write a file for each run under DIR instead of printing"
+        "-o",
+        "--output",
+        metavar="DIR",
+        type=_path,
+        help="write a file for each run under DIR; - prints them",
     )
     render.add_argument("--json", action="store_true", help="print JSON instead of YAML")
     _command(
@@ -75,6 +82,9 @@ def _parser() -> argparse.ArgumentParser:
         "print what is wrong with runs, profiles and platform, and nothing else",
         _VALIDATE_EXAMPLES,
     )
+    from speccompile.cli_profiles import add_profiles  # it knows nothing but argparse until it is called
+
+    add_profiles(commands, _add_inputs, _path)
     return parser
 
 
@@ -105,8 +115,21 @@ def _command(
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
-        "paths", nargs="+", metavar="PATH", type=_path, help="a file, a directory, or - for standard input"
+        "paths",
+        nargs="*",
+        metavar="PATH",
+        type=_path,
+        help="a file, a directory, or - for standard input; without it, the runs of the project",
     )
+    _add_inputs(parser)
+    parser.add_argument("--strict", action="store_true", help="values of a run that a profile replaces are errors")
+    parser.add_argument("--quiet", action="store_true", help="print errors only")
+    parser.set_defaults(refuse=parser.error)
+    return parser
+
+
+def _add_inputs(parser: argparse.ArgumentParser) -> None:
+    """The options that mean the same for every command."""
     parser.add_argument(
         "--profiles",
         action="append",
@@ -116,35 +139,61 @@ def _command(
         help="a profile file or a directory of them (repeatable)",
     )
     parser.add_argument(
-        "--platform", metavar="FILE", type=_path, help="the platform file; without it, the built-in platform"
+        "--platform",
+        metavar="FILE",
+        type=_path,
+        help="the platform file, or the name of a bundled preset; without it, the built-in platform",
     )
-    parser.add_argument("--strict", action="store_true", help="values of a run that a profile replaces are errors")
-    parser.add_argument("--quiet", action="store_true", help="print errors only")
-    return parser
+    parser.add_argument(
+        "--project",
+        metavar="FILE",
+        type=_path,
+        help="the project file; without it, speccompile.yaml beside the runs or above",
+    )
 
 
 def _run(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:
+    from speccompile.diagnostics import CompileError
+    from speccompile.inputs import CallError, Flags, settle
+
+    if arguments.command == "profiles":
+        from speccompile.cli_profiles import run_profiles
+
+        return run_profiles(arguments, stdout, stderr, _report)
+    output = vars(arguments).get("output")
+    flags = Flags(arguments.paths, arguments.profiles, arguments.platform, output, arguments.project)
+    try:
+        inputs = settle(flags)
+    except CallError as error:
+        arguments.refuse(str(error))
+    except CompileError as error:
+        _report(error.diagnostics, stderr, quiet=arguments.quiet)
+        return INPUT
+    return _compile(arguments, inputs, stdout, stderr)
+
+
+def _compile(arguments: argparse.Namespace, inputs: Inputs, stdout: TextIO, stderr: TextIO) -> int:
     from pathlib import Path  # not for --help
 
     from speccompile.api import read_setting
     from speccompile.batch import compile_files
     from speccompile.diagnostics import CompileError, has_errors, in_order
-    from speccompile.load import expand, load, load_stream
+    from speccompile.load import load, load_stream
     from speccompile.model import Layer
     from speccompile.output import Output, write
     from speccompile.progress import counted
 
-    setting = read_setting(arguments.profiles, Path(arguments.platform) if arguments.platform is not None else None)
-    paths = [path for given in arguments.paths for path in ([None] if given == "-" else expand([Path(given)]))]
-    if None in paths and sys.stdin is None:
+    if None in inputs.runs and sys.stdin is None:
         stderr.write("speccompile: standard input is closed\n")
         return INPUT
+    setting = read_setting(inputs.profiles, inputs.platform)
     files = (
-        load_stream(sys.stdin.buffer, "<stdin>", Layer.RUN) if path is None else load(path, Layer.RUN) for path in paths
+        load_stream(sys.stdin.buffer, "<stdin>", Layer.RUN) if path is None else load(path, Layer.RUN)
+        for path in inputs.runs
     )
     findings: list[Diagnostic] = list(setting.findings)
     outputs: list[Output] = []
-    for result in compile_files(counted(files, len(paths), stderr), setting):
+    for result in compile_files(counted(files, len(inputs.runs), stderr), setting):
         findings += result.diagnostics
         if not isinstance(result, CompileError) and arguments.command == "render":
             outputs.append(Output.of(result, as_json=arguments.json))
@@ -155,8 +204,8 @@ def _run(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:
     if failed:
         return INPUT
     if arguments.command == "render":
-        inputs = [path for path in paths if isinstance(path, Path)]
-        return write(outputs, arguments.output, inputs, stdout, stderr, as_json=arguments.json)
+        known = [path for path in inputs.runs if isinstance(path, Path)]
+        return write(outputs, inputs.output, known, stdout, stderr, as_json=arguments.json)
     return DONE
 
 

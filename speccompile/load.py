@@ -2,35 +2,24 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO
 
 from speccompile.diagnostics import Diagnostic
 from speccompile.model import Layer, Source, Span
 from speccompile.parse import Parsed, parse
+from speccompile.search import ANYTHING, SUFFIXES, Identity, Unlisted, is_folder, matching
 
 MAX_BYTES = 1024 * 1024
 """The largest file that is read; about a thousand runs."""
-SUFFIXES = (".yaml", ".yml", ".json")
-
-
-class Unlisted(NamedTuple):
-    """A directory whose files cannot be told, and why; no error means that it holds none."""
-
-    path: Path
-    error: OSError | None = None
 
 
 def load(entry: Path | Unlisted, layer: Layer) -> Parsed:
     """The documents of a file, or a finding that says why there are none; nothing raises."""
     if isinstance(entry, Unlisted) and entry.error is None:
-        message = f"there are no {', '.join(SUFFIXES)} files in this directory"
-        return _failed(
-            "input/empty-directory", message, Source(str(entry.path), "", layer), "name another one, or a file"
-        )
+        return empty_directory(str(entry.path), layer)
     if isinstance(entry, Unlisted):
         return _unreadable(entry.path, layer, entry.error or OSError())
     try:
@@ -45,12 +34,7 @@ def load_stream(stream: BinaryIO, name: str, layer: Layer) -> Parsed:
     """As `load`, for a stream that is open already."""
     data = stream.read(MAX_BYTES + 1)
     if len(data) > MAX_BYTES:
-        return _failed(
-            "input/too-large",
-            f"the file is larger than {MAX_BYTES // 1024 // 1024} MiB",
-            Source(name, "", layer),
-            "split it into several files",
-        )
+        return too_large(name, layer)
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -65,6 +49,24 @@ def load_stream(stream: BinaryIO, name: str, layer: Layer) -> Parsed:
             (line, column),
         )
     return parse(Source(name, text, layer))
+
+
+def too_large(name: str, layer: Layer) -> Parsed:
+    return _failed(
+        "input/too-large",
+        f"the file is larger than {MAX_BYTES // 1024 // 1024} MiB",
+        Source(name, "", layer),
+        "split it into several files",
+    )
+
+
+def empty_directory(name: str, layer: Layer) -> Parsed:
+    return _failed(
+        "input/empty-directory",
+        f"there are no {', '.join(SUFFIXES)} files in this directory",
+        Source(name, "", layer),
+        "name another one, or a file",
+    )
 
 
 def _failed(code: str, message: str, source: Source, help_text: str, at: tuple[int, int] = (0, 0)) -> Parsed:
@@ -96,26 +98,10 @@ def _unreadable(path: Path, layer: Layer, error: OSError | ValueError) -> Parsed
     )
 
 
-def expand(paths: Iterable[Path]) -> Iterator[Path | Unlisted]:
+def expand(paths: Iterable[Path], passed_over: frozenset[Identity] = frozenset()) -> Iterator[Path | Unlisted]:
     """The paths with every directory replaced by the YAML and JSON files below it, in the order of their names."""
     for path in paths:
-        if not _is_folder(path):
+        if is_folder(path):
+            yield from tuple(matching(path, ANYTHING, passed_over)) or (Unlisted(path),)
+        else:
             yield path
-            continue
-        errors: list[OSError] = []
-        found: list[Path | Unlisted] = []
-        for folder, folders, files in os.walk(path, onerror=errors.append):
-            folders[:] = sorted(name for name in folders if not name.startswith("."))
-            found += (
-                Path(folder) / name for name in sorted(files) if name.endswith(SUFFIXES) and not name.startswith(".")
-            )
-        found += (Unlisted(Path(error.filename or path), error) for error in errors)
-        yield from found or [Unlisted(path)]
-
-
-def _is_folder(path: Path) -> bool:
-    try:
-        return path.is_dir()
-    except (OSError, ValueError):
-        # Whatever is wrong with the name, opening it will tell.
-        return False

@@ -35,7 +35,7 @@ class Output(NamedTuple):
 
 def write(  # noqa: PLR0913  the edge of the program: everything it needs comes by hand
     outputs: Sequence[Output],
-    folder: str | None,
+    folder: Path | str | None,
     inputs: Sequence[Path],
     stdout: TextIO,
     stderr: TextIO,

@@ -1,0 +1,242 @@
+"""Takes arguments of `speccompile profiles` and streams, gives an exit code; see `cli.py`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple, TextIO, TypeAlias
+
+if TYPE_CHECKING:
+    from speccompile.diagnostics import Diagnostic
+    from speccompile.inputs import Inputs
+    from speccompile.parse import Parsed
+    from speccompile.setting import Setting
+
+DONE, INPUT = 0, 1
+Report: TypeAlias = Callable[..., None]
+
+_EXAMPLES = """\
+examples:
+  speccompile profiles list --profiles profiles/
+  speccompile profiles show 1xa100 --profiles profiles/
+  speccompile profiles lint --profiles profiles/ --platform platform.yaml
+  speccompile profiles impact --old main
+"""
+_LIST_EXAMPLES = """\
+examples:
+  speccompile profiles list                            the profiles that speccompile.yaml names
+  speccompile profiles list --profiles profiles/ --json
+"""
+_SHOW_EXAMPLES = """\
+examples:
+  speccompile profiles show 1xa100                     a profile file that needs no parents
+  speccompile profiles show 1xa100 --json              the same for programs
+"""
+_LINT_EXAMPLES = """\
+examples:
+  speccompile profiles lint                            the profiles and platform that speccompile.yaml names
+  speccompile profiles lint --profiles profiles/ --strict
+"""
+_IMPACT_EXAMPLES = """\
+examples:
+  speccompile profiles impact --old main               this work tree against the branch main
+  speccompile profiles impact --old HEAD~3 --new profiles/ runs/
+  speccompile profiles impact --old profiles/ --new profiles-next/ runs/ --json
+
+exit codes: 0 nothing changes, 4 something does, 1 something does not compile
+"""
+
+
+def add_profiles(
+    commands: argparse._SubParsersAction[argparse.ArgumentParser],
+    add_inputs: Callable[[argparse.ArgumentParser], None],
+    path: Callable[[str], str],
+) -> None:
+    """Gives the command line its `profiles` with everything below it."""
+    what = "list, show and check profiles, and tell what a change of them does"
+    parser = _parser(commands, "profiles", what, _EXAMPLES)
+    below = parser.add_subparsers(dest="about", metavar="WHAT", required=True)
+    listing = _parser(below, "list", "what each profile fixes, by default and by rule, in a table", _LIST_EXAMPLES)
+    showing = _parser(
+        below, "show", "one profile with all that its parents bring, and where each value comes from", _SHOW_EXAMPLES
+    )
+    showing.add_argument("id", metavar="ID", help="the profile's id")
+    linting = _parser(
+        below, "lint", "warn of what is allowed and hardly meant, such as a rule that can never fire", _LINT_EXAMPLES
+    )
+    linting.add_argument("--strict", action="store_true", help="warnings are errors")
+    comparing = _parser(
+        below, "impact", "compile runs under old and new profiles, and group what changes", _IMPACT_EXAMPLES
+    )
+    _add_impact(comparing, path)
+    for one in (listing, showing, comparing):
+        one.add_argument("--json", action="store_true", help="print JSON, for programs")
+    for one in (listing, showing, linting, comparing):
+        add_inputs(one)
+        one.set_defaults(refuse=one.error)
+
+
+def _parser(
+    commands: argparse._SubParsersAction[argparse.ArgumentParser], name: str, what: str, examples: str
+) -> argparse.ArgumentParser:
+    return commands.add_parser(
+        name,
+        help=what,
+        description=what[0].upper() + what[1:] + ".",
+        epilog=examples,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+
+
+def _add_impact(parser: argparse.ArgumentParser, path: Callable[[str], str]) -> None:
+    parser.add_argument(
+        "paths",
+        nargs="*",
+        metavar="PATH",
+        type=path,
+        help="runs: a file, a directory, or - for standard input; without it, the runs of the project",
+    )
+    parser.add_argument(
+        "--old",
+        required=True,
+        metavar="PATH_OR_REVISION",
+        type=path,
+        help="the old profiles: a path that exists, or else the git revision at which to read the new ones",
+    )
+    parser.add_argument(
+        "--new",
+        action="append",
+        default=[],
+        metavar="PATH",
+        type=path,
+        help="the new profiles (repeatable); without it, those of --profiles or of the project",
+    )
+
+
+class Answer(NamedTuple):
+    """What a call has to say: a text for stdout, findings for stderr, and its exit code if none of them is an error."""
+
+    text: str = ""
+    findings: tuple[Diagnostic, ...] = ()
+    code: int = DONE
+
+
+def run_profiles(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO, report: Report) -> int:
+    """The exit code of one call; the answer goes to stdout, whatever is wrong to stderr."""
+    from speccompile.diagnostics import CompileError, has_errors
+    from speccompile.inputs import CallError
+
+    try:
+        answer = _COMMANDS[arguments.about](arguments, stderr)
+    except CallError as error:
+        arguments.refuse(str(error))
+    except CompileError as error:
+        answer = Answer(findings=error.diagnostics)
+    report(answer.findings, stderr, quiet=False)
+    stdout.write(answer.text)
+    return INPUT if has_errors(answer.findings) else answer.code
+
+
+def _setting(arguments: argparse.Namespace) -> Setting:
+    """The setting of the call; raises everything that is wrong with it."""
+    from speccompile.api import read_setting
+    from speccompile.diagnostics import stop_if_any
+    from speccompile.inputs import Flags, settle
+
+    flags = Flags(profiles=arguments.profiles, platform=arguments.platform, project=arguments.project)
+    inputs = settle(flags, wants_runs=False)
+    setting = read_setting(inputs.profiles, inputs.platform)
+    stop_if_any(setting.findings)
+    return setting
+
+
+def _list(arguments: argparse.Namespace, _: TextIO) -> Answer:
+    from speccompile.catalog import as_table, summary_data
+
+    profiles = _setting(arguments).profiles.values()
+    return Answer(_json([summary_data(profile) for profile in profiles]) if arguments.json else as_table(profiles))
+
+
+def _show(arguments: argparse.Namespace, _: TextIO) -> Answer:
+    from speccompile.catalog import as_data, as_yaml
+    from speccompile.diagnostics import CompileError
+    from speccompile.model import Layer, Node, Source, Span
+    from speccompile.profiles import choose
+
+    wanted = Node(arguments.id, Span(Source("<command line>", "", Layer.PROFILE)))
+    profile, unknown = choose(wanted, _setting(arguments).profiles)
+    if profile is None:
+        raise CompileError(unknown)
+    return Answer(_json(as_data(profile)) if arguments.json else as_yaml(profile))
+
+
+def _lint(arguments: argparse.Namespace, _: TextIO) -> Answer:
+    from dataclasses import replace
+
+    from speccompile.diagnostics import Severity
+    from speccompile.lint import lint
+
+    findings = lint(_setting(arguments))
+    if arguments.strict:
+        findings = tuple(replace(finding, severity=Severity.ERROR) for finding in findings)
+    return Answer(findings=findings)
+
+
+def _impact(arguments: argparse.Namespace, stderr: TextIO) -> Answer:
+    from speccompile.api import read_setting
+    from speccompile.diagnostics import stop_if_any
+    from speccompile.impact import as_data, as_text, impact, outcomes
+    from speccompile.inputs import CallError, Flags, settle
+    from speccompile.progress import counted
+
+    profiles = arguments.new or arguments.profiles
+    inputs = settle(Flags(arguments.paths, profiles, arguments.platform, None, arguments.project))
+    if not inputs.profiles:
+        raise CallError("give --new PATH, the profiles to compare the old ones with")
+    old, new = _old_setting(arguments.old, inputs), read_setting(inputs.profiles, inputs.platform)
+    stop_if_any((*old.findings, *new.findings))
+    files = counted(_run_files(inputs), len(inputs.runs), stderr)
+    found = impact(outcomes(files, old, new))
+    return Answer(_json(as_data(found)) if arguments.json else as_text(found), code=found.exit_code)
+
+
+def _old_setting(old: str, inputs: Inputs) -> Setting:
+    from pathlib import Path
+
+    from speccompile.api import read_setting, setting_of
+    from speccompile.model import Layer
+    from speccompile.revisions import load_revision
+    from speccompile.search import identity
+
+    if identity(Path(old)):
+        return read_setting([Path(old)], inputs.platform)
+    return setting_of(load_revision(old, inputs.profiles, Layer.PROFILE), inputs.platform)
+
+
+def _run_files(inputs: Inputs) -> Iterator[Parsed]:
+    from speccompile.inputs import CallError
+    from speccompile.load import load, load_stream
+    from speccompile.model import Layer
+
+    for path in inputs.runs:
+        if path is not None:
+            yield load(path, Layer.RUN)
+        elif sys.stdin is None:
+            raise CallError("standard input is closed")
+        else:
+            yield load_stream(sys.stdin.buffer, "<stdin>", Layer.RUN)
+
+
+def _json(data: Any) -> str:
+    import json
+
+    return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
+
+
+_COMMANDS: Mapping[str, Callable[[argparse.Namespace, TextIO], Answer]] = {
+    "list": _list,
+    "show": _show,
+    "lint": _lint,
+    "impact": _impact,
+}

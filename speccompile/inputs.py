@@ -1,0 +1,111 @@
+"""Takes what a command line says, gives what the call works on: its flags over those of the project file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from speccompile.load import expand
+from speccompile.project import Project, find_project, locate, own_files, platform_of, read_project
+from speccompile.search import PROJECT_FILE, Unlisted, identity
+
+STREAM = "-"
+
+
+class Flags(NamedTuple):
+    """The arguments that name files; None and nothing mean that the project file may say."""
+
+    paths: Sequence[str] = ()
+    profiles: Sequence[str] = ()
+    platform: str | None = None
+    output: str | None = None
+    project: str | None = None
+
+
+class Inputs(NamedTuple):
+    """What one call works on."""
+
+    runs: tuple[Path | Unlisted | None, ...]
+    """The files of runs, in order; None is standard input."""
+    profiles: Sequence[Path]
+    platform: Path | str | None
+    output: Path | str | None
+
+
+class CallError(Exception):
+    """The command line cannot be understood; the message says what to write instead."""
+
+
+def settle(flags: Flags, *, wants_runs: bool = True) -> Inputs:
+    """Raises CallError, or CompileError with what is wrong with the project file.
+
+    A call that wants no runs is one about profiles and platform.
+    """
+    project = _project(flags) if wants_runs else _project_of_an_admin(flags)
+    return Inputs(
+        runs=tuple(_runs(flags.paths, project)),
+        profiles=tuple(map(Path, flags.profiles)) or project.profiles,
+        platform=platform_of(flags.platform, Path()) if flags.platform else project.platform,
+        output=flags.output or (None if flags.paths else project.output),
+    )
+
+
+def _project(flags: Flags) -> Project:
+    file = locate(Path(flags.project)) if flags.project else _found(flags.paths)
+    if file is None and not flags.paths:
+        raise CallError(f"give a PATH, or write a {PROJECT_FILE} that has `runs`: there is none here or above")
+    if file is None:
+        return Project(path=Path(PROJECT_FILE))
+    wants_runs = not flags.paths or any(_is_same(path, file) for path in flags.paths)
+    given = {
+        "runs": () if wants_runs else flags.paths,
+        "profiles": flags.profiles,
+        "platform": (flags.platform,) if flags.platform else (),
+        "output": (flags.output,) if flags.output else (),
+    }
+    project = read_project(file, {key: tuple(map(Path, paths)) for key, paths in given.items() if paths})
+    if wants_runs and not project.runs:
+        raise CallError(f"{project.path} has no `runs`; add them there, or give a PATH")
+    return project
+
+
+def _project_of_an_admin(flags: Flags) -> Project:
+    file = locate(Path(flags.project)) if flags.project else _found(())
+    if file is None and not flags.profiles and not flags.platform:
+        raise CallError(
+            f"give --profiles PATH, or write a {PROJECT_FILE} that has `profiles`: there is none here or above"
+        )
+    if file is None:
+        return Project(path=Path(PROJECT_FILE))
+    given = {"runs": ("",), "profiles": flags.profiles, "platform": (flags.platform,) if flags.platform else ()}
+    return read_project(file, {key: tuple(map(Path, paths)) for key, paths in given.items() if paths})
+
+
+def _found(paths: Sequence[str]) -> Path | None:
+    """The one project file that all paths lead to."""
+    starts = [Path() if path == STREAM else Path(path) for path in paths] or [Path()]
+    found = {identity(file) or file: file for start in starts if (file := find_project(start))}
+    if len(found) > 1:
+        first, second, *_ = found.values()
+        raise CallError(f"the paths belong to two projects, {first} and {second}; choose one with --project FILE")
+    return next(iter(found.values()), None)
+
+
+def _runs(paths: Sequence[str], project: Project) -> Iterator[Path | Unlisted | None]:
+    """The files of runs; the project file itself stands for all runs of the project."""
+    if not paths:
+        yield from project.runs
+        return
+    own = own_files(project)
+    for path in paths:
+        if path == STREAM:
+            yield None
+        elif project.runs and _is_same(path, project.path):
+            yield from project.runs
+        else:
+            yield from expand([Path(path)], own)
+
+
+def _is_same(path: str, file: Path) -> bool:
+    return path != STREAM and identity(Path(path)) == identity(file)
