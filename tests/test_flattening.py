@@ -1,0 +1,191 @@
+"""A profile that says everything itself means what it meant with its parents."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from speccompile import CompileError, Severity, compile_run
+from speccompile.api import read_setting, setting_of
+from speccompile.catalog import as_yaml
+from speccompile.flattening import flattened
+from speccompile.model import Layer, Profile, Source
+from speccompile.parse import parse
+from speccompile.testing.strategies import Case, Data, cases, profiles
+
+GPU = {"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}
+PARENT = {
+    "id": "parent",
+    "name": "the parent",
+    "tolerations": [GPU],
+    "resources": {"mem": "8Gi", "gpu": 1},
+    "defaults": {"image": "python:3.12", "envs": {"A": "1"}},
+    "rules": {"resources.mem": {"max": "16Gi", "reason": "small nodes"}, "replicas": {"max": 3}},
+    "forbid": ["affinity", "resources.gpu"],
+}
+JOB = {
+    "apiVersion": "batch/v1",
+    "kind": "Job",
+    "spec": {"backoffLimit": 2, "template": {"spec": {"hostNetwork": False}}},
+}
+CHILD = {
+    "id": "child",
+    "extends": "parent",
+    "description": "the child",
+    "resources": {"mem": "4Gi"},
+    "node_selector": {"pool": "gpu"},
+    "defaults": {"envs": {"B": "2"}},
+    "rules": {
+        "resources.requests.memory": {"min": "1Gi"},
+        "resources.gpu.limits": {"max": 2},
+        "envs.B": {"pattern": "."},
+    },
+    "forbid": ["affinity"],
+}
+BASE = {**JOB, "spec": {"ttlSecondsAfterFinished": 60}}
+
+
+def resolved(*given: Any, platform: Any = None, name: str = "child") -> Profile:
+    setting = read_setting(given, platform)
+    assert setting.findings == ()
+    return setting.profiles[name]
+
+
+def test_a_child_says_all_that_it_and_its_parents_say() -> None:
+    own, *bases = flattened(resolved([PARENT, JOB], [CHILD, BASE]))
+    assert own == {
+        "id": "child",
+        "description": "the child",
+        "resources": {
+            "requests": {"memory": "4Gi", "nvidia.com/gpu": "1"},
+            "limits": {"nvidia.com/gpu": "1"},
+        },
+        "node_selector": {"pool": "gpu"},
+        "tolerations": [GPU],
+        "defaults": {"image": "python:3.12", "envs": [{"name": "A", "value": "1"}, {"name": "B", "value": "2"}]},
+        "rules": {
+            "resources.requests.memory": {"max": "16Gi", "reason": "small nodes"},
+            "replicas": {"max": 3},
+            '["resources"]["requests"]["memory"]': {"min": "1Gi"},
+            "resources.gpu.limits": {"max": 2},
+            "envs.B": {"pattern": "."},
+        },
+        "forbid": ["affinity", "resources.gpu"],
+    }
+    assert bases == [
+        {
+            **JOB,
+            "spec": {"backoffLimit": 2, "ttlSecondsAfterFinished": 60, "template": {"spec": {"hostNetwork": False}}},
+        }
+    ]
+
+
+def test_what_is_flat_stays_as_it_is() -> None:
+    once = flattened(resolved([PARENT, JOB], [CHILD, BASE]))
+    again = flattened(resolved(once))
+    assert again == once
+
+
+@pytest.mark.parametrize("field", ["args", "replicas", "resources.gpu", 'labels["a.b/c"]'])
+def test_many_rules_on_one_field_all_hold(field: str) -> None:
+    """Each stands under a path of its own that leads to the same field."""
+    rule = {"required": True}
+    line = [{"id": "p0", "rules": {field: {**rule, "reason": "0"}}}]
+    line += [{"id": f"p{n}", "extends": f"p{n - 1}", "rules": {field: {**rule, "reason": str(n)}}} for n in range(1, 6)]
+    last = resolved(*line, name="p5")
+    flat = resolved(flattened(last), name="p5")
+    assert {rule.path for rule in flat.rules} == {rule.path for rule in last.rules}
+    assert sorted(str(rule.constraint.plain()) for rule in flat.rules) == [
+        str({"required": True, "reason": str(number)}) for number in range(6)
+    ]
+
+
+def test_rules_that_say_different_words_join() -> None:
+    parent = {"id": "parent", "rules": {"replicas": {"max": 3}}}
+    own, *_ = flattened(resolved(parent, {"id": "child", "extends": "parent", "rules": {"replicas": {"min": 2}}}))
+    assert own["rules"] == {"replicas": {"max": 3, "min": 2}}
+
+
+def test_rules_that_say_the_same_words_both_hold() -> None:
+    parent = {"id": "parent", "rules": {"replicas": {"max": 3}}}
+    own, *_ = flattened(resolved(parent, {"id": "child", "extends": "parent", "rules": {"replicas": {"max": 2}}}))
+    assert own["rules"] == {"replicas": {"max": 2}, '["replicas"]': {"max": 3}}
+
+
+def test_disk_that_becomes_a_volume_is_still_disk() -> None:
+    platform = {"disk": {"as": "volume", "mount_path": "/scratch"}}
+    profile = {"id": "child", "resources": {"disk": "10Gi", "mem": "1Gi"}, "rules": {"resources.disk": {"max": "20Gi"}}}
+    (own,) = flattened(resolved(profile, platform=platform))
+    assert own["resources"] == {"disk": "10Gi", "requests": {"memory": "1Gi"}}
+    assert flattened(resolved(own, platform=platform)) == (own,)
+    (alone,) = flattened(resolved({"id": "child", "resources": {"disk": "10Gi"}}, platform=platform))
+    assert alone["resources"] == {"disk": "10Gi"}
+
+
+def test_a_gpu_key_comes_along_as_the_resource_it_means() -> None:
+    platform = {"gpu_keys": {"a100": "nvidia.com/a100"}}
+    own, *_ = flattened(resolved({"id": "p", "gpu_key": "a100"}, {"id": "child", "extends": "p"}, platform=platform))
+    assert own["gpu_key"] == "nvidia.com/a100"
+
+
+def manifests(run: Data, given: Sequence[Any], platform: Data | None) -> Any:
+    try:
+        return [made.data for made in compile_run(run, profiles=given, platform=platform).manifests]
+    except CompileError as error:
+        return {found.code for found in error.diagnostics if found.severity is Severity.ERROR}
+
+
+def bases(value: int) -> st.SearchStrategy[list[Data]]:
+    pod = {"containers": [{"name": "proxy", "image": f"envoy:{value}"}], "terminationGracePeriodSeconds": value}
+    job = {"apiVersion": "batch/v1", "kind": "Job", "spec": {"backoffLimit": value, "template": {"spec": pod}}}
+    return st.sampled_from([[], [job]])
+
+
+RULES = st.fixed_dictionaries(
+    {},
+    optional={
+        "rules": st.sampled_from(
+            [{"resources.mem": {"max": "1Gi"}}, {"resources.mem": {"min": "1Gi"}}, {"image": {"required": True}}]
+        ),
+        "forbid": st.sampled_from([["affinity"], ["resources.mem"], ["envs", "secrets"]]),
+        "defaults": st.sampled_from([{"labels": {"a": "b"}}, {"resources": {"mem": "2Gi"}}, {"envs": {"X": "1"}}]),
+    },
+)
+
+
+@st.composite
+def families(draw: st.DrawFn, platform: Data | None) -> list[list[Data]]:
+    """Two parents and a child, each with rules, bans, defaults and perhaps a base document."""
+    family = []
+    for number, (name, parents) in enumerate(
+        {"one": [], "two": ["one"], "three": [], "child": ["two", "three"]}.items()
+    ):
+        fields = draw(profiles(platform=platform, spelling=False)) | draw(RULES)
+        family.append([{**fields, "extends": parents, "id": name}, *draw(bases(number))])
+    return family
+
+
+@given(cases(alone=True), st.data())
+def test_law_a_run_under_a_child_is_the_run_under_the_flattened_child(case: Case, data: st.DataObject) -> None:
+    family = data.draw(families(case.platform))
+    setting = read_setting(family, case.platform)
+    if setting.findings or "child" not in setting.profiles:
+        return
+    run = {**case.run, "profile": "child"}
+    flat = flattened(setting.profiles["child"])
+    assert manifests(run, [flat], case.platform) == manifests(run, family, case.platform)
+
+
+@given(families(None))
+def test_law_what_show_prints_is_the_profile(family: list[list[Data]]) -> None:
+    setting = read_setting(family, None)
+    if setting.findings or "child" not in setting.profiles:
+        return
+    shown = parse(Source("child.yaml", as_yaml(setting.profiles["child"]), Layer.PROFILE))
+    again = setting_of([shown], None)
+    assert again.findings == ()
+    assert flattened(again.profiles["child"]) == flattened(setting.profiles["child"])

@@ -1,0 +1,343 @@
+"""What an admin can hardly mean is told, and what can be meant is not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+
+from speccompile import Diagnostic, Severity
+from speccompile.api import read_setting
+from speccompile.codes import CODES
+from speccompile.lint import lint
+from speccompile.testing.strategies import Case, cases
+
+TAINT = {"key": "gpu", "operator": "Exists"}
+NODES = {
+    "nodeAffinity": {
+        "requiredDuringSchedulingIgnoredDuringExecution": {
+            "nodeSelectorTerms": [{"matchExpressions": [{"key": "gpu", "operator": "Exists"}]}]
+        }
+    }
+}
+WISH = {
+    "nodeAffinity": {
+        "preferredDuringSchedulingIgnoredDuringExecution": [
+            {"weight": 1, "preference": {"matchExpressions": [{"key": "gpu", "operator": "Exists"}]}}
+        ]
+    }
+}
+
+
+def job(**pod: Any) -> dict[str, Any]:
+    return {"apiVersion": "batch/v1", "kind": "Job", "spec": {"template": {"spec": pod}}}
+
+
+def findings(*profiles: Any, **platform: Any) -> tuple[Diagnostic, ...]:
+    """What is found; a profile is its fields, or a list of them and base documents."""
+    setting = read_setting(profiles, platform or None)
+    assert setting.findings == ()
+    found = lint(setting)
+    assert all(one.severity is Severity.WARNING and one.code in CODES and one.help for one in found)
+    return found
+
+
+def told(*profiles: Any, **platform: Any) -> list[tuple[str, str]]:
+    return [(found.code.removeprefix("lint/"), found.message) for found in findings(*profiles, **platform)]
+
+
+def one(**fields: Any) -> dict[str, Any]:
+    return {"id": "one", **fields}
+
+
+def child(**fields: Any) -> dict[str, Any]:
+    return {"id": "child", "extends": "one", **fields}
+
+
+CLAIM = {
+    "name": "data",
+    "volume_type": "persistent_volume_claim",
+    "mount_path": "/data",
+    "spec": {"size": "20Gi"},
+}
+MEMORY = {"resources.mem": {"max": "8Gi"}}
+REQUEST = "resources.requests.memory"
+ABOVE = f"`{REQUEST}`: `9Gi` is above the maximum `8Gi`"
+
+
+@pytest.mark.parametrize(
+    ("profiles", "platform", "expected"),
+    [
+        # Rules that never fire.
+        ([one(rules={"image": {"reason": "x"}})], {}, [("idle-rule", "the rule on `image` demands nothing")]),
+        ([one(rules={"image": {"required": False}})], {}, [("idle-rule", "the rule on `image` demands nothing")]),
+        (
+            [one(resources={"mem": "4Gi"}, rules=MEMORY)],
+            {},
+            [("idle-rule", "the rule on `resources.requests.memory` can never fire: no run can change `4Gi`")],
+        ),
+        (
+            [one(resources={"mem": "4Gi"}), child(rules=MEMORY)],
+            {},
+            [("idle-rule", "the rule on `resources.requests.memory` can never fire: no run can change `4Gi`")],
+        ),
+        (
+            [one(rules={"priority_class": {"required": True}})],
+            {"enforce": {"priority_class": "low"}},
+            [("idle-rule", "the rule on `priority_class` can never fire: no run can change `low`")],
+        ),
+        (
+            [],
+            {"enforce": {"priority_class": "low"}, "rules": {"priority_class": {"options": ["low"]}}},
+            [("idle-rule", "the rule on `priority_class` can never fire: no run can change `low`")],
+        ),
+        # The default breaks the rule as well, and never holds.
+        (
+            [one(defaults={"priority_class": "low"})],
+            {"enforce": {"priority_class": "high"}, "rules": {"priority_class": {"pattern": "h.*"}}},
+            [("idle-rule", "the rule on `priority_class` can never fire: no run can change `high`")],
+        ),
+        # Values that break a rule.
+        (
+            [one(resources={"mem": "9Gi"}, rules=MEMORY)],
+            {},
+            [
+                ("breaks-rule", f"{ABOVE}, and no run can change it"),
+            ],
+        ),
+        (
+            [one(defaults={"resources": {"mem": "9Gi"}}, rules=MEMORY)],
+            {},
+            [
+                ("breaks-rule", f"{ABOVE}, so no run can leave it to the default"),
+            ],
+        ),
+        (
+            [one(image="a:1")],
+            {"rules": {"image": {"pattern": "b:.*"}}},
+            [("breaks-rule", "`image`: `a:1` does not match `b:.*`, and no run can change it")],
+        ),
+        (
+            [],
+            {"defaults": {"image": "a:1"}, "rules": {"image": {"options": ["b:1"]}}},
+            [("breaks-rule", "`image`: `a:1` is not `b:1`, so no run can leave it to the default")],
+        ),
+        # Rules that no value keeps.
+        (
+            [one(rules={"replicas": {"min": 5}}), child(rules={"replicas": {"max": 3}})],
+            {},
+            [
+                (
+                    "clashing-rules",
+                    "`replicas`: the minimum `5` is above the maximum `3`, so no value keeps both rules",
+                )
+            ],
+        ),
+        (
+            [one(rules={"resources.mem": {"max": "1Gi"}})],
+            {"rules": {"resources.requests.memory": {"min": "2Gi"}}},
+            [
+                (
+                    "clashing-rules",
+                    f"`{REQUEST}`: the minimum `2Gi` is above the maximum `1Gi`, so no value keeps both rules",
+                ),
+            ],
+        ),
+        (
+            [one(rules={"image": {"options": ["a:1"]}}), child(rules={"image": {"options": ["b:1"]}})],
+            {},
+            [
+                (
+                    "clashing-rules",
+                    "`image`: the options have none in common with those of another rule, so no value keeps both rules",
+                )
+            ],
+        ),
+        (
+            [one(rules={"replicas": {"options": [1, 2], "min": 3}})],
+            {},
+            [("clashing-rules", "`replicas`: all options are below the minimum `3`, so no value keeps both rules")],
+        ),
+        (
+            [one(rules={"replicas": {"options": [5, 6]}})],
+            {"rules": {"replicas": {"max": 3}}},
+            [("clashing-rules", "`replicas`: all options are above the maximum `3`, so no value keeps both rules")],
+        ),
+        (
+            [one(rules={"image": {"options": ["a:1"], "pattern": "b.*"}})],
+            {},
+            [("clashing-rules", "`image`: no option matches `b.*`, so no value keeps both rules")],
+        ),
+        (
+            [one(rules={"replicas": {"options": ["many"], "min": 1}})],
+            {},
+            [("clashing-rules", "`replicas`: all options are below the minimum `1`, so no value keeps both rules")],
+        ),
+        # Values without effect.
+        (
+            [one(resources={"mem": "4Gi"}, defaults={"resources": {"mem": "2Gi"}})],
+            {},
+            [("no-effect", "`resources.requests.memory`: `2Gi` never holds, since it is fixed beside")],
+        ),
+        (
+            [one(priority_class="low")],
+            {"enforce": {"priority_class": "high"}},
+            [("no-effect", "`priority_class`: `low` never holds, since the platform enforces another value")],
+        ),
+        (
+            [one(gpu_key="nvidia.com/mig", forbid=["resources.gpu"])],
+            {},
+            [("no-effect", "`gpu_key` has no effect: the profile has no GPU, and runs may not ask for one")],
+        ),
+        (
+            [one(gpu_key="nvidia.com/mig")],
+            {"forbid": ["resources"]},
+            [("no-effect", "`gpu_key` has no effect: the profile has no GPU, and runs may not ask for one")],
+        ),
+        # Beyond a ceiling.
+        (
+            [one(resources={"cpu": 64})],
+            {"ceilings": {"cpu": 16}},
+            [("above-ceiling", "`64` is above the ceiling `16` for cpu, and no run can change it")],
+        ),
+        (
+            [one(resources={"gpu": 4}, defaults={"resources": {"cpu": 64}})],
+            {"ceilings": {"cpu": 16, "gpu": 4}},
+            [("above-ceiling", "`64` is above the ceiling `16` for cpu, so no run can leave it to the default")],
+        ),
+        (
+            [],
+            {"ceilings": {"gpu": 1}, "enforce": {"resources": {"gpu": 2}}},
+            [("above-ceiling", "`2` is above the ceiling `1` for gpu, and no run can change it")],
+        ),
+        (
+            [one(volumes=[CLAIM])],
+            {"ceilings": {"pvc": "10Gi"}},
+            [("above-ceiling", "`20Gi` is above the ceiling `10Gi` for pvc, and no run can change it")],
+        ),
+        # Placement.
+        (
+            [one(tolerations=[TAINT])],
+            {},
+            [("pins-nothing", "profile `one` tolerates a taint, and nothing keeps its pods on the tainted nodes")],
+        ),
+        (
+            [one(tolerations=[TAINT], affinity=WISH)],
+            {},
+            [("pins-nothing", "profile `one` tolerates a taint, and nothing keeps its pods on the tainted nodes")],
+        ),
+        (
+            [one(tolerations=[TAINT]), child(), {"id": "other", "extends": "one", "node_selector": {"a": "b"}}],
+            {},
+            [("pins-nothing", "profile `child` tolerates a taint, and nothing keeps its pods on the tainted nodes")],
+        ),
+        (
+            [one(tolerations=[TAINT], defaults={"node_selector": {"a": "b"}})],
+            {},
+            [("pins-nothing", "profile `one` tolerates a taint, and nothing keeps its pods on the tainted nodes")],
+        ),
+        (
+            [[one(), job(tolerations=[TAINT])]],
+            {},
+            [("pins-nothing", "profile `one` tolerates a taint, and nothing keeps its pods on the tainted nodes")],
+        ),
+        # Base documents.
+        (
+            [[one(), job(volumes=[{"name": "tmp", "emptyDir": {}}])]],
+            {},
+            [("unmounted-volume", "no container mounts volume `tmp` of the base Job")],
+        ),
+        # The platform's list of profiles.
+        (
+            [one()],
+            {"project_profiles": {"vision": ["onee"], "*": ["x1"]}},
+            [
+                ("unknown-profile", "project `*` may use profile `x1`, which is not there"),
+                ("unknown-profile", "project `vision` may use profile `onee`, which is not there"),
+            ],
+        ),
+    ],
+)
+def test_what_can_hardly_be_meant_is_told(profiles: Any, platform: Any, expected: list[tuple[str, str]]) -> None:
+    assert sorted(told(*profiles, **platform)) == expected
+
+
+@pytest.mark.parametrize(
+    ("profiles", "platform"),
+    [
+        ([], {}),
+        ([one()], {}),
+        ([one(rules={**MEMORY, "image": {"required": True}, "replicas": {"min": 1, "max": 3}})], {}),
+        # A rule that a child's value satisfies still means something to its parent and to other children.
+        ([one(rules=MEMORY), child(resources={"mem": "4Gi"})], {}),
+        ([one(resources={"mem": "4Gi"})], {"rules": MEMORY}),
+        # What adds up is not fixed: runs can add to it.
+        ([one(secrets=["A"], rules={"secrets": {"options": ["A", "B"]}})], {}),
+        # Required, and the field is not there for every action.
+        ([one(replicas=2, rules={"replicas": {"required": True}})], {}),
+        ([one(defaults={"resources": {"mem": "4Gi"}}, rules=MEMORY)], {}),
+        ([one(rules={"replicas": {"min": 1}}), child(rules={"replicas": {"max": 1}})], {}),
+        ([one(rules={"image": {"options": ["a:1", "b:1"]}}), child(rules={"image": {"options": ["b:1"]}})], {}),
+        ([one(rules={"resources.mem": {"min": "2Gi"}, "resources.mem.limits": {"max": "1Gi"}})], {}),
+        ([one(defaults={"resources": {"mem": "2Gi"}}), child(resources={"mem": "4Gi"})], {}),
+        ([one(priority_class="low")], {"enforce": {"priority_class": "low"}}),
+        ([one(priority_class="low"), child(priority_class="high")], {}),
+        ([[one(volumes=[CLAIM]), job(volumes=[{"name": "data", "emptyDir": {}}])]], {}),
+        (
+            [one(tolerations=[TAINT], node_selector={"a": "b"})],
+            {"enforce": {"tolerations": [{"key": "x", "operator": "Exists"}]}},
+        ),
+        ([one(gpu_key="nvidia.com/mig")], {}),
+        ([one(gpu_key="nvidia.com/mig", resources={"gpu": 1}, forbid=["resources.gpu"])], {}),
+        ([one(gpu_key="nvidia.com/mig", forbid=["resources.cpu"])], {}),
+        ([one(resources={"cpu": 16, "gpu": 2})], {"ceilings": {"cpu": 16, "gpu": 2}}),
+        ([one(image="a:1", forbid=["image"])], {}),
+        ([one(tolerations=[TAINT], node_selector={"gpu": "a100"})], {}),
+        ([one(tolerations=[TAINT], affinity=NODES)], {}),
+        ([one(tolerations=[TAINT])], {"enforce": {"node_selector": {"gpu": "a100"}}}),
+        ([[one(tolerations=[TAINT]), job(nodeSelector={"gpu": "a100"})]], {}),
+        ([one(tolerations=[TAINT]), child(node_selector={"gpu": "a100"})], {}),
+        ([one(tolerations=[{"key": "node.kubernetes.io/not-ready", "operator": "Exists", "effect": "NoExecute"}])], {}),
+        (
+            [
+                [
+                    one(),
+                    job(
+                        volumes=[{"name": "tmp", "emptyDir": {}}, {"name": "raw"}, {"name": "init", "emptyDir": {}}],
+                        initContainers=[{"name": "i", "volumeMounts": [{"name": "init", "mountPath": "/i"}]}],
+                        containers=[
+                            {
+                                "name": "proxy",
+                                "volumeMounts": [{"name": "tmp", "mountPath": "/tmp"}],
+                                "volumeDevices": [{"name": "raw", "devicePath": "/dev/x"}],
+                            }
+                        ],
+                    ),
+                ]
+            ],
+            {},
+        ),
+        ([one()], {"project_profiles": {"vision": ["one"]}}),
+    ],
+)
+def test_what_can_be_meant_is_not_told(profiles: Any, platform: Any) -> None:
+    assert told(*profiles, **platform) == []
+
+
+def test_what_a_parent_is_told_is_told_once() -> None:
+    assert len(told(one(resources={"mem": "9Gi"}, rules=MEMORY), child(), {"id": "other", "extends": "one"})) == 1
+
+
+def test_the_examples_have_nothing_to_tell(root: Path) -> None:
+    setting = read_setting([root / "examples/profiles"], root / "examples/platform.yaml")
+    assert lint(setting) == ()
+
+
+@given(cases())
+def test_law_whatever_the_setting_lint_only_warns(case: Case) -> None:
+    setting = read_setting([case.profile] if case.profile else [], case.platform)
+    if not setting.is_broken:
+        found = lint(setting)
+        assert all(finding.severity is Severity.WARNING and finding.code in CODES for finding in found)
