@@ -15,9 +15,9 @@ from jsonschema import Draft202012Validator
 from jsonschema.protocols import Validator
 from kubernetes_validate import latest_version
 from referencing import Registry, Resource
-from strategies import Case, Data, cases
 
 from speccompile import CompileError
+from speccompile.testing.strategies import Case, Data, cases
 
 GOLDEN = sorted((Path(__file__).resolve().parent.parent / "golden" / "accept").glob("*/manifests.yaml"))
 VERSIONS = ("1.33.0", latest_version())

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import pytest
 from hypothesis import assume, event, example, given, reject
 from hypothesis import strategies as st
-from strategies import Data, texts
 
 from speccompile.environment import TemplateFault
 from speccompile.library import Library
@@ -17,6 +16,7 @@ from speccompile.model import KeyPath, Layer, Node, Source
 from speccompile.references import Question, Record, Reference, is_there
 from speccompile.render import Skeleton, fill, skeleton
 from speccompile.resources import bundled_library
+from speccompile.testing.strategies import Data, texts
 from speccompile.wrap import wrap
 
 MAIN = "test/main.j2"

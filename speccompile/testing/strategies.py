@@ -1,4 +1,4 @@
-"""One hypothesis strategy for each noun: runs, profiles, platforms, quantities, texts and JSON trees.
+"""Takes what a law is about, gives hypothesis strategies for each noun: runs, profiles, platforms, texts, JSON trees.
 
 What they draw is valid, and made so that nearly every combination compiles: requests lie below limits whoever sets
 them, run and profile mount below folders of their own, environment variables and secrets have names of their own.
@@ -439,6 +439,12 @@ def _pod_affinities() -> st.SearchStrategy[Data]:
 
 
 @cache
+def required_affinities() -> st.SearchStrategy[Data]:
+    """What nodes must be like, and nothing else."""
+    return _mapping({"nodeAffinity": _mapping({REQUIRED: _required_nodes()})})
+
+
+@cache
 def affinities() -> st.SearchStrategy[Data]:
     preferred = _mapping({"weight": _integers(1, 100), "preference": _node_terms()})
     nodes = _mapping(optional={REQUIRED: _required_nodes(), PREFERRED: st.lists(preferred, max_size=2)})
@@ -528,7 +534,7 @@ def _service_ports() -> st.SearchStrategy[list[Data]]:
 
 
 @cache
-def _fields(*, root: str, gpu_key: str, many: bool, shared: bool) -> Mapping[str, st.SearchStrategy[Any]]:
+def field_values(*, root: str, gpu_key: str, many: bool, shared: bool) -> Mapping[str, st.SearchStrategy[Any]]:
     """A strategy for each field of the schema; one that nobody has thought of here takes the schema's examples."""
     words = st.lists(texts(), max_size=3)
     envs = st.dictionaries(env_names(), texts(), max_size=3)
@@ -546,7 +552,7 @@ def _fields(*, root: str, gpu_key: str, many: bool, shared: bool) -> Mapping[str
         "resources": resources(gpu_key),
         "node_selector": _node_selectors(),
         "tolerations": st.lists(tolerations(), max_size=3),
-        "affinity": affinities(),
+        "affinity": required_affinities() | affinities(),
         "fs_group": user_ids,
         "run_as_user": user_ids,
         "run_as_group": user_ids,
@@ -604,24 +610,28 @@ def runs(
     if draw(_coins):
         made["project"] = draw(run_names())
     many = draw(_coins)
-    fields = _fields(root="/run", gpu_key=_setting(platform, "gpu_key") or GPU_KEY, many=many, shared=many)
+    fields = field_values(root="/run", gpu_key=_setting(platform, "gpu_key") or GPU_KEY, many=many, shared=many)
     always = (*always, "image", *(("service_ports",) if made["action"] == "serve" else ()))
     for name in fields_of(made["action"]):
         if name in always or draw(_coins if name in _RICH else _seldom):
             made[name] = draw(fields[name])
-    _mount_own_secrets(made, platform)
+    _mount_what_is_allowed(made, platform)
     return draw(_respelled(made, nulls=("project", "args", "node_selector", "replicas"))) if spelling else made
 
 
-def _mount_own_secrets(run: Data, platform: Data | None) -> None:
-    """Lets the run mount its project's store where the platform allows no other Secret."""
-    if _setting(platform, "secrets", "allow_foreign"):
-        return
+def _mount_what_is_allowed(run: Data, platform: Data | None) -> None:
+    """Keeps of what exists already only what the platform lets a run mount; of Secrets, its project's store."""
+    existing, foreign = _setting(platform, "volumes", "allow_existing"), _setting(platform, "secrets", "allow_foreign")
     store = str(_setting(platform, "secrets", "store") or STORE)
     for volume in run.get("volumes", ()):
-        if volume["volume_type"] == "secret":
+        kind, spec = volume["volume_type"], volume.get("spec", {})
+        if kind == "secret" and not foreign:
             name = store.replace("{project}", object_name(run.get("project", "default")))
-            volume["spec"] = {**volume.get("spec", {}), "name": name}
+            volume["spec"] = {**spec, "name": name}
+        exists = kind in ("secret", "shared_volume") or (kind == "config_map" and "data" not in spec)
+        if exists and not existing and not (kind == "secret" and foreign):
+            kept = {key: value for key, value in spec.items() if key == "sub_path"}
+            volume |= {"volume_type": "empty_dir", "spec": kept}
 
 
 @st.composite
@@ -633,7 +643,7 @@ def profiles(
     if draw(_seldom):
         made |= {"name": draw(texts()), "description": draw(texts())}
     gpu_key = _setting(platform, "gpu_key") or GPU_KEY
-    for name, values in _fields(root="/profile", gpu_key=gpu_key, many=False, shared=True).items():
+    for name, values in field_values(root="/profile", gpu_key=gpu_key, many=False, shared=True).items():
         if name in always or draw(_coins if name in _RICH else _seldom):
             made[name] = draw(values)
     return draw(_respelled(made, nulls=("args", "node_selector", "labels"))) if spelling else made
@@ -654,6 +664,7 @@ def platforms() -> st.SearchStrategy[Data]:
         "disk": _mapping(optional=disk),
         "secrets": _mapping(optional=secrets),
         "security": _mapping(optional=security),
+        "volumes": _mapping({"allow_existing": _often}),
     }
     return _mapping(optional=settings).flatmap(lambda made: _respelled(made, nulls=("pvc", "memory_limit_factor")))
 

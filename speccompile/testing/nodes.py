@@ -1,4 +1,4 @@
-"""Takes a pod spec and a node, tells whether Kubernetes' scheduler would let the node in: the witness of a law.
+"""Takes a pod spec and a node, gives whether Kubernetes' scheduler would let the pod in; and nodes worth asking about.
 
 Written from Kubernetes' documentation and not from the compiler, which it is there to check.
 """
@@ -6,7 +6,8 @@ Written from Kubernetes' documentation and not from the compiler, which it is th
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice, product
 from typing import Any, NamedTuple, TypeAlias
 
 Terms: TypeAlias = Sequence[Mapping[str, Any]]
@@ -75,3 +76,55 @@ def _compares(operator: str, found: str | None, values: Sequence[str]) -> bool:
     if found is None or len(values) != 1 or not _INTEGER.fullmatch(found) or not _INTEGER.fullmatch(values[0]):
         return False
     return int(found) > int(values[0]) if operator == "Gt" else int(found) < int(values[0])
+
+
+# Nodes worth asking about
+
+MOST = 400
+"""Nodes that are asked about for one term of a pod."""
+_OTHER = "other"
+
+
+def nodes_for(pod_spec: Mapping[str, Any], selector: Mapping[str, str], affinities: Terms) -> Iterator[Node]:
+    """Nodes that the pod fits, one for each way in which its own conditions and the given ones can tell them apart."""
+    asked = [*_required(pod_spec), *(term for one in affinities for term in _required({"affinity": one}))]
+    chosen = pod_spec.get("nodeSelector") or {}
+    values: dict[str, list[str | None]] = {}
+    names: list[str | None] = [_OTHER]
+    for key, value in (*chosen.items(), *selector.items()):
+        values.setdefault(key, [None, _OTHER]).append(value)
+    for term in asked:
+        for requirement in term.get("matchExpressions") or ():
+            values.setdefault(requirement["key"], [None, _OTHER]).extend(_telling(requirement))
+        names += [name for field in term.get("matchFields") or () for name in field.get("values") or ()]
+    for term in _required(pod_spec) or ({},):
+        needs = [
+            *(term.get("matchExpressions") or ()),
+            *({"key": k, "operator": "In", "values": [v]} for k, v in chosen.items()),
+        ]
+        ways = [
+            [value for value in dict.fromkeys(known) if _lets_in(needs, key, value)] for key, known in values.items()
+        ]
+        for name, *found in islice(product(dict.fromkeys(names), *ways), MOST):
+            labels = {key: value for key, value in zip(values, found, strict=True) if value is not None}
+            node = Node(str(name), labels)
+            if fits(pod_spec, node):
+                yield node
+
+
+def _required(pod_spec: Mapping[str, Any]) -> Terms:
+    nodes = (pod_spec.get("affinity") or {}).get("nodeAffinity") or {}
+    return (nodes.get("requiredDuringSchedulingIgnoredDuringExecution") or {}).get("nodeSelectorTerms") or ()
+
+
+def _telling(requirement: Mapping[str, Any]) -> list[str | None]:
+    """Values of a label on either side of what is required of it."""
+    values = list(requirement.get("values") or ())
+    if requirement["operator"] in ("Gt", "Lt"):
+        return [str(int(value) + step) for value in values if _INTEGER.fullmatch(value) for step in (-1, 0, 1)]
+    return values
+
+
+def _lets_in(needs: Terms, key: str, value: str | None) -> bool:
+    labels = {} if value is None else {key: value}
+    return all(_holds(requirement, labels) for requirement in needs if requirement["key"] == key)

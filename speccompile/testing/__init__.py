@@ -1,0 +1,28 @@
+"""Takes an admin's profiles and platform, gives the laws that no run can break under them: `speccompile[testing]`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from speccompile.testing.admin import Admin
+    from speccompile.testing.attempts import attempts
+    from speccompile.testing.laws import LAWS, Law
+    from speccompile.testing.suite import AdminLaws
+
+__all__ = ["LAWS", "Admin", "AdminLaws", "Law", "attempts"]
+
+_HOMES = {"LAWS": "laws", "Admin": "admin", "AdminLaws": "suite", "Law": "laws", "attempts": "attempts"}
+
+
+def __getattr__(name: str) -> Any:
+    # pytest imports this package with the plugin, in projects that may never use it, and must not pay for the laws.
+    if name not in _HOMES:
+        raise AttributeError(f"module 'speccompile.testing' has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f"speccompile.testing.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
