@@ -50,13 +50,36 @@ def page() -> str:
             "",
             *_table(library, library.schemas["profile"]["properties"]),
             "",
-            "Beside these, every field of the section above.",
+            "Beside these, every field of the section above. Base documents stand in the same file, after `---`.",
+            "A Kubernetes ConfigMap whose `data` holds such files is read as those files.",
+            "",
+            "### Rules",
+            "",
+            library.schemas["rules"]["description"],
+            "",
+            *_table(library, library.schemas["rules"]["$defs"]["constraint"]["properties"]),
+            "",
+            "### Base documents",
+            "",
+            library.schemas["base"]["description"],
+            "",
+            "Kinds: " + ", ".join(f"`{kind}`" for kind in library.schemas["base"]["properties"]["kind"]["enum"]) + ".",
+            "",
+            "| list | its items are told apart by | an item of both sides |",
+            "|---|---|---|",
+            *_lists(library, library.schemas["base"], ()),
             "",
             "## The platform",
             "",
             library.schemas["platform"]["description"],
             "",
             *_table(library, library.schemas["platform"]["properties"]),
+            "",
+            "## The project file",
+            "",
+            library.schemas["project"]["description"],
+            "",
+            *_table(library, library.schemas["project"]["properties"]),
             "",
             "## Tolerations and affinity",
             "",
@@ -95,6 +118,21 @@ def _sections(library: Library) -> Iterator[str]:
             yield ""
 
 
+_MEETING_WORDS = {"deep": "is merged", "whole": "is the stronger side's"}
+
+
+def _lists(library: Library, given: Schema, path: tuple[str, ...]) -> Iterator[str]:
+    """A row for each list of a base document that does not simply replace another; pods are told of once."""
+    schema = library.resolve(given)
+    if keys := schema.get("x-keys"):
+        told = " and ".join(f"`{key}`" for key in keys)
+        yield f"| `{'.'.join(path[-2:])}` | {told} | {_MEETING_WORDS[schema['x-list']]} |"
+    for key, child in schema.get("properties", {}).items():
+        if key not in ("jobTemplate", "initContainers", "ephemeralContainers"):
+            yield from _lists(library, child, (*path, key))
+    yield from _lists(library, schema["items"], path) if "items" in schema else ()
+
+
 def _placement(library: Library) -> Iterator[str]:
     for name, schema in library.schemas["placement"]["$defs"].items():
         if properties := schema.get("properties"):
@@ -122,7 +160,7 @@ def _rows(library: Library, properties: Schema, prefix: str) -> Iterator[str]:
 def _type(library: Library, schema: Schema) -> str:
     if "enum" in schema:
         return ", ".join(f"`{value}`" if value else '`""`' for value in schema["enum"])
-    if schema.get("format") in ("quantity", "whole-number"):
+    if schema.get("format") in ("quantity", "positive-quantity", "whole-number"):
         pair = " or `{requests, limits}`" if "object" in schema.get("type", ()) else ""
         return ("whole " if schema["format"] == "whole-number" else "") + "quantity" + pair
     types: Any = schema.get("type", "any")

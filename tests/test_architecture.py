@@ -13,12 +13,24 @@ STAGES = ("parse", "validate", "normalize", "merge", "approve", "plan", "render"
 # Render reads what templates give with the one YAML reader.
 EXCEPTIONS = {"render": {"parse"}}
 OUTSIDE = {"os", "sys", "io", "pathlib", "tempfile", "time", "datetime", "random", "subprocess", "socket", "secrets"}
-EDGES = {"api", "cli", "load", "output", "resources"}
-HEAVY = {"jinja2", "ruamel", "jsonschema", "deepmerge", "referencing", "hypothesis"}
+EDGES = {
+    *("api", "cli", "cli_profiles", "inputs", "load", "output", "project", "resources", "revisions", "search"),
+    "testing.suite",
+}
+TESTING = "speccompile.testing"
+HEAVY = {"subprocess", "jinja2", "ruamel", "jsonschema", "deepmerge", "referencing", "hypothesis"}
+
+
+PACKAGE = Path(__file__).resolve().parent.parent / "speccompile"
 
 
 def modules() -> list[Path]:
-    return sorted((Path(__file__).resolve().parent.parent / "speccompile").glob("*.py"))
+    return sorted(PACKAGE.rglob("*.py"))
+
+
+def called(module: Path) -> str:
+    """The module's name inside the package, such as `testing.laws`."""
+    return ".".join(module.relative_to(PACKAGE).with_suffix("").parts)
 
 
 def imports(module: Path) -> set[str]:
@@ -45,16 +57,22 @@ def test_a_stage_has_one_function_of_its_own_name(stage: str) -> None:
     assert stage in functions
 
 
-@pytest.mark.parametrize("module", [path for path in modules() if path.stem not in EDGES], ids=lambda path: path.stem)
+@pytest.mark.parametrize("module", [path for path in modules() if called(path) not in EDGES], ids=called)
 def test_only_the_edges_touch_the_outside(module: Path) -> None:
     assert {name.partition(".")[0] for name in imports(module)} & OUTSIDE == set()
 
 
-@pytest.mark.parametrize("module", modules(), ids=lambda path: path.stem)
+@pytest.mark.parametrize("module", modules(), ids=called)
 def test_a_module_opens_with_what_it_takes_and_gives(module: Path) -> None:
     opening = ast.get_docstring(ast.parse(module.read_text(encoding="utf-8"))) or ""
     assert opening.startswith("Takes ")
     assert "gives" in opening.splitlines()[0]
+
+
+@pytest.mark.parametrize("module", [path for path in modules() if not called(path).startswith("testing.")], ids=called)
+def test_what_is_for_testing_stays_out_of_the_compiler(module: Path) -> None:
+    used = imports(module)
+    assert not [name for name in used if name.partition(".")[0] in ("hypothesis", "pytest") or name.startswith(TESTING)]
 
 
 @pytest.mark.parametrize(
@@ -63,6 +81,7 @@ def test_a_module_opens_with_what_it_takes_and_gives(module: Path) -> None:
         ("import speccompile", set()),
         ("from speccompile.cli import main\ntry: main(['--help'])\nexcept SystemExit: pass", set()),
         ("import speccompile; speccompile.compile_run", {"ruamel"}),
+        ("import speccompile.testing.plugin", {"subprocess"}),  # pytest itself
     ],
 )
 def test_imports_stay_cheap(code: str, allowed: set[str]) -> None:

@@ -18,20 +18,22 @@ def test_the_reference_page_is_fresh(root: Path) -> None:
 
 
 def test_architecture_names_only_modules_that_exist_and_all_of_them(root: Path) -> None:
-    named = set(re.findall(r"`([a-z_]+\.py)`", (root / "ARCHITECTURE.md").read_text(encoding="utf-8")))
-    modules = {path.name for path in (root / "speccompile").glob("*.py")}
+    named = set(re.findall(r"`([a-z_/]+\.py)`", (root / "ARCHITECTURE.md").read_text(encoding="utf-8")))
+    package = root / "speccompile"
+    modules = {path.relative_to(package).as_posix() for path in package.rglob("*.py")}
     assert named - {path.name for path in (root / "tests").glob("*.py")} <= modules
-    assert modules - named - {"__init__.py", "__main__.py"} == set()
+    assert modules - named - {"__init__.py", "__main__.py", "testing/__init__.py"} == set()
 
 
-def test_the_readme_example_gives_what_the_readme_shows(
-    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("page", ["README.md", "docs/admin.md"])
+def test_the_examples_of_a_page_give_what_it_shows(
+    page: str, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Each fenced block that opens with `# file: NAME` is a file; each `console` block a call and its whole output."""
-    text = (root / "README.md").read_text(encoding="utf-8")
+    text = (root / page).read_text(encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     for name, body in re.findall(r"```yaml\n# file: (\S+)\n(.*?)```", text, re.DOTALL):
-        Path(name).parent.mkdir(exist_ok=True)
+        Path(name).parent.mkdir(parents=True, exist_ok=True)
         Path(name).write_text(f"# file: {name}\n{body}", encoding="utf-8")
     calls = re.findall(r"```console\n\$ speccompile (.*?)\n(.*?)```", text, re.DOTALL)
     assert calls
