@@ -58,13 +58,14 @@ def _resource(*names: str) -> Callable[[Node], Amounts]:
     beginnings = tuple(name for name in names if name.endswith("-"))
 
     def amounts(spec: Node) -> Amounts:
-        told: set[Span] = set()
+        told: set[tuple[Span, object]] = set()
         for side in SIDES:
             asked = spec.at(("resources", side))
             for name, node in asked.fields.items() if asked else ():
                 # A single quantity of disk stands on both sides, and was said once.
-                if (name in names or name.startswith(beginnings)) and node.span not in told:
-                    told.add(node.span)
+                # Of Python data, all values stand in one place.
+                if (name in names or name.startswith(beginnings)) and (node.span, node.value) not in told:
+                    told.add((node.span, node.value))
                     yield ("resources", side, name), [node]
 
     return amounts
