@@ -114,7 +114,7 @@ def sidecars_stay_alone(run: Data, admin: Admin) -> None:
         container["name"] for pod in witness.pods(least(run, manifests, admin.bare)) for container in pod["containers"]
     )
     kind = witness.workload(manifests)["kind"]
-    brought = [pod for base in bases if base["kind"] == kind for pod in witness.pods([base])]
+    brought = [pod for base in bases if _goes_under(base, kind) for pod in witness.pods([base])]
     for ours, theirs in zip(witness.pods(manifests), witness.pods(usual), strict=True):
         for section in ("containers", "initContainers", "volumes"):
             wanted = {one["name"] for pod in brought for one in pod.get(section, ())} - {"main"}
@@ -129,6 +129,11 @@ def sidecars_stay_alone(run: Data, admin: Admin) -> None:
             {one["name"]: one for one in pod.get("volumes", ()) if one["name"] in names} for pod in (ours, theirs)
         )
         assert volumes == usually, "a volume of the base document has become another"
+
+
+def _goes_under(base: Data, kind: str) -> bool:
+    """Whether the base document goes under objects of the kind: that of a Job also under those of a CronJob."""
+    return base["kind"] in (kind, "Job" if kind == "CronJob" else kind)
 
 
 # Where pods go
@@ -155,7 +160,7 @@ def _placement(run: Data, admin: Admin, kind: str) -> tuple[dict[str, str], list
     for document in documents:
         told = document.get("node_selector") or {}
         selector |= {item["key"]: item["value"] for item in told} if isinstance(told, list) else told
-    bases = [base for one in _lineage(run, admin) for base in admin.bases_of(one) if base["kind"] == kind]
+    bases = [base for one in _lineage(run, admin) for base in admin.bases_of(one) if _goes_under(base, kind)]
     placed = [at(template, "spec", "affinity") for base in bases for template in witness.pod_templates([base])]
     return selector, [one for one in (*(document.get("affinity") for document in documents), *placed) if one]
 
