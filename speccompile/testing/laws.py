@@ -12,7 +12,7 @@ from copy import deepcopy
 from typing import Any, NamedTuple, TypeAlias
 
 from speccompile.diagnostics import CompileError
-from speccompile.names import object_name
+from speccompile.names import PLACEHOLDER, object_name
 from speccompile.paths import SIDES, Place, place_of
 from speccompile.quantity import QuantityError, parse_quantity
 from speccompile.resources import bundled_library
@@ -539,8 +539,7 @@ def values_at(path: tuple[str, ...], manifests: list[Data], admin: Admin) -> lis
     """What the manifests say of a field, as single values; empty where they say nothing, or it has no one place."""
     field, rest = path[0], path[1:]
     load, (pod,) = witness.workload(manifests), list(witness.pods(manifests))
-    # A base document's containers may stand before the main one, which alone has the platform's name for it.
-    main = next((one for one in pod["containers"] if one["name"] == _main_name(load, admin)), pod["containers"][0])
+    main = _main(load, pod, admin)
     job = at(load, "spec", "jobTemplate", "spec") or load["spec"]
     if field in _IN_POD:
         return _single(at(pod, *_IN_POD[field], *rest))
@@ -560,9 +559,11 @@ def values_at(path: tuple[str, ...], manifests: list[Data], admin: Admin) -> lis
     return []
 
 
-def _main_name(load: Data, admin: Admin) -> str:
-    pattern = str(admin.settled("names", "container"))
-    return object_name(pattern) if "{" not in pattern else str(load["metadata"]["name"])
+def _main(load: Data, pod: Data, admin: Admin) -> Data:
+    """The main container: a base document's may stand before it, and it alone has the platform's name for it."""
+    pattern = PLACEHOLDER.sub(".*", str(admin.settled("names", "container")))
+    fitting: list[Data] = [one for one in pod["containers"] if re.fullmatch(pattern, one["name"])]
+    return next((one for one in fitting if one["name"] == load["metadata"]["name"]), fitting[0])
 
 
 def _single(value: Any) -> list[Any]:
