@@ -78,9 +78,7 @@ def _names(merged: Merged, facts: Facts) -> Node:
         "container": _named(patterns["container"], facts),
         "store": _made(merged.run.project, store_name(merged), "the project's secret store"),
     }
-    if "pod" in patterns:
-        names["pod"] = _named(patterns["pod"], facts)
-    elif merged.platform.settings.fields["explicit_defaults"].value:
+    if merged.platform.settings.fields["explicit_defaults"].value:
         names["pod"] = names["workload"]
     if "service_name" in merged.spec.fields:
         alias = {**facts, "service_name": merged.spec.fields["service_name"]}
