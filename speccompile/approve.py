@@ -34,5 +34,8 @@ def _refused(merged: Merged, complete: Merged, library: Library) -> Iterator[Dia
     symbols = {"gpu": gpu_names(platform, profile), "disk": (disk_name(platform),)}
     rules = (*platform.rules, *(profile.rules if profile else ()))
     bans = (*platform.bans, *(profile.bans if profile else ()))
-    yield from broken_rules(rules, (merged.spec, complete.spec), symbols, merged.run.name, library)
-    yield from broken_bans(bans, merged.run.fields, symbols, library)
+    # Both index the spec before they look at it, which most runs have no need of.
+    if rules:
+        yield from broken_rules(rules, (merged.spec, complete.spec), symbols, merged.run.name, library)
+    if bans:
+        yield from broken_bans(bans, merged.run.fields, symbols, library)

@@ -241,7 +241,7 @@ def _is_same_amount(found: Found) -> bool:
     if "resources" not in found.path and found.path[-1:] != ("sizeLimit",):
         return False
     try:
-        return parse_quantity(found.before) == parse_quantity(found.after)  # type: ignore[arg-type]
+        return parse_quantity(found.before) == parse_quantity(found.after)  # type: ignore[arg-type]  # others raise
     except (QuantityError, TypeError):
         return False
 
