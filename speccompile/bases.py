@@ -13,8 +13,9 @@ from speccompile.kinds import OBJECTS, workload_of
 from speccompile.library import Library, Schema
 from speccompile.model import KeyPath, Layer, Manifest, Merged, Node, Profile, Run
 from speccompile.names import filled
-from speccompile.pods import MAIN, PODS, containers_of, pod_of
+from speccompile.pods import MAIN, PODS, containers_of, pod_of, volumes_of
 from speccompile.policy import requests_above_limits
+from speccompile.validate import near
 
 _METADATA = ("labels", "annotations")
 _SECTIONS = ("initContainers", "containers")
@@ -79,9 +80,13 @@ def meet(weaker: Node, stronger: Node, schema: Schema, library: Library) -> Node
     if isinstance(weaker.value, Mapping) and isinstance(stronger.value, Mapping):
         return _meet_mappings(weaker, stronger, schema, library)
     if is_weak(stronger):
-        return weaker
-    same = weaker.plain() == stronger.plain()
-    return stronger if same else replace(stronger, lost=(*stronger.lost, weaker))
+        return _over(weaker, stronger)
+    return _over(stronger, weaker)
+
+
+def _over(won: Node, lost: Node) -> Node:
+    """What won, with what lost to it; equal values lose nothing."""
+    return won if won.plain() == lost.plain() else won.over(lost, *lost.lost)
 
 
 def _meet_mappings(weaker: Node, stronger: Node, schema: Schema, library: Library) -> Node:
@@ -111,8 +116,10 @@ def _meet_items(weaker: Node, stronger: Node, schema: Schema, library: Library, 
             items[identity(item)] = item
         elif deep:
             items[identity(item)] = meet(known, item, schema.get("items", {}), library)
-        elif not is_weak(item):
-            items[identity(item)] = replace(item, lost=(*item.lost, known))
+        elif is_weak(item):
+            items[identity(item)] = _over(known, item)
+        else:
+            items[identity(item)] = _over(item, known)
     return replace(stronger, value=tuple(items.values()))
 
 
@@ -149,7 +156,8 @@ def _with_port_names(tree: Node, pattern: str) -> Node:
 
     def name(port: Node) -> Node:
         number = port.fields["port"]
-        made = replace(number, value=filled(pattern, {"port": str(number.value)}), derived="named after the port")
+        named = filled(pattern, {"port": str(number.value)})
+        made = replace(number, value=named, derived="named after the port", lost=())
         return port.with_fields({"name": made, **port.fields})
 
     ports = tree.at(("spec", "ports"))
@@ -235,6 +243,25 @@ def _clashes(compiled: Node, whole: Node, base: Node, merged: Merged) -> Iterato
                 yield from requests_above_limits(container.fields["resources"])
             if container.fields["name"].value == main.fields["name"].value:
                 yield from resources_above_ceilings(container, merged.platform)
+            yield from _unknown_volumes(container, volumes_of(whole))
+
+
+def _unknown_volumes(container: Node, volumes: Mapping[str, Node]) -> Iterator[Diagnostic]:
+    """A mount of a volume that the pod does not have, which Kubernetes would refuse."""
+    mounts = container.fields.get("volumeMounts")
+    for mount in mounts.items if mounts else ():
+        name = mount.fields.get("name")
+        if name is not None and name.value not in volumes:
+            meant = near(str(name.value), volumes)
+            known = ", ".join(shown(volume) for volume in volumes)
+            yield Diagnostic(
+                code="policy/unknown-volume",
+                message=f"container {shown(container.fields['name'].value)} mounts {shown(name.value)}, "
+                "and the pod has no volume of that name",
+                span=name.span,
+                notes=(Note(f"the volumes of the pod: {known}" if known else "the pod has no volumes"),),
+                help=f"did you mean {shown(meant)}?" if meant else "add the volume, or take the mount out",
+            )
 
 
 def _shared_names(main: Node, base: Node, run: Run) -> Iterator[Diagnostic]:

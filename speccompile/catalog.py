@@ -151,5 +151,5 @@ def as_data(profile: Profile) -> dict[str, Any]:
 
 
 def _origin(node: Node) -> dict[str, Any]:
-    layer, span, derived = origin_of(node)
-    return {"layer": str(layer), "where": span.label, "derived": derived}
+    origin = origin_of(node)
+    return {"layer": str(origin.layer), "where": origin.span.label, "derived": origin.derived}

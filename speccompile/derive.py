@@ -48,12 +48,20 @@ def _limit(merged: Merged, limited: Limited) -> Node:
         scaled = scaled_up(amount(request), Fraction(Decimal(str(factor.value))), limited.unit)
     except QuantityError as error:
         raise CompileError([_too_large(request, factor, error)]) from None
-    limit = replace(request, value=scaled, derived=f"the {resource} request × {factor.value}", lost=(), weak=True)
+    limit = replace(
+        request,
+        value=scaled,
+        derived=f"the {resource} request × {factor.value}",
+        made_of=(request, factor),
+        lost=(),
+        weak=True,
+    )
     if most and amount(request) <= amount(most) < parse_quantity(scaled):
         limit = replace(
             limit,
             value=quantity_text(most).value,
             derived=f"the {resource} request × {factor.value}, at most the ceiling",
+            made_of=(request, factor, most),
         )
     limits = resources.fields.get("limits", Node({}, request.span))
     grown = limits.with_fields(dict(sorted({**limits.fields, resource: limit}.items())))
@@ -89,8 +97,8 @@ def _scratch_volume(merged: Merged) -> Node:
     made = "made from `disk`"
     volume = Node(
         {
-            "volume_type": replace(size, value="ephemeral", derived=made),
-            "name": replace(size, value=disk["name"].value, derived=made),
+            "volume_type": replace(size, value="ephemeral", derived=made, lost=()),
+            "name": replace(size, value=disk["name"].value, derived=made, made_of=(disk["name"],), lost=()),
             "mount_path": disk["mount_path"],
             "spec": Node({"size": size}, size.span, derived=made),
         },

@@ -13,8 +13,8 @@ from speccompile.canon import DISK, SCRATCH_DISK, is_extended, same_quantity, se
 from speccompile.diagnostics import Diagnostic, Note, Severity, shown
 from speccompile.facts import facts_of
 from speccompile.library import Library
-from speccompile.model import KeyPath, Layer, Merged, Node, Override, Platform, Profile, Run, format_path
-from speccompile.names import PLACEHOLDERS, filled
+from speccompile.model import Change, KeyPath, Layer, Merged, Node, Override, Platform, Profile, Run, format_path
+from speccompile.names import PLACEHOLDERS, filled, placeholders
 
 if TYPE_CHECKING:
     from deepmerge import Merger
@@ -33,12 +33,14 @@ def merge(
         _fitting(settled(layer, platform, profile), run, library) for layer in (platform.defaults, platform.enforced)
     )
     defaults = [common, *([_fitting(profile.defaults, run, library)] if profile else [])]
-    default = _open(merge_layers(defaults, library), run, library)
+    default = merge_layers(defaults, library)
     # Weakest first.
-    layers = [default, run.fields, fixed, enforced, _own_envs(run, profile, platform)]
+    layers = [_open(default, run, library), run.fields, fixed, enforced, _own_envs(run, profile, platform)]
     spec = merge_layers([layer for layer in layers if layer is run.fields or layer.fields], library)
-    merged = Merged(run=run, profile=profile, platform=platform, spec=spec)
-    return merged, (*notices, *(_told(override, merged) for override in overrides(spec, library)))
+    changes = (*overrides(spec, library), *_extensions(run.fields, (fixed, enforced), library))
+    spec = _with_closed(spec, default, run, library)
+    merged = Merged(run=run, profile=profile, platform=platform, spec=spec, overrides=changes)
+    return merged, (*notices, *(_told(override, merged) for override in changes))
 
 
 def _fitting(layer: Node, run: Run, library: Library) -> Node:
@@ -57,9 +59,23 @@ def _open(default: Node, run: Run, library: Library) -> Node:
         {
             name: node
             for name, node in default.fields.items()
-            if name not in run.fields.fields or library.fields[name].get("x-merge") not in _ADDING
+            if name not in run.fields.fields or not _adds_up(name, library)
         }
     )
+
+
+def _with_closed(spec: Node, default: Node, run: Run, library: Library) -> Node:
+    """The spec in which the defaults that `_open` leaves out are told among what lost."""
+    closed = {
+        name: replace(spec.fields[name], lost=(*spec.fields[name].lost, node))
+        for name, node in default.fields.items()
+        if name in run.fields.fields and _adds_up(name, library)
+    }
+    return spec.with_fields({**spec.fields, **closed}) if closed else spec
+
+
+def _adds_up(field: str, library: Library) -> bool:
+    return library.fields[field].get("x-merge") in _ADDING
 
 
 def _own_envs(run: Run, profile: Profile | None, platform: Platform) -> Node:
@@ -68,13 +84,14 @@ def _own_envs(run: Run, profile: Profile | None, platform: Platform) -> Node:
     if own is None or not own.fields:
         return Node({}, run.name.span)
     # Kubernetes reads `$(NAME)` in a value as another variable, and a run's name is no place to refer to one.
-    facts = {name: str(node.value).replace("$", "$$") for name, node in facts_of(run, profile, platform).items()}
+    known = facts_of(run, profile, platform)
+    facts = {name: str(node.value).replace("$", "$$") for name, node in known.items()}
     facts = {**dict.fromkeys(PLACEHOLDERS, ""), **facts}
     items = (
         Node(
             {
                 "name": Node(name, pattern.key or pattern.span),
-                "value": Node(filled(str(pattern.value), facts), pattern.span),
+                "value": _filled(pattern, facts, known),
             },
             pattern.span,
             pattern.key,
@@ -82,6 +99,13 @@ def _own_envs(run: Run, profile: Profile | None, platform: Platform) -> Node:
         for name, pattern in own.fields.items()
     )
     return Node({"envs": Node(tuple(items), own.span, own.key)}, own.span)
+
+
+def _filled(pattern: Node, facts: Mapping[str, str], known: Mapping[str, Node]) -> Node:
+    """What the pattern comes to; its origin is the pattern, and what fills it stands beside."""
+    used = tuple(known[name] for name in placeholders(str(pattern.value)) if name in known)
+    text = filled(str(pattern.value), facts)
+    return Node(text, pattern.span, derived="the platform's pattern, filled" if used else None, made_of=used)
 
 
 def merge_layers(layers: Sequence[Node], library: Library) -> Node:
@@ -109,6 +133,18 @@ def overrides(spec: Node, library: Library) -> Iterator[Override]:
             if once not in told:
                 told.add(once)
                 yield Override(_called(path, node, library), lost, node)
+
+
+def _extensions(said: Node, layers: Sequence[Node], library: Library) -> Iterator[Override]:
+    """Every field of the run that holds together with what a stronger layer adds to it."""
+    for name, node in said.fields.items():
+        for layer in layers if _adds_up(name, library) else ():
+            if name in layer.fields:
+                both = merge_layers(
+                    [Node({name: node}, said.span), Node({name: layer.fields[name]}, said.span)], library
+                )
+                if both.fields[name].plain() != node.plain():
+                    yield Override((name,), node, layer.fields[name], Change.EXTENDED)
 
 
 def _has_one_value(path: KeyPath) -> bool:
@@ -143,6 +179,15 @@ def _told(override: Override, merged: Merged) -> Diagnostic:
     by = "the platform"
     if merged.profile and override.won.span.source.layer is Layer.PROFILE:
         by = f"profile {shown(merged.profile.id.value)}"
+    if override.change is Change.EXTENDED:
+        return Diagnostic(
+            code="merge/extended",
+            message=f"`{format_path(override.path)}`: {by} adds to what the run says, and both hold",
+            span=override.lost.place,
+            path=override.path,
+            severity=Severity.NOTICE,
+            notes=(Note(f"added here by {by}", override.won.place),),
+        )
     return Diagnostic(
         code="merge/overridden",
         message=f"`{format_path(override.path)}`: {_compared(override)} of {by}",
@@ -166,8 +211,11 @@ def _brief(node: Node) -> str:
 
 def _replaced(_: Merger, path: list[Any], weaker: Node, stronger: Node, library: Library) -> Node:
     quantities = library.fields[path[0]].get("x-compare") == "quantity"
-    same = same_quantity(weaker, stronger) if quantities else weaker.plain() == stronger.plain()
-    return replace(stronger, lost=weaker.lost if same else (weaker, *weaker.lost))
+
+    def is_same(node: Node) -> bool:
+        return same_quantity(node, stronger) if quantities else bool(node.plain() == stronger.plain())
+
+    return stronger.over(*(node for node in (weaker, *weaker.lost) if not is_same(node)))
 
 
 def _by_key(merger: Merger, path: list[Any], weaker: Node, stronger: Node, library: Library) -> Node:

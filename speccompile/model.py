@@ -25,6 +25,17 @@ class Layer(StrEnum):
     TEMPLATE = "template"
 
 
+class Part(StrEnum):
+    """What a value is to the layer it comes from, which tells who can still say otherwise."""
+
+    FIELD = "field"
+    """Said outright: by the run, fixed by a profile, enforced by the platform, or a literal of a template."""
+    DEFAULT = "default"
+    SETTING = "setting"
+    BASE = "base"
+    """Of a base document."""
+
+
 @dataclass(frozen=True, slots=True)
 class Source:
     """A text with the name people know it by, and the layer it speaks for."""
@@ -61,6 +72,9 @@ class Node:
     """What weaker layers said in this place, strongest first."""
     derived: str | None = None
     """How the value was made, if it does not stand in the source as it is."""
+    made_of: tuple[Node, ...] = ()
+    """What it was made of, beside what stands in its span."""
+    part: Part = Part.FIELD
     unsure: bool = False
     """A plain `1e3`: a number to YAML 1.2 and a string to YAML 1.1, fine as a quantity only."""
     weak: bool = False
@@ -128,6 +142,15 @@ class Node:
     def with_fields(self, fields: Mapping[str, Node]) -> Node:
         return replace(self, value=fields)
 
+    def over(self, *lost: Node) -> Node:
+        """The value with what lost to it behind what had lost to it before, each once."""
+        known = {id(node) for node in self.lost}
+        return replace(self, lost=(*self.lost, *(node for node in lost if id(node) not in known)))
+
+    def marked(self, part: Part, *, weak: bool = False) -> Node:
+        """The tree, every node of it as this part of its layer."""
+        return replace(self, part=part, weak=weak).mapped(lambda child: child.marked(part, weak=weak))
+
 
 BUILT_IN = Span(Source("built-in platform", "", Layer.PLATFORM))
 """The place of values that nobody wrote and the compiler brings along."""
@@ -139,22 +162,42 @@ class Origin(NamedTuple):
     layer: Layer
     span: Span
     derived: str | None = None
+    part: Part = Part.FIELD
+    made_of: tuple[Origin, ...] = ()
+    """Where else the things stand that it was derived from."""
 
     def __str__(self) -> str:
         how = f" ({self.derived})" if self.derived else ""
-        return f"{self.layer} {self.span.label}{how}"
+        return f"{self.who} {self.span.label}{how}"
+
+    @property
+    def who(self) -> str:
+        """The layer, and the part of it unless that is what the layer says outright: `profile default`."""
+        return str(self.layer) if self.part is Part.FIELD else f"{self.layer} {self.part}"
 
 
 def origin_of(node: Node) -> Origin:
-    return Origin(node.span.source.layer, node.span, node.derived)
+    made_of = {inner.span: origin_of(inner) for inner in node.made_of if inner.span != node.span}
+    return Origin(node.span.source.layer, node.span, node.derived, node.part, tuple(made_of.values()))
+
+
+class Change(StrEnum):
+    """What became of something that a run said."""
+
+    REPLACED = "replaced"
+    EXTENDED = "extended"
+    """It holds, together with what a stronger layer adds to it."""
 
 
 class Override(NamedTuple):
-    """A value that a weaker layer set and a stronger one replaced."""
+    """A value of a run that a profile or the platform replaced, or added to."""
 
     path: KeyPath
     lost: Node
+    """What the run said."""
     won: Node
+    """What the stronger layer said."""
+    change: Change = Change.REPLACED
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,6 +275,8 @@ class Merged:
     profile: Profile | None
     platform: Platform
     spec: Node
+    overrides: tuple[Override, ...] = ()
+    """What became of the run's own words."""
 
 
 @dataclass(frozen=True, slots=True)

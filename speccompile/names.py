@@ -72,6 +72,11 @@ def _is_unambiguous(pattern: str, used: list[str]) -> bool:
     return all(object_name(value) == value for value in others) and not any("--" in value for value in used)
 
 
+def is_hashed(name: str) -> bool:
+    """Whether a name that `named` gave has a hash in it: whatever looks so has one."""
+    return _HASHED.fullmatch(name) is not None
+
+
 def object_name(name: str, longest: int = LABEL) -> str:
     """The name itself where it is a DNS-1123 label of that length, else a cleaned and hashed one."""
     return named("{name}", {"name": name}, longest)

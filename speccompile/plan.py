@@ -10,7 +10,7 @@ from typing import TypeAlias
 from speccompile.facts import facts_of
 from speccompile.kinds import KINDS, WORKLOADS, workload_of
 from speccompile.model import Approved, Merged, Node, Plan, Step
-from speccompile.names import CRON_JOB, LABEL, filled, named, placeholders
+from speccompile.names import CRON_JOB, LABEL, filled, is_hashed, named, placeholders
 from speccompile.policy import own_labels, own_prefix, store_name
 
 TARGET = "kubernetes"
@@ -51,10 +51,11 @@ def _run(merged: Merged) -> Node:
     return Node(told, run.name.span)
 
 
-def _made(node: Node, value: str, how: str) -> Node:
-    """A value made from another: it keeps the origin, and says how where it is not the same."""
-    made = node if node.value == value else replace(node, value=value, derived=how, lost=())
-    return replace(made, weak=False)
+def _made(node: Node, value: str, how: str, made_of: tuple[Node, ...]) -> Node:
+    """A value made from others: it keeps the origin of the first, and says how where it is not the same."""
+    if node.value == value:
+        return replace(node, weak=False)
+    return replace(node, value=value, derived=how, made_of=made_of, lost=(), weak=False)
 
 
 def _named(pattern: Node, facts: Facts, longest: int = LABEL, *, letter: bool = False) -> Node:
@@ -63,10 +64,9 @@ def _named(pattern: Node, facts: Facts, longest: int = LABEL, *, letter: bool = 
     used = [facts[name] for name in placeholders(text) if name in facts]
     # A placeholder without a value can only stand in a name together with others that tell runs apart.
     values = {**dict.fromkeys(placeholders(text), "none"), **{name: str(node.value) for name, node in facts.items()}}
-    return _made(used[0] if used else pattern, named(text, values, longest, letter=letter), _HOW)
-
-
-_HOW = "made by the platform's pattern, fitted to Kubernetes' rules"
+    name = named(text, values, longest, letter=letter)
+    how = f"made by the pattern `{text}`{' and hashed' if is_hashed(name) else ''}"
+    return _made(used[0] if used else pattern, name, how, (*used, pattern))
 
 
 def _names(merged: Merged, facts: Facts) -> Node:
@@ -76,7 +76,12 @@ def _names(merged: Merged, facts: Facts) -> Node:
         "workload": _named(patterns[workload], facts, CRON_JOB if workload == "cron_job" else LABEL),
         "service": _named(patterns["service"], facts, letter=True),
         "container": _named(patterns["container"], facts),
-        "store": _made(merged.run.project, store_name(merged), "the project's secret store"),
+        "store": _made(
+            merged.run.project,
+            store_name(merged),
+            "the project's secret store",
+            (merged.run.project, merged.platform.settings.fields["secrets"].fields["store"]),
+        ),
     }
     if merged.platform.settings.fields["explicit_defaults"].value:
         names["pod"] = names["workload"]
@@ -136,7 +141,7 @@ def _container_ports(merged: Merged) -> Node:
 
 def _with_objects(merged: Merged, facts: Facts) -> Node:
     """The spec in which each volume names the object behind it, and each port of the Service has a name."""
-    fields = dict(merged.spec.fields)
+    fields = {name: _with_losers_named(node) for name, node in merged.spec.fields.items()}
     patterns = merged.platform.settings.fields["names"].fields
     if "volumes" in fields:
         fields["volumes"] = fields["volumes"].mapped(lambda volume: _with_object(volume, patterns["volume"], facts))
@@ -145,14 +150,32 @@ def _with_objects(merged: Merged, facts: Facts) -> Node:
     return merged.spec.with_fields(fields)
 
 
+def _with_losers_named(node: Node) -> Node:
+    """The list whose items hand what lost to them down to a value: templates take items apart."""
+    return node.mapped(_with_loser_named) if any(item.lost and item.fields for item in node.items) else node
+
+
+def _with_loser_named(item: Node) -> Node:
+    fields = dict(item.fields)
+    for loser in item.lost if fields else ():
+        differing = [
+            key for key, child in fields.items() if key in loser.fields and not _is_same(child, loser.fields[key])
+        ]
+        alike = fields.keys() == loser.fields.keys() and len(differing) == 1
+        key, lost = (differing[0], loser.fields[differing[0]]) if alike else (next(iter(fields)), loser)
+        fields[key] = replace(fields[key], lost=(*fields[key].lost, lost))
+    return item.with_fields(fields)
+
+
+def _is_same(one: Node, other: Node) -> bool:
+    return bool(one.plain() == other.plain())
+
+
 def _with_object(volume: Node, pattern: Node, facts: Facts) -> Node:
     name, spec = volume.fields["name"], volume.fields["spec"].fields
-    own = replace(
-        name,
-        value=_named(pattern, {**facts, "volume": name}).value,
-        derived="the run's and the volume's name",
-        weak=False,
-    )
+    made = _named(pattern, {**facts, "volume": name})
+    # It is the volume that has an object of its own, whatever the pattern says first.
+    own = replace(made, span=name.span, key=name.key, part=name.part, lost=())
     behind: Mapping[str, Node] = {
         "persistent_volume_claim": own,
         "config_map": own if "data" in spec else spec.get("name", name),
@@ -169,6 +192,8 @@ def _with_name(port: Node, pattern: Node) -> Node:
         number,
         value=filled(str(pattern.value), {"port": str(number.value)}),
         derived="named after the port",
+        made_of=(pattern,),
+        lost=(),
         weak=True,
     )
     return port.with_fields({**port.fields, "name": name})

@@ -10,7 +10,7 @@ from speccompile.canon import GPU
 from speccompile.diagnostics import Diagnostic, Note, shown
 from speccompile.library import Library, Schema
 from speccompile.merge import merge_layers
-from speccompile.model import BUILT_IN, Document, Layer, Node, Platform, Source
+from speccompile.model import BUILT_IN, Document, Layer, Node, Part, Platform, Source
 from speccompile.names import placeholders
 from speccompile.normalize import normalize
 from speccompile.parse import Parsed, parse
@@ -55,7 +55,7 @@ def _preset(tree: Node, library: Library) -> Iterator[Node]:
 
 def _over(weaker: Platform, tree: Node, library: Library) -> tuple[Platform, tuple[Diagnostic, ...]]:
     """The platform with everything that the tree says of it."""
-    told = {name: weakened(node) for name, node in tree.fields.items() if name not in _DEMANDS}
+    told = {name: node.marked(Part.SETTING, weak=True) for name, node in tree.fields.items() if name not in _DEMANDS}
     settings = _settings(weaker.settings, tree.with_fields(told), library.schemas["platform"], library)
     known = replace(weaker, settings=settings)
     findings = list(_selector_faults(settings))
@@ -68,7 +68,7 @@ def _over(weaker: Platform, tree: Node, library: Library) -> tuple[Platform, tup
     bans, unbanned = read_bans(tree.fields.get("forbid"), library)
     grown = replace(
         known,
-        defaults=_merged(known.defaults, weakened(layers["defaults"]), library)
+        defaults=_merged(known.defaults, layers["defaults"].marked(Part.DEFAULT, weak=True), library)
         if "defaults" in layers
         else known.defaults,
         enforced=_merged(known.enforced, layers["enforce"], library) if "enforce" in layers else known.enforced,
@@ -82,11 +82,6 @@ def _merged(weaker: Node, stronger: Node, library: Library) -> Node:
     return merge_layers([weaker, stronger], library) if weaker.fields else stronger
 
 
-def weakened(node: Node) -> Node:
-    """The tree marked as what holds where nobody says otherwise."""
-    return replace(node, weak=True).mapped(weakened)
-
-
 def _built_in(library: Library) -> Node:
     root: dict[str, Any] = {}
     for path, value in library.defaults("platform"):
@@ -94,7 +89,7 @@ def _built_in(library: Library) -> Node:
         for step in path[:-1]:
             fields = fields.setdefault(step, {})
         fields[path[-1]] = value
-    return weakened(_node(root))
+    return _node(root).marked(Part.SETTING, weak=True)
 
 
 def _node(value: Any) -> Node:

@@ -15,7 +15,7 @@ from speccompile.diagnostics import CompileError, Diagnostic, Note, shown
 from speccompile.formats import FORMATS
 from speccompile.library import Library
 from speccompile.merge import merge_layers
-from speccompile.model import Ban, Document, Node, Platform, Profile, Rule, Source
+from speccompile.model import Ban, Document, Node, Part, Platform, Profile, Rule, Source
 from speccompile.normalize import normalize
 from speccompile.parse import Parsed
 from speccompile.policy import DEFAULT_PROFILE, RULES_OF_A_LAYER
@@ -91,6 +91,7 @@ def _read_file(parsed: Parsed, platform: Platform, library: Library) -> tuple[Wr
         elif _kind(document) is not None:
             base, found = validate(document.root, "base", library)
             findings += found
+            base = base.marked(Part.BASE)
             first = bases.setdefault(str(base.fields["kind"].value), base)
             if first is not base:
                 findings.append(_second_base(base, first))
@@ -165,6 +166,7 @@ def _resolve(
     fields, found = normalize(own, platform, library, key)
     findings += found
     defaults, found = normalize(one.tree.fields.get("defaults", own.with_fields({})), platform, library, key)
+    defaults = defaults.marked(Part.DEFAULT)
     findings += [replace(finding, path=("defaults", *finding.path)) for finding in found]
     rules, unruly = read_rules(one.tree.fields.get("rules"), library)
     bans, unbanned = read_bans(one.tree.fields.get("forbid"), library)
@@ -205,7 +207,7 @@ def _gpu_key(chosen: Node, platform: Platform) -> tuple[Node | None, Findings]:
     named = gpu_kinds(platform)
     text = str(chosen.value)
     if text in named:
-        return replace(chosen, value=named[text].value, derived=f"the platform's `{text}`"), ()
+        return replace(chosen, value=named[text].value, derived=f"the platform's `{text}`", made_of=(named[text],)), ()
     fault = FORMATS["extended-resource"](text)
     if fault is None:
         return chosen, ()

@@ -171,7 +171,8 @@ def _computed(value: object, read: Iterable[Node], node: Node) -> Node:
     """A value the template made: its origin is what it was made from, or the template's line."""
     if not isinstance(value, (str, int, float, bool)):
         raise TemplateFault(f"{node.span.label}: an expression must give a scalar, not {type(value).__name__}")
-    source = next(iter(read), None)
-    if source is None:
+    made_of = tuple(read)
+    if not made_of:
         return replace(node, value=value)
-    return Node(value, source.span, derived=f"computed in {node.span.label}")
+    how = f"computed in {node.span.label}"
+    return Node(value, made_of[0].span, derived=how, made_of=made_of, part=made_of[0].part)

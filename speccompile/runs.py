@@ -6,7 +6,7 @@ from speccompile.diagnostics import CompileError, Diagnostic, has_errors
 from speccompile.facts import facts_used
 from speccompile.forms import flatten
 from speccompile.library import Library
-from speccompile.model import BUILT_IN, Document, Node, Run
+from speccompile.model import BUILT_IN, Document, Node, Part, Run
 from speccompile.normalize import normalize
 from speccompile.profiles import choose
 from speccompile.setting import Setting
@@ -27,7 +27,9 @@ def read_run(document: Document, setting: Setting) -> tuple[Run, tuple[Diagnosti
         # A profile that could not be read is unknown as well, and not for the run to answer for.
         raise CompileError((*findings, *(() if setting.is_broken else unknown)))
     named = tree.fields
-    project = named.get("project") or Node(setting.library.schemas["run"]["properties"]["project"]["default"], BUILT_IN)
+    project = named.get("project") or Node(
+        setting.library.schemas["run"]["properties"]["project"]["default"], BUILT_IN, part=Part.DEFAULT
+    )
     run = Run(
         source=document.source,
         name=named["name"],

@@ -389,7 +389,7 @@ def test_accounting_every_override_shows_both_sides(case: Case) -> None:
     """Whatever was overridden is a notice that shows the loser in the run and the winner in the profile."""
     assume(compiled(case))
     result = from_text(case)
-    told = [found for found in result.diagnostics if found.code == "merge/overridden"]
+    told = [found for found in result.diagnostics if found.code in ("merge/overridden", "merge/extended")]
     assert len(told) == len(result.overrides)
     for override in result.overrides:
         assert override.lost.span.source.layer is Layer.RUN
