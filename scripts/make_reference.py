@@ -1,18 +1,17 @@
-"""Takes the schemas and the table of codes, gives docs/reference.md: every field, setting and code, written once."""
+"""Takes the schemas and the table of codes, gives docs/reference.md and docs/codes.md: everything, written once."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from speccompile.codes import CODES
 from speccompile.library import Library, Schema
-from speccompile.resources import bundled_library
+from speccompile.resources import bundled_codes, bundled_library
 from speccompile.spelling import camel_case
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "reference.md"
+DOCS = Path(__file__).resolve().parent.parent / "docs"
 _MERGE_WORDS = {
     "replace": "the profile's value replaces the run's",
     "map": "by key, the profile's value wins",
@@ -23,12 +22,12 @@ _MERGE_WORDS = {
 _TYPE_WORDS = {"array": "list", "object": "map", "boolean": "true or false", "integer": "whole number"}
 
 
-def page() -> str:
-    """The text of the page, from the bundled schemas alone."""
+def reference() -> str:
+    """The fields and settings, from the bundled schemas alone."""
     library = bundled_library()
     return "\n".join(
         [
-            "<!-- Made by scripts/make_reference.py from schemas/ and speccompile/codes.py: `make reference`. -->",
+            "<!-- Made by scripts/make_reference.py from schemas/: `make reference`. -->",
             "# Reference",
             "",
             'snake_case is canonical; the camelCase spelling of a key is the same key. `null` means "not said".',
@@ -86,14 +85,42 @@ def page() -> str:
             library.schemas["placement"]["description"],
             "",
             *_placement(library),
-            "## Diagnostic codes",
-            "",
-            "| code | meaning |",
-            "|---|---|",
-            *(f"| `{code}` | {meaning} |" for code, meaning in CODES.items()),
+            "What can be wrong with all this: [codes.md](codes.md).",
             "",
         ]
     )
+
+
+def codes() -> str:
+    """The diagnostic codes with their examples, from their table alone."""
+    table = bundled_codes()
+    return "\n".join(
+        [
+            "<!-- Made by scripts/make_reference.py from speccompile/codes.toml: `make reference`. -->",
+            "# Diagnostic codes",
+            "",
+            "`speccompile explain --code CODE` prints the same. How severe a code is can be changed in the project",
+            "file (`severity`) and by `--error`, `--warning`, `--notice` and `--ignore`; a run that has errors has no",
+            "manifests, however severe they are called. An example without file names is a `run.yaml`.",
+            "",
+            "| code | severity | meaning |",
+            "|---|---|---|",
+            *(f"| [`{name}`](#{_anchor(name)}) | {code.severity} | {code.means} |" for name, code in table.items()),
+            "",
+            *(line for name in table for line in _code(name)),
+        ]
+    )
+
+
+def _anchor(name: str) -> str:
+    return name.replace("/", "")
+
+
+def _code(name: str) -> Iterator[str]:
+    code = bundled_codes()[name]
+    yield from (f"## {name}", "", f"*{code.severity}*: {code.means}", "")
+    for title, example in (("Bad", code.bad), ("Good", code.good)):
+        yield from (f"{title}:", "", "```yaml", example.rstrip("\n"), "```", "")
 
 
 def _sections(library: Library) -> Iterator[str]:
@@ -173,6 +200,9 @@ def _type(library: Library, schema: Schema) -> str:
     return " ".join([named, *bounds])
 
 
+PAGES: Mapping[str, Callable[[], str]] = {"reference.md": reference, "codes.md": codes}
+
 if __name__ == "__main__":
-    PAGE.write_text(page(), encoding="utf-8")
-    print(f"wrote {PAGE.name}")
+    for name, page in PAGES.items():
+        (DOCS / name).write_text(page(), encoding="utf-8")
+        print(f"wrote {name}")

@@ -1,128 +1,72 @@
-"""Takes a diagnostic code, gives what it means: the CODES table, which the documentation page is made from."""
+"""Takes the table of diagnostic codes, gives each code with its meaning, its severity and two examples."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
-CODES: Mapping[str, str] = {
-    "input/empty-directory": "A directory holds no YAML or JSON files.",
-    "input/encoding": "The file is not UTF-8.",
-    "input/missing-file": "The file, or what a link points to, does not exist.",
-    "input/not-a-file": "A directory stands where one file is expected.",
-    "input/path-as-text": "A string that looks like a path was handed to the library, which reads strings as YAML.",
-    "input/too-large": "The file is larger than the limit.",
-    "input/unreadable": "The operating system refuses to read the file.",
-    "lint/above-ceiling": "A value of a profile or the platform is above the platform's own ceiling.",
-    "lint/breaks-rule": "A value that is fixed, or a default, breaks a rule.",
-    "lint/clashing-rules": "Two rules on one field leave no value that keeps both.",
-    "lint/idle-rule": "A rule demands nothing, or is on a field that no run can change.",
-    "lint/no-effect": "A value that something stronger always replaces, or that nobody can ask for.",
-    "lint/pins-nothing": "A toleration without a node selector or required node affinity: pods may run elsewhere.",
-    "lint/unknown-profile": "The platform lets a project use a profile that was not given.",
-    "lint/unmounted-volume": "A volume of a base document that no container mounts.",
-    "merge/affinity-too-large": "The required node terms of run and profile multiply to more than the limit.",
-    "merge/overridden": "The run said something that its profile replaces. A notice; an error with --strict.",
-    "platform/selector": "The platform's selectors would not tell the pods of two runs apart.",
-    "policy/annotations-too-large": "Annotations, inputs and parameters are larger than Kubernetes holds.",
-    "policy/base-container": "The run's container would have the name of another one of the profile's base document.",
-    "policy/base-volume": "A run's volume has the name of one that the profile's base document brings.",
-    "policy/ceiling": "Something is asked for beyond a ceiling of the platform.",
-    "policy/confinement": "A run's annotation would change the AppArmor or seccomp profile of its container.",
-    "policy/env-clash": "One name is both a secret and an environment variable.",
-    "policy/existing-volume": "A run mounts what exists already, and the platform does not allow it.",
-    "policy/foreign-secret": "A run mounts a Secret that is not its project's own store.",
-    "policy/limit-too-large": "The memory limit that the platform's factor gives is beyond what Kubernetes can hold.",
-    "policy/no-image": "Neither the run nor its profile names an image.",
-    "policy/no-ports": "A run with action `serve` has no ports.",
-    "policy/profile-not-allowed": "The run's project may not use the profile.",
-    "policy/registry": "An image comes from a registry that the platform does not allow.",
-    "policy/request-above-limit": "A resource is requested beyond its limit.",
-    "policy/reserved-key": "A label or annotation key that the compiler sets itself.",
-    "policy/shared-claim": "Several pods would share a claim that one node, or one pod, can mount.",
-    "policy/shell-line": "A command given as a string is one executable, and this one has a space in it. A warning.",
-    "policy/volume-clash": "Two volumes have one name or one mount path.",
-    "policy/volume-type": "A run uses a type of volume that the platform does not allow.",
-    "profile/cycle": "Profiles extend each other in a circle.",
-    "profile/duplicate-base": "A profile file has two base documents of one kind.",
-    "profile/duplicate-id": "Two profiles have one id.",
-    "profile/empty-config-map": "A ConfigMap among the profiles has no files in it.",
-    "profile/foreign-field": "A field of the profile does not apply to the run's action and is left out. A notice.",
-    "profile/no-profile": "A profile file has base documents only.",
-    "profile/not-an-object": "A document of a profile file is no mapping.",
-    "profile/several-documents": "A profile, platform or project file holds more than one document.",
-    "profile/unknown": "The run names a profile that was not given.",
-    "profile/unknown-gpu": "The `gpu_key` of a profile is neither one of the platform's names nor a resource name.",
-    "profile/unknown-parent": "A profile extends one that was not given.",
-    "profile/unused-base": "A base document is of a kind that the run does not make. A notice.",
-    "project/no-match": "A path or pattern of the project file leads to no file.",
-    "project/output-outside": "The output directory of a project is not below its project file.",
-    "revision/link": "A link in a git revision leads out of its tree, in a circle, or to nothing.",
-    "revision/missing-path": "The path does not exist in the git revision.",
-    "revision/no-git": "A git revision is named, and git is not installed.",
-    "revision/no-repository": "A git revision is named for a path that is in no git work tree.",
-    "revision/submodule": "The path leads into a submodule, whose files are not in the revision.",
-    "revision/unknown": "Git knows no commit by the name of the revision.",
-    "revision/unreadable": "Git refuses to read the repository, or an object is missing from it.",
-    "rule/contradiction": "The minimum of a rule is above its maximum.",
-    "rule/forbidden": "A run says a field that the profile or the platform forbids.",
-    "rule/max": "A value is above the maximum of a rule.",
-    "rule/min": "A value is below the minimum of a rule.",
-    "rule/options": "A value is none of those a rule allows.",
-    "rule/pattern": "A value does not match the pattern of a rule.",
-    "rule/pattern-syntax": "The pattern of a rule is no regular expression.",
-    "rule/required": "A field that a rule requires is not there.",
-    "rule/unfit": "A rule compares a field that it cannot compare.",
-    "rule/unknown-field": "A rule or `forbid` names a field that does not exist.",
-    "run/duplicate": "Two runs of one call have the same project and name.",
-    "run/duplicate-object": "Two runs of one call would make the same object.",
-    "run/foreign-field": "A field does not apply to the run's action.",
-    "run/ignored-key": "An exported entity carries keys that do not concern the manifests. A notice.",
-    "run/several": "`compile_run` got more than one run.",
-    "run/unknown-form": "The document is no run in any of the known forms.",
-    "schema/annotation-key": "An annotation key that Kubernetes refuses.",
-    "schema/config-key": "A ConfigMap key that Kubernetes refuses.",
-    "schema/conflict": "Keys that exclude each other stand together.",
-    "schema/cron": "A schedule that Kubernetes refuses.",
-    "schema/dns-1035-label": "A Service name that Kubernetes refuses.",
-    "schema/dns-label": "A name that is no DNS label.",
-    "schema/dns-subdomain": "A name that is no DNS subdomain.",
-    "schema/duplicate-item": "Two items of a list have one key.",
-    "schema/duplicate-spelling": "One value is said twice, in two spellings or places.",
-    "schema/env-name": "An environment variable name that Kubernetes refuses.",
-    "schema/image": "Not a container image reference.",
-    "schema/label-key": "A label key that Kubernetes refuses.",
-    "schema/label-value": "A label value that Kubernetes refuses.",
-    "schema/missing-key": "A key that must be there is not.",
-    "schema/mount-path": "A mount path that is not absolute, or not clean.",
-    "schema/needs-quotes": "A number or boolean stands where a string is due.",
-    "schema/out-of-range": "A number is too small or too large.",
-    "schema/pattern": "A text does not have the shape it must have.",
-    "schema/placeholders": "A pattern names something in braces that stands for nothing, or makes no name.",
-    "schema/quantity": "Not a Kubernetes quantity.",
-    "schema/registry": "Not a registry, or the folder of one.",
-    "schema/resource-name": "A resource name that Kubernetes refuses.",
-    "schema/secret-id": "Not the identifier of a secret.",
-    "schema/secret-store": "Not the name of a Secret with `{project}` in it.",
-    "schema/sub-path": "A path inside a volume that is not relative, or leads out of it.",
-    "schema/unequal-sides": "Request and limit differ of something that has one value only, such as a GPU.",
-    "schema/unknown-key": "A key that nobody knows, with a near one if there is any.",
-    "schema/user-id": "A user or group id that is root, negative or no number.",
-    "schema/whole-number": "A fraction of something that comes whole.",
-    "schema/wrong-length": "Too few or too many characters, items or keys.",
-    "schema/wrong-type": "A value of another type than expected.",
-    "schema/wrong-value": "A value that is not among the allowed ones.",
-    "yaml/ambiguous-scalar": "A plain scalar that YAML 1.1 and YAML 1.2 readers take for different values.",
-    "yaml/control-character": "A character that may not stand in a file, raw or escaped.",
-    "yaml/duplicate-key": "A mapping has one key twice.",
-    "yaml/empty": "The file holds no document.",
-    "yaml/expansion": "Aliases stand for more values than the limit: a bomb.",
-    "yaml/merge-key": "The merge key `<<` merges something that is no mapping.",
-    "yaml/non-string-key": "A key that is not a string.",
-    "yaml/number": "A number that is not finite or has more than 64 bits.",
-    "yaml/recursive-alias": "An alias stands inside the value it names.",
-    "yaml/stray-comma": "A comma follows a quoted value, as in JSON or Python.",
-    "yaml/syntax": "The text is not YAML.",
-    "yaml/tag": "A YAML tag; tags are refused.",
-    "yaml/too-deep": "Nesting beyond the limit.",
-    "yaml/unknown-alias": "An alias without an anchor.",
-}
+from speccompile.diagnostics import Severity
+
+_FILE = re.compile(r"^# file: (\S+)$")
+_CALL = "$ "
+RUN_FILE = "run.yaml"
+"""The file that an example is, if it names none."""
+
+
+class Code(NamedTuple):
+    """A kind of finding."""
+
+    name: str
+    severity: Severity
+    """How severe it is unless the platform, the project file or the command line says otherwise."""
+    means: str
+    bad: str
+    good: str
+    refuses: bool = False
+    """Whether the admin refuses by it what a user asked for."""
+
+
+class Example(NamedTuple):
+    """An example as files, and the shell line that shows what comes of them, if it is an unusual one."""
+
+    files: Mapping[str, str]
+    call: str | None
+
+
+def read_codes(text: str) -> Mapping[str, Code]:
+    """The codes of the table by name, in its order."""
+    return {
+        name: Code(
+            name,
+            Severity(entry["severity"]),
+            entry["means"],
+            entry["bad"],
+            entry["good"],
+            entry.get("refuses", False),
+        )
+        for name, entry in tomllib.loads(text).items()
+    }
+
+
+def parts_of(example: str) -> Example:
+    """The files of an example by name; text before the first `# file:` line is the run."""
+    files: dict[str, list[str]] = {}
+    call: str | None = None
+    name = RUN_FILE
+    for line in example.splitlines():
+        if match := _FILE.match(line):
+            name = match.group(1)
+            files[name] = []
+        elif line.startswith(_CALL):
+            call = line.removeprefix(_CALL)
+        elif line or name in files:
+            files.setdefault(name, []).append(line)
+    return Example({name: "\n".join(_trimmed(lines)) + "\n" for name, lines in files.items()}, call)
+
+
+def _trimmed(lines: list[str]) -> Iterator[str]:
+    """The lines without blank ones at the end, which part one file from the next."""
+    last = max((at for at, line in enumerate(lines) if line), default=-1)
+    yield from lines[: last + 1]

@@ -10,11 +10,15 @@ from typing import TYPE_CHECKING
 from speccompile.library import Library, with_absolute_references
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from importlib.resources.abc import Traversable
+
+    from speccompile.codes import Code
 
 _SCHEMA = ".schema.json"
 _TEMPLATE = ".j2"
 _PRESET = ".yaml"
+_CODES = "codes.toml"
 
 
 @cache
@@ -40,6 +44,30 @@ def bundled_library() -> Library:
         if entry.name.endswith(_PRESET)
     }
     return Library(schemas, templates, presets)
+
+
+@cache
+def bundled_codes() -> Mapping[str, Code]:
+    """The diagnostic codes by name."""
+    from speccompile.codes import read_codes  # wanted by whoever asks about codes, only
+
+    return read_codes(_packaged(_CODES))
+
+
+@cache
+def asset(name: str) -> str:
+    """The text of a part of the report page."""
+    return _packaged(f"report/assets/{name}")
+
+
+def _packaged(name: str) -> str:
+    """The text of a file that stands in the package itself."""
+    here = Path(__file__).resolve().parent / name
+    if here.is_file():
+        return here.read_text(encoding="utf-8")
+    from importlib.resources import files  # an installation read from a zip archive
+
+    return (files("speccompile") / name).read_text(encoding="utf-8")
 
 
 def preset_names() -> tuple[str, ...]:

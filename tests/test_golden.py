@@ -12,6 +12,7 @@ A run.py leaves its compilation in the name `compiled`.
 from __future__ import annotations
 
 import io
+import re
 import runpy
 import shlex
 import sys
@@ -23,10 +24,10 @@ import pytest
 
 from speccompile import Compiled, CompileError, compile_many
 from speccompile.cli import _parser, main
-from speccompile.codes import CODES
 from speccompile.inputs import Flags, settle
 from speccompile.model import format_path
-from speccompile.report import as_text
+from speccompile.report.text import as_text
+from speccompile.resources import bundled_codes
 from speccompile.search import PROJECT_FILE
 
 GOLDEN = Path(__file__).resolve().parent.parent / "golden"
@@ -56,7 +57,7 @@ def outcome(case: Path, monkeypatch: pytest.MonkeyPatch) -> Outcome:
     monkeypatch.setattr(sys, "stdout", stdout)
     monkeypatch.setattr(sys, "stderr", stderr)
     code = main(arguments)
-    if arguments[0] not in ("render", "validate"):
+    if arguments[0] not in ("render", "validate") or "--format" in arguments:
         return Outcome(code, "", "", stderr.getvalue(), stdout.getvalue())
     origins = "" if code else "".join(_origins(arguments))
     return Outcome(code, stdout.getvalue(), origins, stderr.getvalue())
@@ -127,5 +128,6 @@ def _named(case: Path, path: Path) -> bool:
 def test_every_code_has_a_case() -> None:
     seen = "".join((case / "diagnostics.txt").read_text() for case in CASES if (case / "diagnostics.txt").exists())
     # A folder of golden/ cannot hold a git repository; these codes have their cases in test_revisions.py.
-    expected = [code for code in CODES if not code.startswith("revision/")]
+    expected = [code for code in bundled_codes() if not code.startswith("revision/")]
     assert [code for code in expected if f"[{code}]:" not in seen] == []
+    assert set(re.findall(r"^(?:error|warning|notice)\[(\S+?)\]:", seen, re.MULTILINE)) <= bundled_codes().keys()

@@ -27,11 +27,11 @@ from hypothesis import strategies as st
 
 from speccompile import Compiled, CompileError, compile_many, compile_run
 from speccompile.cli import main
-from speccompile.codes import CODES
 from speccompile.load import MAX_BYTES, load, load_stream
 from speccompile.model import KeyPath, Layer
 from speccompile.parse import MAX_DEPTH, MAX_EXPANDED
-from speccompile.report import as_text
+from speccompile.report.text import as_text
+from speccompile.resources import bundled_codes
 
 MEMORY = 1024**3
 PATIENCE = 60
@@ -64,7 +64,7 @@ def call(*arguments: str | Path, stdin: bytes = b"", memory: int = MEMORY) -> An
 
 def assert_refused(answer: Answer, code: str) -> None:
     """The answer is a short report with that code, and nothing else."""
-    assert code in CODES
+    assert code in bundled_codes()
     assert "Traceback" not in answer.stderr
     assert f"[{code}]: " in answer.stderr
     assert answer.code == 1
@@ -353,7 +353,7 @@ def assert_answered(run: Any, **setting: Any) -> Compiled | CompileError:
         answer: Compiled | CompileError = compile_run(run, **setting)
     except CompileError as error:
         answer = error
-    assert {finding.code for finding in answer.diagnostics} <= CODES.keys()
+    assert {finding.code for finding in answer.diagnostics} <= bundled_codes().keys()
     assert_clean(as_text(answer.diagnostics))
     assert answer.to_yaml() if isinstance(answer, Compiled) else answer.diagnostics
     return answer
@@ -415,7 +415,7 @@ def test_hostile_any_tokens_after_a_run_are_answered(text: str) -> None:
 def test_hostile_any_bytes_are_answered(data: bytes) -> None:
     parsed = load_stream(io.BytesIO(data), "run.yaml", Layer.RUN)
     assert parsed.documents or parsed.findings
-    assert {finding.code for finding in parsed.findings} <= CODES.keys()
+    assert {finding.code for finding in parsed.findings} <= bundled_codes().keys()
     assert_clean(as_text(parsed.findings))
 
 

@@ -10,8 +10,8 @@ from hypothesis import given
 
 from speccompile import Diagnostic, Severity
 from speccompile.api import read_setting
-from speccompile.codes import CODES
 from speccompile.lint import lint
+from speccompile.resources import bundled_codes
 from speccompile.testing.strategies import Case, cases
 
 TAINT = {"key": "gpu", "operator": "Exists"}
@@ -40,7 +40,7 @@ def findings(*profiles: Any, **platform: Any) -> tuple[Diagnostic, ...]:
     setting = read_setting(profiles, platform or None)
     assert setting.findings == ()
     found = lint(setting)
-    assert all(one.severity is Severity.WARNING and one.code in CODES and one.help for one in found)
+    assert all(one.severity is Severity.WARNING and one.code in bundled_codes() and one.help for one in found)
     return found
 
 
@@ -340,4 +340,4 @@ def test_law_whatever_the_setting_lint_only_warns(case: Case) -> None:
     setting = read_setting([case.profile] if case.profile else [], case.platform)
     if not setting.is_broken:
         found = lint(setting)
-        assert all(finding.severity is Severity.WARNING and finding.code in CODES for finding in found)
+        assert all(finding.severity is Severity.WARNING and finding.code in bundled_codes() for finding in found)

@@ -1,0 +1,100 @@
+"""The table of codes: complete, and every example of it is run."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from speccompile.cli import main
+from speccompile.codes import RUN_FILE, Example, parts_of
+from speccompile.resources import bundled_codes
+from speccompile.search import PROJECT_FILE
+
+CODES = bundled_codes()
+PATIENCE = 60
+
+
+def shown_by(example: Example, code: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[int, str]:
+    """The exit code and everything that is printed where somebody tries the example."""
+    for name, text in example.files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+    if example.call is not None:
+        done = subprocess.run(
+            ["bash", "-euc", example.call],
+            cwd=folder,
+            env=environment(folder),
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            check=False,
+        )
+        return done.returncode, done.stdout + done.stderr
+    monkeypatch.chdir(folder)
+    return main(shlex.split(usual_call(example, code))), ""
+
+
+def environment(folder: Path) -> dict[str, str]:
+    """The environment of an example that is a command: our own programs first, and no repository but the folder's."""
+    # A git hook that runs the tests points git at the repository it stands in, wherever a command is run.
+    others = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    return {
+        **others,
+        "PATH": os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"])),
+        "GIT_CEILING_DIRECTORIES": str(folder.parent),
+        "GIT_CONFIG_GLOBAL": os.devnull,
+        "GIT_CONFIG_NOSYSTEM": "1",
+    }
+
+
+def usual_call(example: Example, code: str) -> str:
+    """What people would type to see what becomes of the files."""
+    if PROJECT_FILE in example.files:
+        return "validate"
+    given = ["--profiles profiles"] * any(name.startswith("profiles/") for name in example.files)
+    given += ["--platform platform.yaml"] * ("platform.yaml" in example.files)
+    if code.startswith("lint/"):
+        return " ".join(["profiles lint", *given])
+    return " ".join([f"validate {RUN_FILE}", *given])
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_the_bad_example_of_a_code_gives_it(
+    code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    entry = CODES[code]
+    exit_code, printed = shown_by(parts_of(entry.bad), code, tmp_path, monkeypatch)
+    told = printed + capsys.readouterr().err
+    assert told.count(f"{entry.severity}[{code}]:") == 1
+    others = {name for name in CODES if f"[{name}]:" in told} - {code}
+    assert others == set(), "an example shows one thing"
+    assert (exit_code != 0) == (entry.severity == "error"), told
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_the_good_example_of_a_code_is_good(
+    code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    exit_code, printed = shown_by(parts_of(CODES[code].good), code, tmp_path, monkeypatch)
+    told = printed + capsys.readouterr().err
+    assert exit_code == 0, told
+    assert "]: " not in told
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_an_entry_reads_well(code: str) -> None:
+    entry = CODES[code]
+    assert entry.means.endswith(".")
+    assert entry.bad.strip()
+    assert entry.good.strip()
+    assert entry.bad != entry.good
+    assert max(map(len, (*entry.bad.splitlines(), *entry.good.splitlines()))) <= 100
+
+
+def test_the_codes_stand_in_order() -> None:
+    assert list(CODES) == sorted(CODES)
