@@ -59,9 +59,14 @@ class CompileError(Exception):
         return f"CompileError({', '.join(found.code for found in self.diagnostics)})"
 
     def __str__(self) -> str:
-        from speccompile.report import as_text  # rendering is wanted by whoever prints, only
+        from speccompile.report.text import as_text  # rendering is wanted by whoever prints, only
 
         return as_text(self.diagnostics).rstrip("\n")
+
+    def _repr_html_(self) -> str:
+        from speccompile.report.notebook import findings_html  # wanted by notebooks, only
+
+        return findings_html(self.diagnostics)
 
 
 def in_order(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:

@@ -8,8 +8,10 @@ from dataclasses import replace
 from functools import lru_cache
 
 from speccompile.diagnostics import Diagnostic
-from speccompile.model import Source, Span
+from speccompile.model import Layer, Source, Span
 
+HIDDEN = "(not shown: this line may hold a secret)"
+"""What stands in an excerpt in place of such a line."""
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _KEY = re.compile(r"""(?:^|[{,\s"'-])\w*secrets?\w*["']?\s*:""", re.IGNORECASE)
 _MENTION = re.compile(r"secrets?", re.IGNORECASE)
@@ -28,6 +30,11 @@ def lines_of(source: Source) -> tuple[str, ...]:
 def secret_lines(source: Source) -> frozenset[int]:
     """The numbers of lines below or beside a key `secrets` that are more than a list of identifiers."""
     return frozenset(_secret_lines(lines_of(source)))
+
+
+def may_tell(span: Span) -> bool:
+    """Whether the line might hold the value of a secret; a platform only says where secrets are."""
+    return span.source.layer is not Layer.PLATFORM and span.line in secret_lines(span.source)
 
 
 def _secret_lines(lines: Iterable[str]) -> Iterator[int]:

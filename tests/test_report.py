@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import re
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -13,8 +15,11 @@ from hypothesis import strategies as st
 
 from speccompile import CompileError, Diagnostic, Function, Severity, compile_run
 from speccompile.diagnostics import Note, in_order
+from speccompile.hush import HIDDEN
 from speccompile.model import Layer, Source, Span
-from speccompile.report import as_text, summary
+from speccompile.paint import coloured
+from speccompile.report.text import as_text, summary
+from speccompile.width import columns, printable
 
 RUN = "name: train\naction: job\nimage: python:3.12\n"
 FIELDS: Mapping[str, Any] = {"name": "train", "action": "job", "image": "python:3.12"}
@@ -40,11 +45,26 @@ def excerpt(span: Span) -> tuple[str, str]:
     return line[gutter + 2 :], carets[gutter + 2 :]
 
 
+def laid_out(text: str) -> list[str]:
+    """What stands in each column of a terminal; the right half of a wide character is empty but for its marks."""
+    cells: list[str] = []
+    for char in text:
+        if not is_mark(char):
+            cells += [char, ""] if unicodedata.east_asian_width(char) in "WF" else [char]
+        elif cells:
+            cells[-1] += char
+    return cells
+
+
+def is_mark(char: str) -> bool:
+    return unicodedata.category(char) in ("Mn", "Me") or 0x1160 <= ord(char) <= 0x11FF
+
+
 def underlined(span: Span) -> str:
     line, carets = excerpt(span)
     start = carets.index("^")
     assert carets == " " * start + "^" * (len(carets) - start)
-    return line[start : len(carets)]
+    return "".join(laid_out(line)[start : len(carets)])
 
 
 def faults_of(run: Any, **setting: Any) -> CompileError:
@@ -143,10 +163,44 @@ def test_findings_stand_in_source_order_each_once() -> None:
         ("a\nb\n  mem: 8GB\nc", 3, 8, 3, "8GB"),
         ("é漢: 8GB", 1, 5, 3, "8GB"),
         ("a: 😀 b", 1, 6, 1, "b"),
+        ("a: 😀 b", 1, 4, 1, "😀"),
+        ("漢字: ＡＢ", 1, 5, 2, "ＡＢ"),
+        ("漢字: ＡＢ", 1, 6, 1, "Ｂ"),
+        ("e\u0301: 8GB", 1, 5, 3, "8GB"),
+        ("a: e\u0301\u0323x", 1, 4, 3, "e\u0301\u0323"),
+        ("a: e\u0301x", 1, 5, 1, "e\u0301"),
+        ("a: か\u3099x", 1, 6, 1, "x"),
+        ("\u1112\u1161\u11ab: 8GB", 1, 6, 3, "8GB"),
+        ("a: \u3000 b", 1, 6, 1, "b"),
     ],
 )
 def test_the_caret_stands_under_the_words(text: str, line: int, column: int, length: int, expected: str) -> None:
     assert underlined(span_of(source_of(text), line, column, length)) == expected
+
+
+def test_wide_characters_have_two_carets_and_marks_have_none() -> None:
+    assert excerpt(span_of(source_of("é漢: 8GB"), 1, 5, 3)) == ("é漢: 8GB", "     ^^^")
+    assert excerpt(span_of(source_of("a: 😀 b"), 1, 4, 1)) == ("a: 😀 b", "   ^^")
+    assert excerpt(span_of(source_of("e\u0301e\u0301: x"), 1, 1, 4)) == ("e\u0301e\u0301: x", "^^")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", 0),
+        ("abc", 3),
+        ("é", 1),
+        ("漢字", 4),
+        ("😀", 2),
+        ("e\u0301", 1),
+        ("\t", 1),
+        ("\x1b", 1),
+        ("\u200b", 1),
+        ("\u3000", 1),
+    ],
+)
+def test_columns_are_those_of_a_terminal(text: str, expected: int) -> None:
+    assert columns(text) == columns(printable(text)) == expected
 
 
 def test_a_span_of_several_lines_is_underlined_to_the_end_of_the_first() -> None:
@@ -155,7 +209,13 @@ def test_a_span_of_several_lines_is_underlined_to_the_end_of_the_first() -> None
 
 @pytest.mark.parametrize(
     ("text", "line", "column", "shown"),
-    [("", 1, 1, ("", "^")), ("a\n", 2, 1, ("", "^")), ("abc", 1, 4, ("abc", "   ^")), ("a", 9, 1, ("", "^"))],
+    [
+        ("", 1, 1, ("", "^")),
+        ("a\n", 2, 1, ("", "^")),
+        ("abc", 1, 4, ("abc", "   ^")),
+        ("a漢", 1, 5, ("a漢", "     ^")),
+        ("a", 9, 1, ("", "^")),
+    ],
 )
 def test_a_place_behind_the_text_has_a_caret_too(text: str, line: int, column: int, shown: tuple[str, str]) -> None:
     assert excerpt(span_of(source_of(text), line, column)) == shown
@@ -210,6 +270,27 @@ def test_a_long_span_is_cut_too() -> None:
     assert carets == "   " + "^" * 117
 
 
+@pytest.mark.parametrize("before", [0, 29, 30, 31, 59, 60, 61, 5_000])
+def test_a_long_line_of_wide_characters_is_cut_between_them(before: int) -> None:
+    source = source_of("前" * before + "8GB" + "後" * 5_000)
+    line, _ = excerpt(span_of(source, 1, before + 1, 3))
+    assert underlined(span_of(source, 1, before + 1, 3)) == "8GB"
+    assert WIDEST - 3 <= len(laid_out(line)) <= WIDEST
+    assert line.count("前") == min(before, 30)
+
+
+def test_a_line_is_not_cut_between_a_letter_and_its_marks() -> None:
+    source = source_of("e\u0301\u0323" * 500 + "8GB" + "o\u0308\u0332" * 500)
+    line, _ = excerpt(span_of(source, 1, 1_501, 3))
+    assert line == "…" + "e\u0301\u0323" * 60 + "8GB" + "o\u0308\u0332" * 57 + "…"
+
+
+def test_marks_without_end_do_not_make_a_line_without_end() -> None:
+    line, carets = excerpt(span_of(source_of("a: e" + "\u0301" * 100_000 + "b"), 1, 4, 100_001))
+    assert len(line) < 4 * WIDEST
+    assert carets == "   ^"
+
+
 LINES = st.text(st.characters(codec=None, exclude_categories=(), exclude_characters="\r\n"), max_size=300)
 
 
@@ -224,13 +305,56 @@ def test_law_whatever_the_line_the_carets_show_the_place(
     length = min(length, max(1, len(line) - start))
     source = source_of(f"{before}{end}{line}{end}after")
     shown, carets = excerpt(span_of(source, 2, start + 1, length))
-    assert len(shown) <= WIDEST
-    assert len(carets) <= max(len(shown), len(carets.rstrip("^")) + 1)
-    under = shown[carets.index("^") : len(carets)]
+    cells = laid_out(shown)
+    assert len(cells) <= WIDEST
+    assert len(carets) <= max(len(cells), len(carets.rstrip("^")) + 1)
+    under = without_marks("".join(cells[carets.index("^") : len(carets)]))
     clean = "".join(char if char.isprintable() else " " if char == "\t" else "\ufffd" for char in line)
-    assert clean[start : start + len(under)] == under
+    while 0 < start < len(line) and is_mark(line[start]):
+        start, length = start - 1, length + 1
+    assert without_marks(clean[start:]).startswith(under)
     if start + length <= len(line.rstrip()):
-        assert len(under) == length or len(under) >= 59
+        assert carets.count("^") == max(1, len(laid_out(clean[start : start + length]))) or carets.count("^") >= 58
+
+
+def without_marks(text: str) -> str:
+    return "".join(char for char in text if not is_mark(char))
+
+
+# On a terminal that shows colours.
+
+
+def test_each_part_is_painted_as_what_it_is() -> None:
+    run, profile = source_of("a: 1\nmem: 8GB\n"), source_of("id: x\nmem: 4Gi\n", "x.yaml")
+    finding = finding_at(
+        span_of(run, 2, 6, 3),
+        severity=Severity.WARNING,
+        notes=(Note("set here", span_of(profile, 2, 6, 3)), Note("by the way")),
+        help="write `8Gi`",
+    )
+    assert as_text([finding], lambda text, kind: f"<{kind}>{text}</>") == (
+        "<warning>warning[schema/quantity]</>: <title>it is wrong</>\n"
+        "  <quiet>--></> run.yaml:2:6\n"
+        "<quiet>    |</>\n"
+        "<quiet>  2 |</> mem: 8GB\n"
+        "<quiet>    |</>      <warning>^^^</>\n"
+        "   <quiet>=</> note: set here\n"
+        "  <quiet>:::</> x.yaml:2:6\n"
+        "<quiet>    |</>\n"
+        "<quiet>  2 |</> mem: 4Gi\n"
+        "<quiet>    |</>      <quiet>^^^</>\n"
+        "   <quiet>=</> note: by the way\n"
+        "   <quiet>=</> help: write `8Gi`\n"
+        "\n"
+    )
+
+
+@pytest.mark.parametrize("severity", Severity)
+def test_colours_are_all_that_paint_adds(severity: Severity) -> None:
+    finding = finding_at(span_of(source_of("a: 漢"), 1, 4), severity=severity)
+    text = as_text([finding], coloured)
+    assert "\x1b[" in text
+    assert re.sub(r"\x1b\[[0-9;]*m", "", text) == as_text([finding])
 
 
 # Nothing a terminal would obey.
@@ -329,7 +453,6 @@ def test_a_note_on_python_data_names_its_source() -> None:
 # Secrets.
 
 SECRET = "hf_abcdefghijklmnop"  # noqa: S105  the point of the test
-HIDDEN = "(not shown: this line may hold a secret)"
 
 
 def test_a_line_with_a_secret_is_hidden_in_every_finding() -> None:
@@ -398,6 +521,13 @@ def test_a_secret_value_is_never_shown(line: str) -> None:
 )
 def test_a_secret_value_in_a_broken_text_is_never_shown(line: str) -> None:
     assert SECRET not in str(faults_of(f"{RUN}{line.format(SECRET)}\n"))
+
+
+def test_a_platform_only_says_where_secrets_are_and_is_shown() -> None:
+    text = "secret_store: {name: x}\n"
+    platform = Source("platform.yaml", text, Layer.PLATFORM)
+    assert HIDDEN not in as_text([finding_at(span_of(platform, 1, 15))])
+    assert HIDDEN in as_text([finding_at(span_of(source_of(text), 1, 15))])
 
 
 def test_a_secret_value_in_a_profile_is_never_shown() -> None:

@@ -16,7 +16,7 @@ from speccompile.configmap import KIND, files_in
 from speccompile.diagnostics import CompileError
 from speccompile.load import expand, load
 from speccompile.model import Layer
-from speccompile.report import as_text
+from speccompile.report.text import as_text
 from speccompile.search import Unlisted
 from speccompile.serialize import serialize
 from speccompile.testing.admin import Admin, Data

@@ -1,0 +1,38 @@
+"""Takes nothing, gives what scripts/tools.sh brings: the SARIF schema and a browser; skips where it is missing."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any, NoReturn
+
+import pytest
+
+TOOLS = Path(__file__).resolve().parent.parent / ".tools"
+_BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+
+
+def sarif_schema() -> dict[str, Any]:
+    """The JSON Schema of SARIF 2.1.0."""
+    path = TOOLS / "sarif-2.1.0.json"
+    if not path.is_file():
+        _missing("the SARIF schema")
+    schema: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return schema
+
+
+def browser() -> tuple[str, str]:
+    """The paths of a browser and of the driver that steers it."""
+    found = next(filter(None, map(shutil.which, _BROWSERS)), None)
+    driver = shutil.which("chromedriver")
+    if found is None or driver is None:
+        _missing("a browser with its driver")
+    return found, driver
+
+
+def _missing(what: str) -> NoReturn:
+    """In CI, a test that does not run is a test that fails."""
+    stop = pytest.fail if os.environ.get("CI") == "true" else pytest.skip
+    stop(f"{what} is missing: run scripts/tools.sh")
