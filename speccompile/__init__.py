@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from speccompile.api import Function, compile_many, compile_run
-    from speccompile.diagnostics import CompileError, Diagnostic, Severity
-    from speccompile.model import Manifest, Origin, Override
+    from speccompile.diagnostics import CompileError, Diagnostic, Note, Severity
+    from speccompile.explain import Explanation, Line, Lost
+    from speccompile.model import Layer, Manifest, Origin, Override, Span
     from speccompile.pipeline import Compiled
     from speccompile.project import Project, load_project
 
@@ -15,12 +16,18 @@ __all__ = [
     "CompileError",
     "Compiled",
     "Diagnostic",
+    "Explanation",
     "Function",
+    "Layer",
+    "Line",
+    "Lost",
     "Manifest",
+    "Note",
     "Origin",
     "Override",
     "Project",
     "Severity",
+    "Span",
     "compile_many",
     "compile_run",
     "load_project",
@@ -30,12 +37,18 @@ _HOMES = {
     "CompileError": "diagnostics",
     "Compiled": "pipeline",
     "Diagnostic": "diagnostics",
+    "Explanation": "explain",
     "Function": "api",
+    "Layer": "model",
+    "Line": "explain",
+    "Lost": "explain",
     "Manifest": "model",
+    "Note": "diagnostics",
     "Origin": "model",
     "Override": "model",
     "Project": "project",
     "Severity": "diagnostics",
+    "Span": "model",
     "compile_many": "api",
     "compile_run": "api",
     "load_project": "project",

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from speccompile.approve import approve
 from speccompile.bases import over_bases
 from speccompile.diagnostics import CompileError, Diagnostic, in_order, stop_if_any
-from speccompile.merge import merge, overrides
-from speccompile.model import Document, KeyPath, Manifest, Origin, Override, Run, origin_of, parse_path
+from speccompile.explain import Explanation, explain
+from speccompile.merge import merge
+from speccompile.model import Document, KeyPath, Manifest, Origin, Override, Profile, Run, origin_of, parse_path
 from speccompile.plan import plan
 from speccompile.profiles import choose
 from speccompile.render import render
@@ -22,12 +23,19 @@ class Compiled:
     """The manifests of one run, with the origin of every value and whatever was noticed on the way."""
 
     run: Run
+    profile: Profile | None
+    """The profile that the run named, or the default one."""
     manifests: tuple[Manifest, ...]
     diagnostics: tuple[Diagnostic, ...]
     overrides: tuple[Override, ...]
 
     def __repr__(self) -> str:
         return f"<Compiled {self.name}: {', '.join(f'{made.kind} {made.name}' for made in self.manifests)}>"
+
+    def _repr_html_(self) -> str:
+        from speccompile.report.notebook import compiled_html  # wanted by notebooks, only
+
+        return compiled_html(self)
 
     @property
     def name(self) -> str:
@@ -44,6 +52,21 @@ class Compiled:
         if node is None:
             raise KeyError(f"{manifest.kind} {manifest.name} has nothing at {path}")
         return origin_of(node)
+
+    def explain(self, path: str | KeyPath | None = None) -> tuple[Explanation, ...]:
+        """Every manifest line by line: who set each value, where, and what lost in its place.
+
+        With a path, only what stands there and below, in each manifest that has it; the end of a path is enough.
+        Raises KeyError where no manifest has it.
+        """
+        whole = tuple(explain(manifest) for manifest in self.manifests)
+        if path is None:
+            return whole
+        steps = parse_path(path) if isinstance(path, str) else path
+        parts = tuple(part for told in whole for part in told.found(steps))
+        if not parts:
+            raise KeyError(f"no manifest of run {self.name} has anything at {path}")
+        return parts
 
     def to_yaml(self) -> str:
         """All manifests as one YAML stream: the same bytes for the same input, everywhere."""
@@ -66,7 +89,8 @@ def compile_document(document: Document, setting: Setting) -> Compiled:
         raise CompileError((*told, *lost, *error.diagnostics)) from None
     return Compiled(
         run=run,
+        profile=profile,
         manifests=manifests,
         diagnostics=in_order(stop_if_any((*told, *lost, *warnings, *notices))),
-        overrides=tuple(overrides(merged.spec, setting.library)),
+        overrides=merged.overrides,
     )

@@ -66,16 +66,27 @@ def serialize(documents: Iterable[Mapping[str, Json]]) -> str:
     for document in documents:
         if lines:
             lines.append("---")
-        if not isinstance(document, _MAPPINGS):
-            raise TypeError(f"a document is a mapping, not {type(document).__name__}")
-        if document:
-            _add_mapping(document, "", "", lines)
-        else:
-            lines.append("{}")
+        lines += entries(document)
     if not lines:
         return ""
     lines.append("")
     return "\n".join(lines)
+
+
+def entries(document: Mapping[str, Json]) -> list[str]:
+    """The text of one document in pieces, which joined by newlines are what `serialize` writes, but for the last.
+
+    One piece for each key of a mapping, and for each item of a list that is neither a mapping nor a list with
+    something in it, in their order; such an item begins in the piece of the first thing in it. A piece has
+    several lines where a text has. An empty document is the one piece `{}`.
+    """
+    if not isinstance(document, _MAPPINGS):
+        raise TypeError(f"a document is a mapping, not {type(document).__name__}")
+    if not document:
+        return ["{}"]
+    lines: list[str] = []
+    _add_mapping(document, "", "", lines)
+    return lines
 
 
 def serialize_json(documents: Iterable[Mapping[str, Json]]) -> str:

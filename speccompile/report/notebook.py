@@ -1,0 +1,64 @@
+"""Takes a compilation or findings, gives what a notebook shows for them: the texts of the terminal, as HTML."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Callable, Iterable, Mapping
+
+from speccompile.diagnostics import Diagnostic
+from speccompile.paint import Paint, plain
+from speccompile.pipeline import Compiled
+from speccompile.report.listing import as_listing
+from speccompile.report.text import as_text, summary
+
+_PRIVATE = range(0xE000, 0xF8FF)
+_LOOKS: Mapping[str, tuple[str, str]] = {
+    "error": ("b", "color:#d1242f"),
+    "warning": ("b", "color:#9a6700"),
+    "notice": ("b", "color:#0a7ea4"),
+    "run": ("span", "color:#1f6feb"),
+    "profile": ("span", "color:#1a7f37"),
+    "platform": ("span", "color:#8250df"),
+    "template": ("span", "color:#7d8590"),
+    "quiet": ("span", "color:#7d8590"),
+    "title": ("b", ""),
+    "lost": ("del", ""),
+}
+"""The element and the style of each kind of painted text; the colours can be read on white and on black."""
+
+
+def compiled_html(compiled: Compiled) -> str:
+    """Every manifest with the origin of each value beside it, and, to be opened, what was noticed."""
+    made = ", ".join(f"{manifest.kind} {manifest.name}" for manifest in compiled.manifests)
+    listing = _as_html(lambda paint: as_listing(compiled, paint))
+    folded = [f"<details open><summary>{html.escape(made)}</summary>{listing}</details>"]
+    if compiled.diagnostics:
+        told = findings_html(compiled.diagnostics)
+        folded.append(f"<details><summary>{summary(compiled.diagnostics)}</summary>{told}</details>")
+    return "".join(folded)
+
+
+def findings_html(diagnostics: Iterable[Diagnostic]) -> str:
+    """The findings as a terminal shows them."""
+    found = tuple(diagnostics)
+    return _as_html(lambda paint: as_text(found, paint))
+
+
+def _as_html(write: Callable[[Paint], str]) -> str:
+    """What is written with a paint, as preformatted text; nothing in it is taken for HTML but what the paint says."""
+    text = write(plain)
+    unused = (char for char in map(chr, _PRIVATE) if char not in text)
+    begin, middle, end = (next(unused) for _ in range(3))
+
+    def paint(painted: str, kind: str) -> str:
+        return f"{begin}{kind}{middle}{painted}{end}{kind}{middle}"
+
+    def tag(match: re.Match[str]) -> str:
+        sign, kind = match.groups()
+        element, style = _LOOKS[kind]
+        opening = f'<{element} style="{style}">' if style else f"<{element}>"
+        return opening if sign == begin else f"</{element}>"
+
+    marked = re.sub(f"([{begin}{end}])([a-z]+){middle}", tag, html.escape(write(paint)))
+    return f'<pre style="white-space:pre;overflow-x:auto;line-height:1.35">{marked}</pre>'
