@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, NoReturn, TextIO
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO
+
+# These know nothing but argparse until they are called.
+from speccompile.cli_explain import add_explain
+from speccompile.cli_findings import add_findings, judged, tell
+from speccompile.cli_profiles import add_profiles
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from speccompile.batch import Result
     from speccompile.diagnostics import Diagnostic
     from speccompile.inputs import Inputs
 
@@ -66,7 +74,8 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    kind: type[argparse.ArgumentParser] = _Command
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=kind)
     render = _command(commands, "render", "print the manifests of runs, or write a file for each run", _RENDER_EXAMPLES)
     render.add_argument(
         "-o",
@@ -76,14 +85,19 @@ def _parser() -> argparse.ArgumentParser:
         help="write a file for each run under DIR; - prints them",
     )
     render.add_argument("--json", action="store_true", help="print JSON instead of YAML")
+    render.add_argument(
+        "--report",
+        metavar="FILE",
+        type=_path,
+        help="write what profiles and platform replaced, added to or refused of what runs say, as JSON",
+    )
     _command(
         commands,
         "validate",
         "print what is wrong with runs, profiles and platform, and nothing else",
         _VALIDATE_EXAMPLES,
     )
-    from speccompile.cli_profiles import add_profiles  # it knows nothing but argparse until it is called
-
+    add_explain(commands, _add_inputs, _path)
     add_profiles(commands, _add_inputs, _path)
     return parser
 
@@ -92,6 +106,21 @@ def _path(text: str) -> str:
     if not text:
         raise argparse.ArgumentTypeError("the path is empty")
     return text
+
+
+class _Command(argparse.ArgumentParser):
+    """A command whose paths may stand before, between and after its options."""
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        takes_paths = any(action.nargs == "*" for action in self._get_positional_actions())
+        if not takes_paths or vars(self).get("is_asked"):
+            return super().parse_known_args(args, namespace)
+        # Up to Python 3.11, the other method asks this one again.
+        self.is_asked = True
+        try:
+            return self.parse_known_intermixed_args(args, namespace)
+        finally:
+            self.is_asked = False
 
 
 class _Version(argparse.Action):
@@ -122,8 +151,7 @@ def _command(
         help="a file, a directory, or - for standard input; without it, the runs of the project",
     )
     _add_inputs(parser)
-    parser.add_argument("--strict", action="store_true", help="values of a run that a profile replaces are errors")
-    parser.add_argument("--quiet", action="store_true", help="print errors only")
+    add_findings(parser, "values of a run that a profile or the platform changes are errors")
     parser.set_defaults(refuse=parser.error)
     return parser
 
@@ -153,23 +181,33 @@ def _add_inputs(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:
-    from speccompile.diagnostics import CompileError
-    from speccompile.inputs import CallError, Flags, settle
-
     if arguments.command == "profiles":
         from speccompile.cli_profiles import run_profiles
 
-        return run_profiles(arguments, stdout, stderr, _report)
+        return run_profiles(arguments, stdout, stderr)
+    if arguments.command == "explain":
+        from speccompile.cli_explain import run_explain
+
+        return run_explain(arguments, stdout, stderr)
+    from speccompile.diagnostics import CompileError
+    from speccompile.inputs import CallError, Flags, settle
+
     output = vars(arguments).get("output")
     flags = Flags(arguments.paths, arguments.profiles, arguments.platform, output, arguments.project)
+    code = INPUT
     try:
-        inputs = settle(flags)
+        code = _compile(arguments, settle(flags), stdout, stderr)
     except CallError as error:
         arguments.refuse(str(error))
     except CompileError as error:
-        _report(error.diagnostics, stderr, quiet=arguments.quiet)
-        return INPUT
-    return _compile(arguments, inputs, stdout, stderr)
+        _tell(judged(error.diagnostics, arguments, {}, {}), arguments, stdout, stderr)
+    return code
+
+
+def _tell(findings: Iterable[Diagnostic], arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> None:
+    """Findings go to stderr, or where programs read if they are for programs, and all that the command gives."""
+    is_for_programs = arguments.command == "validate" and arguments.format != "text"
+    tell(findings, stdout if is_for_programs else stderr, arguments.format, quiet=arguments.quiet)
 
 
 def _compile(arguments: argparse.Namespace, inputs: Inputs, stdout: TextIO, stderr: TextIO) -> int:
@@ -177,59 +215,55 @@ def _compile(arguments: argparse.Namespace, inputs: Inputs, stdout: TextIO, stde
 
     from speccompile.api import read_setting
     from speccompile.batch import compile_files
-    from speccompile.diagnostics import CompileError, has_errors, in_order
-    from speccompile.load import load, load_stream
-    from speccompile.model import Layer
+    from speccompile.diagnostics import CompileError, has_errors
+    from speccompile.grades import STRICT
+    from speccompile.inputs import run_files
     from speccompile.output import Output, write
     from speccompile.progress import counted
 
-    if None in inputs.runs and sys.stdin is None:
-        stderr.write("speccompile: standard input is closed\n")
-        return INPUT
     setting = read_setting(inputs.profiles, inputs.platform)
-    files = (
-        load_stream(sys.stdin.buffer, "<stdin>", Layer.RUN) if path is None else load(path, Layer.RUN)
-        for path in inputs.runs
-    )
-    findings: list[Diagnostic] = list(setting.findings)
+    found: list[Diagnostic] = list(setting.findings)
     outputs: list[Output] = []
-    for result in compile_files(counted(files, len(inputs.runs), stderr), setting):
-        findings += result.diagnostics
-        if not isinstance(result, CompileError) and arguments.command == "render":
+    entries: list[Mapping[str, Any]] = []
+    left_out = 0
+    for result in compile_files(counted(run_files(inputs), len(inputs.runs), stderr), setting):
+        found += result.diagnostics
+        entries += _changes(result, arguments)
+        if isinstance(result, CompileError):
+            left_out += 1
+        elif arguments.command == "render":
             outputs.append(Output.of(result, as_json=arguments.json))
-    if arguments.strict:
-        findings = _strict(findings)
-    failed = has_errors(findings)
-    _report(in_order(findings), stderr, quiet=arguments.quiet)
-    if failed:
+    findings = judged(found, arguments, inputs.severity, STRICT)
+    _tell(findings, arguments, stdout, stderr)
+    known = [path for path in inputs.runs if isinstance(path, Path)]
+    if arguments.command == "render" and arguments.report:
+        failed = _write_changes(entries, arguments.report, known, stderr)
+        if failed:
+            return failed
+    if has_errors(findings):
         return INPUT
+    if left_out and arguments.format == "text":
+        runs = "1 run is" if left_out == 1 else f"{left_out} runs are"
+        stderr.write(
+            f"speccompile: {runs} left out: what has errors has no manifests, however severe they are called\n"
+        )
     if arguments.command == "render":
-        known = [path for path in inputs.runs if isinstance(path, Path)]
         return write(outputs, inputs.output, known, stdout, stderr, as_json=arguments.json)
     return DONE
 
 
-def _strict(findings: list[Diagnostic]) -> list[Diagnostic]:
-    from dataclasses import replace
+def _changes(result: Result, arguments: argparse.Namespace) -> Iterable[Mapping[str, Any]]:
+    """What the admin did to the values of a run, if somebody wants a report of it."""
+    if arguments.command != "render" or not arguments.report:
+        return ()
+    from speccompile.report.overrides import override_entries
+    from speccompile.resources import bundled_codes
 
-    from speccompile.diagnostics import Severity
-
-    return [
-        replace(finding, severity=Severity.ERROR) if finding.code == "merge/overridden" else finding
-        for finding in findings
-    ]
+    return override_entries(result, bundled_codes())
 
 
-def _report(findings: Sequence[Diagnostic], stderr: TextIO, *, quiet: bool) -> None:
-    from speccompile.diagnostics import Severity
-    from speccompile.report import as_text, summary
+def _write_changes(entries: Iterable[Mapping[str, Any]], file: str, known: Sequence[Path], stderr: TextIO) -> int:
+    from speccompile.output import write_report
+    from speccompile.report.overrides import GENERATOR, as_overrides_json
 
-    shown = [finding for finding in findings if finding.severity is Severity.ERROR or not quiet]
-    if not shown:
-        return
-    try:
-        stderr.write(f"{as_text(shown)}speccompile: {summary(shown)}\n")
-        stderr.flush()
-    except BrokenPipeError:
-        # Nobody reads on, but what was found stays found; see main.
-        sys.stderr = None
+    return write_report(as_overrides_json(entries), file, GENERATOR, known, stderr)

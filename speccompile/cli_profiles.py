@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import argparse
-import sys
-from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, TextIO, TypeAlias
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
+
+from speccompile.cli_findings import add_findings, judged, tell
 
 if TYPE_CHECKING:
     from speccompile.diagnostics import Diagnostic
     from speccompile.inputs import Inputs
-    from speccompile.parse import Parsed
     from speccompile.setting import Setting
 
 DONE, INPUT = 0, 1
-Report: TypeAlias = Callable[..., None]
 
 _EXAMPLES = """\
 examples:
@@ -65,7 +64,7 @@ def add_profiles(
     linting = _parser(
         below, "lint", "warn of what is allowed and hardly meant, such as a rule that can never fire", _LINT_EXAMPLES
     )
-    linting.add_argument("--strict", action="store_true", help="warnings are errors")
+    add_findings(linting, "warnings are errors")
     comparing = _parser(
         below, "impact", "compile runs under old and new profiles, and group what changes", _IMPACT_EXAMPLES
     )
@@ -120,11 +119,13 @@ class Answer(NamedTuple):
     text: str = ""
     findings: tuple[Diagnostic, ...] = ()
     code: int = DONE
+    severity: Mapping[str, str] = {}
+    """What the project file makes of codes."""
 
 
-def run_profiles(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO, report: Report) -> int:
+def run_profiles(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:
     """The exit code of one call; the answer goes to stdout, whatever is wrong to stderr."""
-    from speccompile.diagnostics import CompileError, has_errors
+    from speccompile.diagnostics import CompileError, Severity, has_errors
     from speccompile.inputs import CallError
 
     try:
@@ -133,19 +134,34 @@ def run_profiles(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO, 
         arguments.refuse(str(error))
     except CompileError as error:
         answer = Answer(findings=error.diagnostics)
-    report(answer.findings, stderr, quiet=False)
+    findings = answer.findings
+    if arguments.about == "lint":
+        strict = {finding.code: Severity.ERROR for finding in findings if finding.severity is Severity.WARNING}
+        findings = judged(findings, arguments, answer.severity, strict)
+    told = vars(arguments)
+    form = told.get("format", "text")
+    # The findings are what `lint` is called for; in a format for programs they go where programs read.
+    tell(findings, stderr if form == "text" else stdout, form, quiet=told.get("quiet", False))
     stdout.write(answer.text)
-    return INPUT if has_errors(answer.findings) else answer.code
+    return INPUT if has_errors(findings) else answer.code
 
 
 def _setting(arguments: argparse.Namespace) -> Setting:
     """The setting of the call; raises everything that is wrong with it."""
-    from speccompile.api import read_setting
-    from speccompile.diagnostics import stop_if_any
+    return _prepared(_inputs(arguments))
+
+
+def _inputs(arguments: argparse.Namespace) -> Inputs:
     from speccompile.inputs import Flags, settle
 
     flags = Flags(profiles=arguments.profiles, platform=arguments.platform, project=arguments.project)
-    inputs = settle(flags, wants_runs=False)
+    return settle(flags, wants_runs=False)
+
+
+def _prepared(inputs: Inputs) -> Setting:
+    from speccompile.api import read_setting
+    from speccompile.diagnostics import stop_if_any
+
     setting = read_setting(inputs.profiles, inputs.platform)
     stop_if_any(setting.findings)
     return setting
@@ -172,22 +188,17 @@ def _show(arguments: argparse.Namespace, _: TextIO) -> Answer:
 
 
 def _lint(arguments: argparse.Namespace, _: TextIO) -> Answer:
-    from dataclasses import replace
-
-    from speccompile.diagnostics import Severity
     from speccompile.lint import lint
 
-    findings = lint(_setting(arguments))
-    if arguments.strict:
-        findings = tuple(replace(finding, severity=Severity.ERROR) for finding in findings)
-    return Answer(findings=findings)
+    inputs = _inputs(arguments)
+    return Answer(findings=lint(_prepared(inputs)), severity=inputs.severity)
 
 
 def _impact(arguments: argparse.Namespace, stderr: TextIO) -> Answer:
     from speccompile.api import read_setting
     from speccompile.diagnostics import stop_if_any
     from speccompile.impact import as_data, as_text, impact, outcomes
-    from speccompile.inputs import CallError, Flags, settle
+    from speccompile.inputs import CallError, Flags, run_files, settle
     from speccompile.progress import counted
 
     profiles = arguments.new or arguments.profiles
@@ -196,7 +207,7 @@ def _impact(arguments: argparse.Namespace, stderr: TextIO) -> Answer:
         raise CallError("give --new PATH, the profiles to compare the old ones with")
     old, new = _old_setting(arguments.old, inputs), read_setting(inputs.profiles, inputs.platform)
     stop_if_any((*old.findings, *new.findings))
-    files = counted(_run_files(inputs), len(inputs.runs), stderr)
+    files = counted(run_files(inputs), len(inputs.runs), stderr)
     found = impact(outcomes(files, old, new))
     return Answer(_json(as_data(found)) if arguments.json else as_text(found), code=found.exit_code)
 
@@ -212,20 +223,6 @@ def _old_setting(old: str, inputs: Inputs) -> Setting:
     if identity(Path(old)):
         return read_setting([Path(old)], inputs.platform)
     return setting_of(load_revision(old, inputs.profiles, Layer.PROFILE), inputs.platform)
-
-
-def _run_files(inputs: Inputs) -> Iterator[Parsed]:
-    from speccompile.inputs import CallError
-    from speccompile.load import load, load_stream
-    from speccompile.model import Layer
-
-    for path in inputs.runs:
-        if path is not None:
-            yield load(path, Layer.RUN)
-        elif sys.stdin is None:
-            raise CallError("standard input is closed")
-        else:
-            yield load_stream(sys.stdin.buffer, "<stdin>", Layer.RUN)
 
 
 def _json(data: Any) -> str:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from speccompile.load import expand
+from speccompile.load import expand, load, load_stream
+from speccompile.model import Layer
+from speccompile.parse import Parsed
 from speccompile.project import Project, find_project, locate, own_files, platform_of, read_project
 from speccompile.search import PROJECT_FILE, Unlisted, identity
 
@@ -31,6 +34,8 @@ class Inputs(NamedTuple):
     profiles: Sequence[Path]
     platform: Path | str | None
     output: Path | str | None
+    severity: Mapping[str, str]
+    """What the project file makes of codes."""
 
 
 class CallError(Exception):
@@ -48,7 +53,19 @@ def settle(flags: Flags, *, wants_runs: bool = True) -> Inputs:
         profiles=tuple(map(Path, flags.profiles)) or project.profiles,
         platform=platform_of(flags.platform, Path()) if flags.platform else project.platform,
         output=flags.output or (None if flags.paths else project.output),
+        severity=project.severity,
     )
+
+
+def run_files(inputs: Inputs) -> Iterator[Parsed]:
+    """The files of runs, read one after the other. Raises CallError if standard input is wanted and closed."""
+    for path in inputs.runs:
+        if path is not None:
+            yield load(path, Layer.RUN)
+        elif sys.stdin is None:
+            raise CallError("standard input is closed")
+        else:
+            yield load_stream(sys.stdin.buffer, "<stdin>", Layer.RUN)
 
 
 def _project(flags: Flags) -> Project:

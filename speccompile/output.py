@@ -69,7 +69,9 @@ def _print(outputs: Sequence[Output], stdout: TextIO, *, as_json: bool) -> None:
     stdout.flush()
 
 
-def write_files(outputs: Sequence[Output], root: Path, inputs: Sequence[Path] = ()) -> None:
+def write_files(
+    outputs: Sequence[Output], root: Path, inputs: Sequence[Path] = (), sign: re.Pattern[str] = _SIGNATURE
+) -> None:
     """Each text in its file below the root; files appear whole, and only once all of them are on disk."""
     staged: list[tuple[Path, Path]] = []
     known = {path.resolve() for path in inputs}
@@ -79,7 +81,7 @@ def write_files(outputs: Sequence[Output], root: Path, inputs: Sequence[Path] = 
             _make_folder(root, target.parent)
             if target.is_dir() and not target.is_symlink():
                 raise IsADirectoryError(21, "a directory stands in the way", str(target))
-            if target.resolve() in known or not _is_ours(target):
+            if target.resolve() in known or not _is_ours(target, sign):
                 raise FileExistsError(17, "a file that speccompile did not write stands in the way", str(target))
             handle, name = tempfile.mkstemp(dir=target.parent, prefix=".speccompile-")
             staged.append((Path(name), target))
@@ -94,12 +96,24 @@ def write_files(outputs: Sequence[Output], root: Path, inputs: Sequence[Path] = 
             made.unlink(missing_ok=True)
 
 
-def _is_ours(target: Path) -> bool:
+def write_report(text: str, file: str, sign: str, inputs: Sequence[object], stderr: TextIO) -> int:
+    """The exit code: the text is written to the file, whole, unless that is a file without our sign in it."""
+    path = Path(file)
+    known = [one for one in inputs if isinstance(one, Path)]
+    try:
+        write_files([Output(Path(path.name), text, ())], path.parent, known, re.compile(re.escape(sign)))
+    except OSError as error:
+        stderr.write(f"speccompile: {file} was not written: {error.strerror or error}\n")
+        return _FAILED
+    return _DONE
+
+
+def _is_ours(target: Path, sign: re.Pattern[str]) -> bool:
     """Whether nothing is lost if the target is replaced: it is not there, a link, empty, or made by us."""
     if target.is_symlink() or not target.exists():
         return True
     text = target.read_text(encoding="utf-8", errors="replace")
-    return not text or _SIGNATURE.search(text) is not None
+    return not text or sign.search(text) is not None
 
 
 def _make_folder(root: Path, folder: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from pathlib import Path, PurePath
 from types import MappingProxyType
@@ -14,9 +14,9 @@ from speccompile.diagnostics import CompileError, Diagnostic, Note, shown, stop_
 from speccompile.load import expand, load
 from speccompile.model import KeyPath, Layer, Node, Source, Span
 from speccompile.platform import several_documents
-from speccompile.resources import bundled_library, preset_names
+from speccompile.resources import bundled_codes, bundled_library, preset_names
 from speccompile.search import ANYTHING, PROJECT_FILE, SUFFIXES, Identity, Unlisted, identity, is_folder, matching
-from speccompile.validate import near, validate, without_faulty
+from speccompile.validate import near, unknown_key, validate, without_faulty
 
 _WILDCARDS = frozenset("*?[")
 _PASSED_OVER = "what is hidden, the output directory, and the project's own files are passed over"
@@ -33,6 +33,8 @@ class Project:
     platform: Path | str | None = None
     """A file, or the name of a bundled preset."""
     output: Path | None = None
+    severity: Mapping[str, str] = field(default_factory=dict)
+    """By code: `error`, `warning`, `notice` or `ignore`."""
 
 
 def load_project(path: Path | str) -> Project:
@@ -80,6 +82,7 @@ def read_project(file: Path, given: Mapping[str, Sequence[Path]] = _NOTHING) -> 
         profiles=tuple(one.file for one in profiles),
         platform=next((_platform(one, folder) for one in platform), None),
         output=next((one.file for one in output), None),
+        severity=_severity(tree),
     )
     files = (*profiles, *(platform if isinstance(project.platform, Path) else ()))
     findings += [_no_match(one) for one in files if one.path[0] not in given and _is_missing(one.file)]
@@ -123,10 +126,23 @@ def _read(file: Path) -> tuple[Node, list[Diagnostic]]:
     if not parsed.documents:
         raise CompileError(findings)
     tree, found = validate(parsed.documents[0].root, "project", bundled_library())
+    found = (*found, *_unknown_codes(tree))
     if parsed.findings:
         # What a scalar means is in doubt, and so is where it leads.
         raise CompileError([*findings, *found])
     return without_faulty(tree, found), [*findings, *found]
+
+
+def _severity(tree: Node) -> Mapping[str, str]:
+    written = tree.fields.get("severity")
+    return {code: str(node.value) for code, node in written.fields.items()} if written else {}
+
+
+def _unknown_codes(tree: Node) -> Iterator[Diagnostic]:
+    written = tree.fields.get("severity")
+    for code, node in written.fields.items() if written else ():
+        if code not in bundled_codes():
+            yield unknown_key(code, node.key or node.span, ("severity", code), tuple(bundled_codes()))
 
 
 def _named(tree: Node, key: str, folder: Path) -> tuple[_Named, ...]:

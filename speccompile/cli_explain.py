@@ -1,0 +1,202 @@
+"""Takes arguments of `speccompile explain` and streams, gives an exit code; see `cli.py`."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, TextIO
+
+from speccompile.cli_findings import add_findings, judged, known_code, paint_for, tell
+
+if TYPE_CHECKING:
+    from speccompile.codes import Code
+    from speccompile.diagnostics import Diagnostic
+    from speccompile.explain import Explanation
+    from speccompile.inputs import Inputs
+    from speccompile.paint import Paint
+    from speccompile.pipeline import Compiled
+
+DONE, INPUT = 0, 1
+_SIGN = '<meta name="generator" content="speccompile">'
+"""By which a page of ours is known."""
+_FILES = (".yaml", ".yml", ".json")
+_EXAMPLES = """\
+examples:
+  speccompile explain run.yaml                         who set each line of the manifests, and what lost
+  speccompile explain run.yaml nodeSelector            one part of them: the end of its path is enough
+  speccompile explain run.yaml 'limits["nvidia.com/gpu"]'
+  speccompile explain runs/ --html report.html         a page to click through, for one or many runs
+  speccompile explain run.yaml --format json | jq      for programs
+  speccompile explain --code schema/unknown-key        what a diagnostic code means
+"""
+
+
+def add_explain(
+    commands: argparse._SubParsersAction[argparse.ArgumentParser],
+    add_inputs: Callable[[argparse.ArgumentParser], None],
+    path: Callable[[str], str],
+) -> None:
+    """Gives the command line its `explain`."""
+    parser = commands.add_parser(
+        "explain",
+        help="show who set each value of the manifests, and where; or what a diagnostic code means",
+        description="Show who set each value of the manifests, and where, and what was said in its place and lost.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "paths",
+        nargs="*",
+        metavar="PATH",
+        type=path,
+        help="a file, a directory or - for standard input (without it, the runs of the project); "
+        "or a path inside manifests, such as spec.replicas",
+    )
+    add_inputs(parser)
+    parser.add_argument("--html", metavar="FILE", type=path, help="write one page with everything in it, for browsers")
+    parser.add_argument("--code", metavar="CODE", type=known_code, help="print what a diagnostic code means, and stop")
+    add_findings(parser, "values of a run that a profile changes are errors", ("text", "json"), "how to print it")
+    parser.set_defaults(refuse=parser.error)
+
+
+def run_explain(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:
+    """The exit code of one call; the explanation goes to stdout, or into the page, and findings to stderr."""
+    from speccompile.diagnostics import CompileError, has_errors
+    from speccompile.grades import STRICT
+    from speccompile.inputs import CallError, Flags, settle
+
+    if arguments.code:
+        from speccompile.resources import bundled_codes
+
+        stdout.write(_meaning(bundled_codes()[arguments.code], paint_for(stdout)))
+        return DONE
+    files, fields = _split(arguments.paths)
+    if fields and arguments.html:
+        arguments.refuse(f"--html shows whole manifests; leave out {fields[0]!r}")
+    try:
+        inputs = settle(Flags(files, arguments.profiles, arguments.platform, None, arguments.project))
+        compilations, found = _compiled(inputs, stderr)
+        findings = judged(found, arguments, inputs.severity, STRICT)
+        tell(findings, stderr, quiet=arguments.quiet)
+        if has_errors(findings):
+            return INPUT
+        if arguments.html:
+            return _write_page(compilations, arguments.html, inputs, stderr)
+        told = _chosen(compilations, fields)
+    except CallError as error:
+        arguments.refuse(str(error))
+    except CompileError as error:
+        tell(judged(error.diagnostics, arguments, {}, {}), stderr, quiet=arguments.quiet)
+        return INPUT
+    stdout.write(_as_json(told) if arguments.format == "json" else _as_text(told, paint_for(stdout)))
+    return DONE
+
+
+def _split(given: Sequence[str]) -> tuple[list[str], list[str]]:
+    """What names files, and what names a place in manifests: no file of that name, nor of a name like a file's."""
+    from pathlib import Path
+
+    from speccompile.model import parse_path
+    from speccompile.search import identity
+
+    def is_field(text: str) -> bool:
+        if text == "-" or text.endswith(_FILES) or "/" in text.partition("[")[0] or identity(Path(text)):
+            return False
+        try:
+            return bool(parse_path(text))
+        except ValueError:
+            return False
+
+    fields = [text for text in given if is_field(text)]
+    return [text for text in given if text not in fields], fields
+
+
+def _compiled(inputs: Inputs, stderr: TextIO) -> tuple[list[Compiled], list[Diagnostic]]:
+    from speccompile.api import read_setting
+    from speccompile.batch import compile_files
+    from speccompile.diagnostics import CompileError
+    from speccompile.inputs import run_files
+    from speccompile.progress import counted
+
+    setting = read_setting(inputs.profiles, inputs.platform)
+    files = counted(run_files(inputs), len(inputs.runs), stderr)
+    results = list(compile_files(files, setting))
+    findings = [*setting.findings, *(finding for result in results for finding in result.diagnostics)]
+    return [result for result in results if not isinstance(result, CompileError)], findings
+
+
+Told = list[tuple["Compiled", Sequence["Explanation"]]]
+
+
+def _chosen(compilations: Sequence[Compiled], fields: Sequence[str]) -> Told:
+    """Each compilation with what is to be explained of it; with fields, only those that have one of them."""
+    if not fields:
+        return [(compiled, compiled.explain()) for compiled in compilations]
+    chosen = {field: [(compiled, tuple(_parts(compiled, field))) for compiled in compilations] for field in fields}
+    for field, told in chosen.items():
+        if not any(parts for _, parts in told):
+            from speccompile.inputs import CallError
+
+            raise CallError(_nowhere(field, compilations))
+    together = zip(*chosen.values(), strict=True)
+    joined = [(each[0][0], [part for _, parts in each for part in parts]) for each in together]
+    return [(compiled, parts) for compiled, parts in joined if parts]
+
+
+def _parts(compiled: Compiled, field: str) -> Sequence[Explanation]:
+    try:
+        return compiled.explain(field)
+    except KeyError:
+        return ()
+
+
+def _nowhere(field: str, compilations: Sequence[Compiled]) -> str:
+    from speccompile.model import format_path, parse_path
+    from speccompile.validate import near
+
+    last = parse_path(field)[-1]
+    lines = (line for compiled in compilations for told in compiled.explain() for line in told.lines)
+    names = {step: None for line in lines for step in line.path if isinstance(step, str)}
+    meant = near(str(last), names) if last not in names else None
+    cure = f"; did you mean {format_path((meant,))!r}?" if meant else ""
+    return f"no manifest has anything at {field!r}, and there is no such file{cure}"
+
+
+def _as_text(told: Told, paint: Paint) -> str:
+    from speccompile.report.listing import as_answer, as_listing
+
+    texts = (
+        as_answer(compiled, parts, paint) if any(part.path for part in parts) else as_listing(compiled, paint)
+        for compiled, parts in told
+    )
+    return "---\n".join(texts)
+
+
+def _as_json(told: Told) -> str:
+    from speccompile.report.explained import as_explained_json
+
+    return as_explained_json(told)
+
+
+def _write_page(compilations: Sequence[Compiled], file: str, inputs: Inputs, stderr: TextIO) -> int:
+    from speccompile.output import write_report
+    from speccompile.report.page import as_page
+
+    return write_report(as_page(compilations), file, _SIGN, inputs.runs, stderr)
+
+
+def _meaning(code: Code, paint: Paint) -> str:
+    return "\n".join(_meaning_lines(code, paint))
+
+
+def _meaning_lines(code: Code, paint: Paint) -> Iterator[str]:
+    import textwrap
+
+    yield f"{paint(f'{code.severity}[{code.name}]', code.severity)}"
+    yield ""
+    yield from textwrap.wrap(code.means, 100)
+    for title, example in (("bad", code.bad), ("good", code.good)):
+        yield ""
+        yield paint(f"{title}:", "title")
+        yield from (f"  {line}".rstrip() for line in example.rstrip("\n").split("\n"))
+    yield ""
