@@ -38,7 +38,7 @@ def validate(root: Node, name: str, library: Library) -> tuple[Node, tuple[Diagn
     findings: list[Diagnostic] = []
     tree = _conform(root, library.schemas[name], library, (), findings)
     errors = library.validator(name).iter_errors(tree.plain())
-    findings += islice((found for error in errors for found in _translate(error, tree, library)), MAX_FINDINGS)
+    findings += islice((found for error in errors for found in translated(error, tree, library)), MAX_FINDINGS)
     return tree, tuple(_without_echoes(findings))
 
 
@@ -50,8 +50,9 @@ def without_faulty(tree: Node, findings: Iterable[Diagnostic]) -> Node:
 
 def near(name: str, known: Iterable[str]) -> str | None:
     """The known name that the given one was probably meant to be."""
-    close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
-    return close[0] if close else None
+    folded = {one.casefold(): one for one in known}
+    close = difflib.get_close_matches(name.casefold(), folded, n=1, cutoff=0.6)
+    return folded[close[0]] if close else None
 
 
 def _conform(node: Node, schema: Schema, library: Library, path: KeyPath, findings: list[Diagnostic]) -> Node:
@@ -145,7 +146,8 @@ def _without_echoes(findings: Sequence[Diagnostic]) -> Iterator[Diagnostic]:
             yield found
 
 
-def _translate(error: ValidationError, tree: Node, library: Library) -> Iterator[Diagnostic]:
+def translated(error: ValidationError, tree: Node, library: Library) -> Iterator[Diagnostic]:
+    """What jsonschema has against the tree in our words, each at the place where the value at fault was written."""
     path: KeyPath = tuple(error.absolute_path)
     node = tree.at(path)
     assert node is not None
@@ -160,7 +162,7 @@ def _translate(error: ValidationError, tree: Node, library: Library) -> Iterator
                 yield unknown_key(key, child.key or child.span, (*path, key), allowed)
         return
     code, message, help_text = _worded(error)
-    if code == "schema/needs-quotes" and (written := _written(node.span)):
+    if code == "schema/needs-quotes" and (written := as_written(node.span)):
         help_text = f'quote it: "{written}"'
     secret = _is_secret(path, node)
     if secret and error.validator == "format":
@@ -186,7 +188,7 @@ def _is_secret(path: KeyPath, node: Node) -> bool:
 _LAYERS = (("defaults",), ("enforce",))
 
 
-def _written(span: Span) -> str | None:
+def as_written(span: Span) -> str | None:
     """The scalar as its author spelled it: `1.10` is a number of less."""
     if not span.line or span.line != span.end_line:
         return None
@@ -300,6 +302,12 @@ def _pattern(_: str, pattern: Any, found: Any) -> Wording:
     return "schema/pattern", f"{shown(found)} does not match `{pattern}`", None
 
 
+def _no_alternative(_: str, alternatives: Any, found: Any) -> Wording:
+    told = [schema.get("type", ()) for schema in alternatives]
+    types = dict.fromkeys(name for one in told for name in ((one,) if isinstance(one, str) else one))
+    return _wrong_type("type", list(types), found) if types else _conflict()
+
+
 def _conflict(*_: object) -> Wording:
     return "schema/conflict", "keys that exclude each other stand together", None
 
@@ -319,6 +327,8 @@ _WORDINGS: Mapping[str, Callable[[str, Any, Any], Wording]] = {
     "dependentRequired": _missing_companion,
     "format": _format,
     "pattern": _pattern,
+    "anyOf": _no_alternative,
+    "oneOf": _no_alternative,
 }
 
 

@@ -2,52 +2,25 @@
 
 from __future__ import annotations
 
-import json
-from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 from hypothesis import given, reject
-from jsonschema import Draft202012Validator
-from jsonschema.protocols import Validator
 from kubernetes_validate import latest_version
-from referencing import Registry, Resource
 
 from speccompile import CompileError
 from speccompile.testing.strategies import Case, Data, cases
+from speccompile.verify import validator_of
 
 GOLDEN = sorted((Path(__file__).resolve().parent.parent / "golden" / "accept").glob("*/manifests.yaml"))
 VERSIONS = ("1.33.0", latest_version())
 
 
-def _read(version: str, name: str) -> Any:
-    folder = files("kubernetes_validate") / "kubernetes-json-schema" / f"v{version}-local-strict"
-    return json.loads((folder / name).read_text(encoding="utf-8"))
-
-
-@cache
-def _registry(version: str) -> Registry[Any]:
-    """The definitions that all schemas of the version refer to; the package itself reads them again for each object."""
-    definitions: Resource[Any] = Resource.from_contents(_read(version, "_definitions.json"))
-    empty: Registry[Any] = Registry()
-    return (definitions @ empty).crawl()
-
-
-@cache
-def _validator(version: str, api_version: str, kind: str) -> Validator:
-    """The validator of a kind; groups stand in file names without their domain, as `networking-v1`."""
-    group, _, number = api_version.rpartition("/")
-    parts = [kind.lower(), *([group.partition(".")[0]] if group else []), number]
-    validator: Validator = Draft202012Validator(_read(version, f"{'-'.join(parts)}.json"), registry=_registry(version))
-    return validator
-
-
 def faults(manifest: Data, version: str) -> list[str]:
     """What the schema of the manifest's kind objects to."""
-    validator = _validator(version, manifest["apiVersion"], manifest["kind"])
+    validator = validator_of(version, manifest["apiVersion"], manifest["kind"])
     return [f"{'.'.join(map(str, error.absolute_path))}: {error.message}" for error in validator.iter_errors(manifest)]
 
 
