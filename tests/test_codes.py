@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -12,10 +14,14 @@ import pytest
 
 from speccompile.cli import main
 from speccompile.codes import RUN_FILE, Example, parts_of
+from speccompile.formats import FORMATS
 from speccompile.resources import bundled_codes
+from speccompile.rules import _WORDS
 from speccompile.search import PROJECT_FILE
+from speccompile.validate import _KINDRED
 
 CODES = bundled_codes()
+PACKAGE = Path(__file__).resolve().parent.parent / "speccompile"
 PATIENCE = 60
 
 
@@ -98,3 +104,40 @@ def test_an_entry_reads_well(code: str) -> None:
 
 def test_the_codes_stand_in_order() -> None:
     assert list(CODES) == sorted(CODES)
+
+
+def raised_anywhere() -> set[str]:
+    """Every code that stands in the compiler's text, and those it puts together: of a rule's keyword, of a format."""
+    groups = "|".join(sorted({name.partition("/")[0] for name in CODES}))
+    code = re.compile(rf"(?:{groups})/[a-z0-9-]+")
+    modules = [path for path in PACKAGE.rglob("*.py") if "testing" not in path.parts]
+    literals = {
+        node.value
+        for module in modules
+        for node in ast.walk(ast.parse(module.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and code.fullmatch(node.value)
+    }
+    rules = {f"rule/{keyword}" for keyword in _WORDS}
+    formats = {f"schema/{_KINDRED.get(name, name)}" for name in FORMATS}
+    return literals | rules | formats
+
+
+def test_every_code_that_is_raised_is_in_the_table() -> None:
+    assert raised_anywhere() - CODES.keys() == set()
+
+
+def test_every_code_of_the_table_is_raised() -> None:
+    assert CODES.keys() - raised_anywhere() == set()
+
+
+def test_codes_are_put_together_nowhere_else() -> None:
+    """A code that is made of parts would escape the test above."""
+    made = [
+        ast.unparse(keyword.value)
+        for module in PACKAGE.rglob("*.py")
+        for node in ast.walk(ast.parse(module.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call)
+        for keyword in node.keywords
+        if keyword.arg == "code" and isinstance(keyword.value, ast.JoinedStr | ast.BinOp)
+    ]
+    assert made == ["f'rule/{keyword}'"]

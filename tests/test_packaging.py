@@ -24,7 +24,10 @@ def wheel(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_wheel_holds_the_package_and_the_bundled_folders(root: Path, wheel: Path) -> None:
     held = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
     package = {path.relative_to(root).as_posix() for path in (root / "speccompile").rglob("*.py")}
-    schemas = {f"speccompile/_bundled/schemas/{path.name}" for path in (root / "schemas").glob("*.json")}
+    assets = {path.relative_to(root).as_posix() for path in (root / "speccompile" / "report" / "assets").iterdir()}
+    schemas = {
+        f"speccompile/_bundled/{path.relative_to(root).as_posix()}" for path in (root / "schemas").rglob("*.json")
+    }
     templates = {
         f"speccompile/_bundled/{path.relative_to(root).as_posix()}" for path in (root / "templates").rglob("*.j2")
     }
@@ -32,7 +35,8 @@ def test_the_wheel_holds_the_package_and_the_bundled_folders(root: Path, wheel: 
     assert schemas
     assert templates
     assert presets
-    assert held == package | schemas | templates | presets | {"speccompile/py.typed"}
+    data = {"speccompile/py.typed", "speccompile/codes.toml"}
+    assert held == package | assets | schemas | templates | presets | data
 
 
 def test_the_wheel_runs_in_a_fresh_environment(root: Path, wheel: Path, tmp_path: Path) -> None:
@@ -50,6 +54,11 @@ def test_the_wheel_runs_in_a_fresh_environment(root: Path, wheel: Path, tmp_path
     )
     assert installed == checkout
     assert b"kind: CronJob" in installed
+    page = tmp_path / "report.html"
+    command = [str(tmp_path / "venv" / "bin" / "speccompile"), "explain"]
+    subprocess.run([*command, *arguments, "--html", str(page)], check=True, cwd=tmp_path, env=environment)
+    assert "kind: CronJob" in page.read_text(encoding="utf-8")
+    subprocess.run([*command, "--code", "schema/cron"], check=True, cwd=tmp_path, env=environment)
     # The plugin stands in whatever pytest run finds the package; the laws it serves are an extra.
     script = "import speccompile.testing, sys; assert 'hypothesis' not in sys.modules"
     subprocess.run([python, "-c", script], check=True, cwd=tmp_path, env=environment)
@@ -64,6 +73,12 @@ def test_a_wheel_on_the_path_as_a_zip_works_too(root: Path, wheel: Path, tmp_pat
     command = [sys.executable, "-m", "speccompile", "render", run, "--platform", "digitalhub"]
     done = subprocess.run(
         command, check=True, capture_output=True, text=True, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(wheel)}
+    )
+    subprocess.run(
+        [*command[:3], "explain", run, "--html", str(tmp_path / "report.html")],
+        check=True,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(wheel)},
     )
     assert "kind: Job" in done.stdout
     assert "dhcore/runtime: container" in done.stdout

@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
 import speccompile
-from speccompile import Compiled, CompileError, Function, Severity, compile_many, compile_run
+from speccompile import (
+    Compiled,
+    CompileError,
+    Diagnostic,
+    Explanation,
+    Function,
+    Layer,
+    Line,
+    Lost,
+    Note,
+    Origin,
+    Severity,
+    Span,
+    compile_many,
+    compile_run,
+)
 
 RUN = {"name": "train", "action": "job", "image": "python:3.12"}
 
@@ -87,3 +103,29 @@ def test_every_leaf_tells_its_origin_by_path() -> None:
         compiled.origin(job, "spec.nonsense")
     with pytest.raises(ValueError, match="no path"):
         compiled.origin(job, "a b")
+
+
+def test_a_diagnostic_is_what_it_always_was() -> None:
+    """Other people's programs read these; what stands here changes with a major version only."""
+    assert [field.name for field in fields(Diagnostic)] == [
+        *("code", "message", "span", "path", "severity", "notes", "help", "secret"),
+    ]
+    assert Note._fields == ("message", "span")
+    assert Span._fields == ("source", "line", "column", "end_line", "end_column")
+    assert [str(severity) for severity in Severity] == ["error", "warning", "notice"]
+    assert [str(layer) for layer in Layer] == ["run", "profile", "platform", "template"]
+
+
+def test_an_explanation_is_made_of_typed_values() -> None:
+    compiled = compile_run({**RUN, "profile": "p", "replicas": None}, profiles=[{"id": "p", "image": "python:3.13"}])
+    (told,) = compiled.explain("image")
+    assert isinstance(told, Explanation)
+    (line,) = told.lines
+    assert isinstance(line, Line)
+    assert isinstance(line.origin, Origin)
+    (lost,) = line.lost
+    assert isinstance(lost, Lost)
+    assert (line.value.value, line.origin.layer, lost.value.value, lost.origin.layer) == (
+        *("python:3.13", Layer.PROFILE),
+        *("python:3.12", Layer.RUN),
+    )
