@@ -26,7 +26,7 @@ def test_architecture_names_only_modules_that_exist_and_all_of_them(root: Path) 
     assert {name for name in modules - named if not name.endswith(("__init__.py", "__main__.py"))} == set()
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/admin.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/admin.md", "docs/explain.md"])
 def test_the_examples_of_a_page_give_what_it_shows(
     page: str, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
