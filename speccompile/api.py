@@ -34,7 +34,8 @@ def compile_run(
     results = list(compile_many([run], profiles=profiles, platform=platform))
     for result in results:
         if isinstance(result, CompileError):
-            raise result
+            # Where in the compiler it was found is no help to whoever wrote the run.
+            raise result.with_traceback(None)
     if len(results) != 1:
         second = results[1]
         assert isinstance(second, Compiled)

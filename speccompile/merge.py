@@ -187,6 +187,7 @@ def _told(override: Override, merged: Merged) -> Diagnostic:
             path=override.path,
             severity=Severity.NOTICE,
             notes=(Note(f"added here by {by}", override.won.place),),
+            help="leave it out of the run, if what is added is enough",
         )
     return Diagnostic(
         code="merge/overridden",
@@ -195,6 +196,7 @@ def _told(override: Override, merged: Merged) -> Diagnostic:
         path=override.path,
         severity=Severity(str(merged.platform.settings.fields["overrides"].value)),
         notes=(Note(f"set here by {by}", override.won.place),),
+        help="leave it out of the run: it has no effect",
     )
 
 

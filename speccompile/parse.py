@@ -49,6 +49,7 @@ _SYNTAX_HELP = {
     "that cannot start any token": "quote a value that begins with this character",
     "expected alphabetic or numeric character": "quote a value that begins with `*` or `&`",
     "found unexpected end of stream": "close the quote or bracket that is still open",
+    "expected ',' or": "close the bracket, or quote a text that has `[`, `]`, `{`, `}`, `,` or `: ` in it",
 }
 
 

@@ -239,7 +239,7 @@ def _second_base(base: Node, first: Node) -> Diagnostic:
         message=f"the profile has a base {kind.value} already",
         span=kind.span,
         notes=(Note("first here", first.fields["kind"].span),),
-        help="make one of the two",
+        help="join the two into one",
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
@@ -174,9 +175,14 @@ def translated(error: ValidationError, tree: Node, library: Library) -> Iterator
         message=message,
         span=node.place,
         path=path,
-        help=help_text or schema.get("x-help"),
+        # A near name or a spelling is closer to the case than what the schema says of all of them.
+        help=schema.get("x-help", help_text) if code in _GENERAL else help_text or schema.get("x-help"),
         secret=node.span if secret else None,
     )
+
+
+_GENERAL = frozenset({"schema/missing-key", "schema/wrong-type"})
+"""Codes of which the schema, if it has any help, knows better."""
 
 
 def _is_secret(path: KeyPath, node: Node) -> bool:
@@ -230,6 +236,8 @@ def _wrong_type(_: str, types: Any, found: Any) -> Wording:
     message = f"expected {' or '.join(_TYPE_WORDS[name] for name in expected)}, found {described(found)}"
     if {"string"} == {*expected} - {"array", "object"} and isinstance(found, (int, float)):
         return "schema/needs-quotes", message, f'quote it: "{_spelled_out(found)}"'
+    if expected == ["array"] and isinstance(found, str):
+        return "schema/wrong-type", message, f"write a list: {shown(json.dumps([found], ensure_ascii=False))}"
     return "schema/wrong-type", message, None
 
 
@@ -274,7 +282,8 @@ def _wrong_length(keyword: str, bound: Any, found: Any) -> Wording:
 
 
 def _missing_key(_: str, required: Any, found: Any) -> Wording:
-    return "schema/missing-key", f"missing {_listed(key for key in required if key not in found)}", None
+    missing = _listed(key for key in required if key not in found)
+    return "schema/missing-key", f"missing {missing}", f"add {missing}"
 
 
 def _missing_companion(_: str, wanted: Any, found: Any) -> Wording:
