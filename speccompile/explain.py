@@ -149,7 +149,8 @@ _RULES = {
 
 def is_hidden(node: Node) -> bool:
     """Whether a line that the value stands in may hold a secret, so that nothing may show it."""
-    return any(may_tell(inner.span) for _, inner in node.walk())
+    spans = (inner.span for _, inner in node.walk())
+    return any(may_tell(span._replace(line=line)) for span in spans for line in range(span.line, span.last_line + 1))
 
 
 def unseen(overrides: Iterable[Override], explanations: Iterable[Explanation]) -> tuple[Override, ...]:

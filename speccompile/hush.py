@@ -17,6 +17,7 @@ _KEY = re.compile(r"""(?:^|[{,\s"'-])\w*secrets?\w*["']?\s*:""", re.IGNORECASE)
 _MENTION = re.compile(r"secrets?", re.IGNORECASE)
 _IDENTIFIER = re.compile(r"[-\w.]*")
 _WORDS = "this is not YAML, and what stands here is not shown"
+_TELLING = frozenset({Layer.RUN, Layer.PROFILE})
 _HARMLESS = frozenset({"yaml/stray-comma", "yaml/empty"})
 
 
@@ -33,8 +34,8 @@ def secret_lines(source: Source) -> frozenset[int]:
 
 
 def may_tell(span: Span) -> bool:
-    """Whether the line might hold the value of a secret; a platform only says where secrets are."""
-    return span.source.layer is not Layer.PLATFORM and span.line in secret_lines(span.source)
+    """Whether the line might hold the value of a secret; platform and templates only say where secrets are."""
+    return span.source.layer in _TELLING and span.line in secret_lines(span.source)
 
 
 def _secret_lines(lines: Iterable[str]) -> Iterator[int]:

@@ -59,6 +59,11 @@ class Span(NamedTuple):
         """`file:line:column`, or the source's name alone for a value that was never text."""
         return f"{self.source.name}:{self.line}:{self.column}" if self.line else self.source.name
 
+    @property
+    def last_line(self) -> int:
+        """The last line it has part in; one that ends before the first character of a line ends with the one above."""
+        return self.end_line - (self.end_column <= 1) if self.end_line > self.line else self.line
+
 
 @dataclass(frozen=True, slots=True)
 class Node:

@@ -22,6 +22,7 @@ from speccompile.model import BUILT_IN, Manifest, Node, Part, format_path, origi
 from speccompile.paint import coloured
 from speccompile.report.explained import as_explained_json
 from speccompile.report.listing import WIDTH, as_answer, as_listing, brief
+from speccompile.report.page import as_page
 from speccompile.serialize import serialize
 from speccompile.testing.strategies import Case, cases
 
@@ -322,6 +323,17 @@ def test_the_value_of_a_secret_is_not_shown_when_it_loses(tmp_path: Path) -> Non
     for text in (as_listing(compiled), *answers, compiled._repr_html_()):
         assert "hunter2" not in text
         assert "CLIENT_SECRET" in text or "not shown" in text
+
+
+def test_a_secret_inside_a_text_of_several_lines_is_not_shown_when_it_loses(tmp_path: Path) -> None:
+    run = tmp_path / "run.yaml"
+    run.write_text(
+        "name: t\naction: job\nimage: a\nprofile: p\nenvs:\n  CONFIG: |\n    user: me\n    secret: hunter2\n"
+    )
+    compiled = compile_run(run, profiles=[{"id": "p", "envs": {"CONFIG": "none"}}])
+    for text in (as_listing(compiled), as_explained_json([(compiled, compiled.explain())]), as_page([compiled])):
+        assert "hunter2" not in text
+        assert "user: me" not in as_listing(compiled)
 
 
 def test_one_value_comes_with_its_lines_of_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
