@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 # These know nothing but argparse until they are called.
 from speccompile.cli_explain import add_explain
-from speccompile.cli_findings import add_findings, judged, tell
+from speccompile.cli_findings import judged, tell
+from speccompile.cli_options import Command, add_command, add_findings, add_format, add_inputs, add_paths, path
 from speccompile.cli_profiles import add_profiles
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from speccompile.batch import Result
+    from speccompile.cli_options import Commands
     from speccompile.diagnostics import Diagnostic
     from speccompile.inputs import Inputs
 
@@ -74,53 +76,29 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
-    kind: type[argparse.ArgumentParser] = _Command
+    kind: type[argparse.ArgumentParser] = Command
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=kind)
-    render = _command(commands, "render", "print the manifests of runs, or write a file for each run", _RENDER_EXAMPLES)
+    what = "print the manifests of runs, or write a file for each run"
+    render = _add_compiling(commands, "render", what, _RENDER_EXAMPLES)
     render.add_argument(
         "-o",
         "--output",
         metavar="DIR",
-        type=_path,
+        type=path,
         help="write a file for each run under DIR; - prints them",
     )
     render.add_argument("--json", action="store_true", help="print JSON instead of YAML")
     render.add_argument(
         "--report",
         metavar="FILE",
-        type=_path,
+        type=path,
         help="write what profiles and platform replaced, added to or refused of what runs say, as JSON",
     )
-    _command(
-        commands,
-        "validate",
-        "print what is wrong with runs, profiles and platform, and nothing else",
-        _VALIDATE_EXAMPLES,
-    )
-    add_explain(commands, _add_inputs, _path)
-    add_profiles(commands, _add_inputs, _path)
+    what = "print what is wrong with runs, profiles and platform, and nothing else"
+    _add_compiling(commands, "validate", what, _VALIDATE_EXAMPLES)
+    add_explain(commands)
+    add_profiles(commands)
     return parser
-
-
-def _path(text: str) -> str:
-    if not text:
-        raise argparse.ArgumentTypeError("the path is empty")
-    return text
-
-
-class _Command(argparse.ArgumentParser):
-    """A command whose paths may stand before, between and after its options."""
-
-    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        takes_paths = any(action.nargs == "*" for action in self._get_positional_actions())
-        if not takes_paths or vars(self).get("is_asked"):
-            return super().parse_known_args(args, namespace)
-        # Up to Python 3.11, the other method asks this one again.
-        self.is_asked = True
-        try:
-            return self.parse_known_intermixed_args(args, namespace)
-        finally:
-            self.is_asked = False
 
 
 class _Version(argparse.Action):
@@ -133,51 +111,13 @@ class _Version(argparse.Action):
         parser.exit()
 
 
-def _command(
-    commands: argparse._SubParsersAction[argparse.ArgumentParser], name: str, what: str, examples: str
-) -> argparse.ArgumentParser:
-    parser = commands.add_parser(
-        name,
-        help=what,
-        description=what[0].upper() + what[1:] + ".",
-        epilog=examples,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument(
-        "paths",
-        nargs="*",
-        metavar="PATH",
-        type=_path,
-        help="a file, a directory, or - for standard input; without it, the runs of the project",
-    )
-    _add_inputs(parser)
+def _add_compiling(commands: Commands, name: str, what: str, examples: str) -> argparse.ArgumentParser:
+    parser = add_command(commands, name, what, examples)
+    add_paths(parser)
+    add_inputs(parser)
+    add_format(parser)
     add_findings(parser, "values of a run that a profile or the platform changes are errors")
-    parser.set_defaults(refuse=parser.error)
     return parser
-
-
-def _add_inputs(parser: argparse.ArgumentParser) -> None:
-    """The options that mean the same for every command."""
-    parser.add_argument(
-        "--profiles",
-        action="append",
-        default=[],
-        metavar="PATH",
-        type=_path,
-        help="a profile file or a directory of them (repeatable)",
-    )
-    parser.add_argument(
-        "--platform",
-        metavar="FILE",
-        type=_path,
-        help="the platform file, or the name of a bundled preset; without it, the built-in platform",
-    )
-    parser.add_argument(
-        "--project",
-        metavar="FILE",
-        type=_path,
-        help="the project file; without it, speccompile.yaml beside the runs or above",
-    )
 
 
 def _run(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:

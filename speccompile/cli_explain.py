@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, TextIO
 
-from speccompile.cli_findings import add_findings, judged, known_code, paint_for, tell
+from speccompile.cli_findings import judged, paint_for, tell
+from speccompile.cli_options import add_command, add_findings, add_format, add_inputs, add_paths, known_code, path
 
 if TYPE_CHECKING:
+    from speccompile.cli_options import Commands
     from speccompile.codes import Code
     from speccompile.diagnostics import Diagnostic
     from speccompile.explain import Explanation
@@ -31,32 +33,20 @@ examples:
 """
 
 
-def add_explain(
-    commands: argparse._SubParsersAction[argparse.ArgumentParser],
-    add_inputs: Callable[[argparse.ArgumentParser], None],
-    path: Callable[[str], str],
-) -> None:
+def add_explain(commands: Commands) -> None:
     """Gives the command line its `explain`."""
-    parser = commands.add_parser(
-        "explain",
-        help="show who set each value of the manifests, and where; or what a diagnostic code means",
-        description="Show who set each value of the manifests, and where, and what was said in its place and lost.",
-        epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument(
-        "paths",
-        nargs="*",
-        metavar="PATH",
-        type=path,
-        help="a file, a directory or - for standard input (without it, the runs of the project); "
+    what = "show who set each value of the manifests, where, and what lost; or what a diagnostic code means"
+    parser = add_command(commands, "explain", what, _EXAMPLES)
+    add_paths(
+        parser,
+        "a file, a directory or - for standard input (without it, the runs of the project); "
         "or a path inside manifests, such as spec.replicas",
     )
     add_inputs(parser)
     parser.add_argument("--html", metavar="FILE", type=path, help="write one page with everything in it, for browsers")
     parser.add_argument("--code", metavar="CODE", type=known_code, help="print what a diagnostic code means, and stop")
-    add_findings(parser, "values of a run that a profile changes are errors", ("text", "json"), "how to print it")
-    parser.set_defaults(refuse=parser.error)
+    add_format(parser, ("text", "json"), "how to print the explanation")
+    add_findings(parser, "values of a run that a profile or the platform changes are errors")
 
 
 def run_explain(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:

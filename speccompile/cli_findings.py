@@ -1,59 +1,16 @@
-"""Takes the options about findings that commands share, gives findings as they ask for them; see `cli.py`."""
+"""Takes findings and the options of a call, gives the findings as it asks for them; see `cli.py`."""
 
 from __future__ import annotations
 
 import argparse
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
     from speccompile.diagnostics import Diagnostic
     from speccompile.paint import Paint
-
-FORMATS = ("text", "json", "sarif", "github")
-_GRADES = ("error", "warning", "notice", "ignore")
-
-
-def add_findings(
-    parser: argparse.ArgumentParser,
-    strict: str,
-    formats: tuple[str, ...] = FORMATS,
-    what: str = "how to print findings",
-) -> None:
-    """Gives a command its options about findings."""
-    parser.add_argument("--format", choices=formats, default=formats[0], help=f"{what} (default: {formats[0]})")
-    parser.add_argument("--strict", action="store_true", help=strict)
-    for grade in _GRADES:
-        parser.add_argument(
-            f"--{grade}",
-            dest="grades",
-            action="append",
-            default=[],
-            metavar="CODE",
-            type=_graded(grade),
-            help=f"count findings of this code as {grade}s" if grade != "ignore" else "leave out findings of this code",
-        )
-    parser.add_argument("--quiet", action="store_true", help="print errors only")
-
-
-def _graded(grade: str) -> Callable[[str], tuple[str, str]]:
-    def pair(code: str) -> tuple[str, str]:
-        return known_code(code), grade
-
-    return pair
-
-
-def known_code(code: str) -> str:
-    """The code, if it is one; argparse words what is raised."""
-    from speccompile.resources import bundled_codes
-    from speccompile.validate import near
-
-    if code in bundled_codes():
-        return code
-    meant = near(code, bundled_codes())
-    raise argparse.ArgumentTypeError(f"there is no code {code!r}" + (f"; did you mean {meant!r}?" if meant else ""))
 
 
 def judged(
@@ -70,7 +27,7 @@ def judged(
     return in_order(graded(findings, grades))
 
 
-def tell(findings: Iterable[Diagnostic], stream: TextIO, form: str = FORMATS[0], *, quiet: bool = False) -> None:
+def tell(findings: Iterable[Diagnostic], stream: TextIO, form: str = "text", *, quiet: bool = False) -> None:
     """Writes the findings in one of the formats; one for programs is written even if there are none."""
     from speccompile.diagnostics import Severity
     from speccompile.report import as_format

@@ -6,9 +6,11 @@ import argparse
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
-from speccompile.cli_findings import add_findings, judged, tell
+from speccompile.cli_findings import judged, tell
+from speccompile.cli_options import add_command, add_findings, add_format, add_inputs, add_paths, path
 
 if TYPE_CHECKING:
+    from speccompile.cli_options import Commands
     from speccompile.diagnostics import Diagnostic
     from speccompile.inputs import Inputs
     from speccompile.setting import Setting
@@ -47,55 +49,33 @@ exit codes: 0 nothing changes, 4 something does, 1 something does not compile
 """
 
 
-def add_profiles(
-    commands: argparse._SubParsersAction[argparse.ArgumentParser],
-    add_inputs: Callable[[argparse.ArgumentParser], None],
-    path: Callable[[str], str],
-) -> None:
+def add_profiles(commands: Commands) -> None:
     """Gives the command line its `profiles` with everything below it."""
     what = "list, show and check profiles, and tell what a change of them does"
-    parser = _parser(commands, "profiles", what, _EXAMPLES)
+    parser = add_command(commands, "profiles", what, _EXAMPLES)
     below = parser.add_subparsers(dest="about", metavar="WHAT", required=True)
-    listing = _parser(below, "list", "what each profile fixes, by default and by rule, in a table", _LIST_EXAMPLES)
-    showing = _parser(
+    listing = add_command(below, "list", "what each profile fixes, by default and by rule, in a table", _LIST_EXAMPLES)
+    showing = add_command(
         below, "show", "one profile with all that its parents bring, and where each value comes from", _SHOW_EXAMPLES
     )
     showing.add_argument("id", metavar="ID", help="the profile's id")
-    linting = _parser(
+    linting = add_command(
         below, "lint", "warn of what is allowed and hardly meant, such as a rule that can never fire", _LINT_EXAMPLES
     )
+    add_format(linting)
     add_findings(linting, "warnings are errors")
-    comparing = _parser(
+    comparing = add_command(
         below, "impact", "compile runs under old and new profiles, and group what changes", _IMPACT_EXAMPLES
     )
-    _add_impact(comparing, path)
+    _add_impact(comparing)
     for one in (listing, showing, comparing):
         one.add_argument("--json", action="store_true", help="print JSON, for programs")
     for one in (listing, showing, linting, comparing):
         add_inputs(one)
-        one.set_defaults(refuse=one.error)
 
 
-def _parser(
-    commands: argparse._SubParsersAction[argparse.ArgumentParser], name: str, what: str, examples: str
-) -> argparse.ArgumentParser:
-    return commands.add_parser(
-        name,
-        help=what,
-        description=what[0].upper() + what[1:] + ".",
-        epilog=examples,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-
-
-def _add_impact(parser: argparse.ArgumentParser, path: Callable[[str], str]) -> None:
-    parser.add_argument(
-        "paths",
-        nargs="*",
-        metavar="PATH",
-        type=path,
-        help="runs: a file, a directory, or - for standard input; without it, the runs of the project",
-    )
+def _add_impact(parser: argparse.ArgumentParser) -> None:
+    add_paths(parser, "runs: a file, a directory, or - for standard input; without it, the runs of the project")
     parser.add_argument(
         "--old",
         required=True,

@@ -8,30 +8,20 @@ import pty
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 import yaml
 from jsonschema import Draft202012Validator
+from test_cli import Answer, Call
 
 from speccompile.cli import main
 
 RUN = "name: train\naction: job\nimage: python:3.12\nprofile: gpu\nresources:\n  gpu: 2\n"
 PROFILE = "id: gpu\nresources:\n  gpu: 1\n"
 STRUCK = "\x1b[9m"
-
-
-class Answer(NamedTuple):
-    """What one call of the command gave."""
-
-    code: int
-    stdout: str
-    stderr: str
-
-
-Call = Callable[..., Answer]
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ from test_golden import CASES, outcome
 from tools import sarif_schema
 
 import speccompile.report
-from speccompile import CompileError, Diagnostic, Severity, cli_findings, compile_run
+from speccompile import CompileError, Diagnostic, Severity, cli_options, compile_run
 from speccompile.codes import Code
 from speccompile.diagnostics import Note
 from speccompile.model import BUILT_IN, Layer, Source, Span
@@ -206,7 +206,7 @@ def test_text_alone_is_cut() -> None:
 
 
 def test_a_format_is_chosen_by_name() -> None:
-    assert cli_findings.FORMATS == FORMATS == ("text", "json", "sarif", "github")
+    assert cli_options.FORMATS == FORMATS == ("text", "json", "sarif", "github")
     assert as_format("text", [FOUND]) == f"{as_text([FOUND])}speccompile: {summary([FOUND])}\n"
     assert as_format("text", [FOUND], coloured) == f"{as_text([FOUND], coloured)}speccompile: 1 error\n"
     assert as_format("json", iter([FOUND])) == as_json([FOUND])

@@ -1,0 +1,117 @@
+"""Takes the parser of a command, gives it the arguments and options that commands share; see `cli.py`."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+if TYPE_CHECKING:
+    Commands: TypeAlias = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001  it has no public name
+
+FORMATS = ("text", "json", "sarif", "github")
+_GRADES = ("error", "warning", "notice", "ignore")
+_RUNS = "a file, a directory, or - for standard input; without it, the runs of the project"
+
+
+class Command(argparse.ArgumentParser):
+    """A command whose paths may stand before, between and after its options."""
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        takes_paths = any(action.nargs == "*" for action in self._get_positional_actions())
+        if not takes_paths or vars(self).get("is_asked"):
+            return super().parse_known_args(args, namespace)
+        # Up to Python 3.11, the other method asks this one again.
+        self.is_asked = True
+        try:
+            return self.parse_known_intermixed_args(args, namespace)
+        finally:
+            self.is_asked = False
+
+
+def add_command(commands: Commands, name: str, what: str, examples: str) -> argparse.ArgumentParser:
+    """The parser of a new command, which can refuse a call with a reason."""
+    parser = commands.add_parser(
+        name,
+        help=what,
+        description=what[0].upper() + what[1:] + ".",
+        epilog=examples,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.set_defaults(refuse=parser.error)
+    return parser
+
+
+def add_paths(parser: argparse.ArgumentParser, what: str = _RUNS) -> None:
+    parser.add_argument("paths", nargs="*", metavar="PATH", type=path, help=what)
+
+
+def add_inputs(parser: argparse.ArgumentParser) -> None:
+    """The options that say what the admin says."""
+    parser.add_argument(
+        "--profiles",
+        action="append",
+        default=[],
+        metavar="PATH",
+        type=path,
+        help="a profile file or a directory of them (repeatable)",
+    )
+    parser.add_argument(
+        "--platform",
+        metavar="FILE",
+        type=path,
+        help="the platform file, or the name of a bundled preset; without it, the built-in platform",
+    )
+    parser.add_argument(
+        "--project",
+        metavar="FILE",
+        type=path,
+        help="the project file; without it, speccompile.yaml beside the runs or above",
+    )
+
+
+def add_findings(parser: argparse.ArgumentParser, strict: str) -> None:
+    """The options that say what findings count as."""
+    parser.add_argument("--strict", action="store_true", help=strict)
+    for grade in _GRADES:
+        parser.add_argument(
+            f"--{grade}",
+            dest="grades",
+            action="append",
+            default=[],
+            metavar="CODE",
+            type=_graded(grade),
+            help=f"count findings of this code as {grade}s" if grade != "ignore" else "leave out findings of this code",
+        )
+    parser.add_argument("--quiet", action="store_true", help="print errors only")
+
+
+def add_format(
+    parser: argparse.ArgumentParser, formats: tuple[str, ...] = FORMATS, what: str = "how to print findings"
+) -> None:
+    parser.add_argument("--format", choices=formats, default=formats[0], help=f"{what} (default: {formats[0]})")
+
+
+def path(text: str) -> str:
+    """The text, if it can be a path; argparse words what is raised."""
+    if not text:
+        raise argparse.ArgumentTypeError("the path is empty")
+    return text
+
+
+def known_code(code: str) -> str:
+    """The code, if it is one; argparse words what is raised."""
+    from speccompile.resources import bundled_codes
+    from speccompile.validate import near
+
+    if code in bundled_codes():
+        return code
+    meant = near(code, bundled_codes())
+    raise argparse.ArgumentTypeError(f"there is no code {code!r}" + (f"; did you mean {meant!r}?" if meant else ""))
+
+
+def _graded(grade: str) -> Callable[[str], tuple[str, str]]:
+    def pair(code: str) -> tuple[str, str]:
+        return known_code(code), grade
+
+    return pair
