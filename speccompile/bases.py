@@ -12,11 +12,13 @@ from speccompile.diagnostics import Diagnostic, Note, Severity, shown
 from speccompile.kinds import OBJECTS, workload_of
 from speccompile.library import Library, Schema
 from speccompile.model import KeyPath, Layer, Manifest, Merged, Node, Profile, Run
-from speccompile.names import filled
+from speccompile.names import port_name
 from speccompile.pods import MAIN, PODS, containers_of, pod_of, volumes_of
 from speccompile.policy import requests_above_limits
 from speccompile.validate import near
 
+_IDENTITY = ("apiVersion", "kind")
+"""By which a base document says what it goes under; what the manifest is, the template says."""
 _METADATA = ("labels", "annotations")
 _SECTIONS = ("initContainers", "containers")
 Meeting: TypeAlias = Callable[[Node, Node, Schema, Library], Node]
@@ -33,7 +35,7 @@ def over_bases(
     if profile is None or not profile.bases:
         return manifests, ()
     bases = _with_schedule(profile.bases, library)
-    pattern = str(merged.platform.settings.fields["names"].fields["port"].value)
+    pattern = merged.platform.settings.fields["names"].fields["port"]
     made: list[Manifest] = []
     findings: list[Diagnostic] = []
     for manifest in manifests:
@@ -56,8 +58,8 @@ def _with_schedule(bases: Mapping[str, Node], library: Library) -> Mapping[str, 
         return bases
     inner = {key: child for key, child in job.fields.items() if key in ("metadata", "spec")}
     outer = {
-        **{key: child for key, child in job.fields.items() if key in ("apiVersion", "metadata")},
-        "kind": replace(job.fields["kind"], value="CronJob", derived="the base of its Jobs"),
+        **{key: child for key, child in job.fields.items() if key == "metadata"},
+        "kind": replace(job.fields["kind"], value="CronJob"),
         "spec": Node({"jobTemplate": job.with_fields(inner)}, job.span),
     }
     return joined({"CronJob": job.with_fields(outer)}, bases, library)
@@ -141,7 +143,8 @@ def is_weak(node: Node) -> bool:
 
 
 def _over_base(tree: Node, base: Node, kind: str, library: Library) -> Node:
-    usable = _without_ours(base, library.schemas["base"], library)
+    told = {key: child for key, child in base.fields.items() if key not in _IDENTITY}
+    usable = _without_ours(base.with_fields(told), library.schemas["base"], library)
     if kind not in PODS:
         return meet(usable, tree, library.schemas["base"], library)
     compiled = pod_of(tree)
@@ -151,14 +154,11 @@ def _over_base(tree: Node, base: Node, kind: str, library: Library) -> Node:
     return _changed(met, PODS[kind], lambda pod: _hardened(pod, main, library))
 
 
-def _with_port_names(tree: Node, pattern: str) -> Node:
+def _with_port_names(tree: Node, pattern: Node) -> Node:
     """The tree in which each of several ports of a Service has a name: Kubernetes refuses them otherwise."""
 
     def name(port: Node) -> Node:
-        number = port.fields["port"]
-        named = filled(pattern, {"port": str(number.value)})
-        made = replace(number, value=named, derived="named after the port", lost=())
-        return port.with_fields({"name": made, **port.fields})
+        return port.with_fields({"name": port_name(port.fields["port"], pattern), **port.fields})
 
     ports = tree.at(("spec", "ports"))
     several = ports is not None and len(ports.items) > 1

@@ -127,7 +127,8 @@ def _directory_sizes(merged: Merged) -> Node:
         if volume.fields["volume_type"].value != "empty_dir":
             return volume
         inner = volume.fields["spec"]
-        return volume.with_fields({**volume.fields, "spec": inner.with_fields({"size_limit": limit, **inner.fields})})
+        told = {key: _over(node, limit if key == "size_limit" else None) for key, node in inner.fields.items()}
+        return volume.with_fields({**volume.fields, "spec": inner.with_fields({"size_limit": limit, **told})})
 
     return _with(spec, "volumes", volumes.mapped(complete))
 
@@ -153,11 +154,19 @@ def _claim_defaults(merged: Merged) -> Node:
         if volume.fields["volume_type"].value not in given:
             return volume
         inner = volume.fields["spec"]
-        filled = {**given[str(volume.fields["volume_type"].value)], **inner.fields}
+        settings_of_it = given[str(volume.fields["volume_type"].value)]
+        filled = {**settings_of_it, **{key: _over(node, settings_of_it.get(key)) for key, node in inner.fields.items()}}
         filled["size"] = quantity_text(filled["size"])
         return volume.with_fields({**volume.fields, "spec": inner.with_fields(filled)})
 
     return _with(spec, "volumes", volumes.mapped(complete))
+
+
+def _over(said: Node, setting: Node | None) -> Node:
+    """What somebody said, with the setting of the platform's file that would hold otherwise."""
+    if setting is None or not setting.span.line or setting.plain() == said.plain():
+        return said
+    return said.over(setting)
 
 
 def _with(spec: Node, name: str, node: Node) -> Node:

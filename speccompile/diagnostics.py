@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
-from speccompile.model import KeyPath, Span
+from speccompile.model import KeyPath, Override, Run, Span
 
 _SHOWN = 40
 
@@ -51,8 +51,14 @@ class Diagnostic:
 class CompileError(Exception):
     """The input has errors; `diagnostics` holds all that was found, in source order."""
 
-    def __init__(self, diagnostics: Iterable[Diagnostic]) -> None:
+    def __init__(
+        self, diagnostics: Iterable[Diagnostic], run: Run | None = None, overrides: Iterable[Override] = ()
+    ) -> None:
         self.diagnostics = in_order(diagnostics)
+        self.run = run
+        """The run that does not compile, if it could be read."""
+        self.overrides = tuple(overrides)
+        """What profile and platform did to its values, if it got so far."""
         super().__init__(self.diagnostics)
 
     def __repr__(self) -> str:

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from speccompile.hush import may_tell
-from speccompile.model import Change, KeyPath, Layer, Manifest, Node, Origin, Override, Part, origin_of
+from speccompile.hush import is_hidden
+from speccompile.model import KeyPath, Layer, Manifest, Node, Origin, Override, Part, origin_of
 from speccompile.serialize import entries
 
 
@@ -55,8 +55,11 @@ class Explanation:
         whole = self.at(path)
         if whole.lines:
             return (whole,)
-        ends = (at for line in self.lines if (at := _end(line.path, path)))
-        return tuple(self.at(line_path) for line_path in dict.fromkeys(ends))
+        parts: dict[KeyPath, list[Line]] = {}
+        for line in self.lines:
+            if at := _end(line.path, path):
+                parts.setdefault(at, []).append(line)
+        return tuple(Explanation(self.manifest, at, tuple(lines)) for at, lines in parts.items())
 
     @property
     def overridden(self) -> tuple[Line, ...]:
@@ -116,45 +119,37 @@ def _lost(lost: Node, won: Node) -> Lost:
 
 def rule_between(lost: Node, won: Node) -> str:
     """The rule by which one value won over another, in a few words."""
-    strengths = _strength(lost), _strength(won)
-    if strengths[0] == strengths[1]:
-        return _AMONG_EQUALS[won.span.source.layer]
+    if _strength(lost) == _strength(won):
+        return _AMONG_EQUALS.get(won.span.source.layer, STRONGER)
     if lost.part is Part.BASE:
         return "a base document gives way to what is asked for"
-    return _RULES[_strength(won)]
+    if lost.part is Part.SETTING:
+        return "a setting of the platform holds where nobody says otherwise"
+    return _RULES.get(_strength(won), STRONGER)
 
 
 def _strength(node: Node) -> tuple[Layer, Part]:
     return node.span.source.layer, node.part
 
 
+STRONGER = "a stronger layer wins over a weaker one"
+"""What is said where nothing better is known."""
 _AMONG_EQUALS = {
-    Layer.RUN: "the run said it twice",
-    Layer.PROFILE: "a profile wins over those it extends",
+    Layer.PROFILE: "a child wins over its parents, a later parent over earlier ones",
     Layer.PLATFORM: "the platform's file wins over its preset",
-    Layer.TEMPLATE: "the later line of the template wins",
 }
 _RULES = {
     (Layer.PLATFORM, Part.FIELD): "what the platform enforces wins over all others",
-    (Layer.PLATFORM, Part.DEFAULT): "the platform's default wins over its settings",
-    (Layer.PLATFORM, Part.SETTING): "the platform's setting wins over a template",
+    (Layer.PLATFORM, Part.SETTING): "what the platform sets in every run wins over all others",
     (Layer.PROFILE, Part.FIELD): "a profile's field wins over the run and over defaults",
     (Layer.PROFILE, Part.DEFAULT): "a profile's default wins over the platform's",
     (Layer.PROFILE, Part.BASE): "what nobody asked for gives way to a base document",
     (Layer.RUN, Part.FIELD): "a default holds where the run says nothing",
-    (Layer.TEMPLATE, Part.FIELD): "the template sets this itself",
 }
 """By who won."""
 
 
-def is_hidden(node: Node) -> bool:
-    """Whether a line that the value stands in may hold a secret, so that nothing may show it."""
-    spans = (inner.span for _, inner in node.walk())
-    return any(may_tell(span._replace(line=line)) for span in spans for line in range(span.line, span.last_line + 1))
-
-
-def unseen(overrides: Iterable[Override], explanations: Iterable[Explanation]) -> tuple[Override, ...]:
-    """What a run said and lost that stands beside no line: nothing is left in its place."""
+def unseen(replaced: Iterable[Override], explanations: Iterable[Explanation]) -> tuple[Override, ...]:
+    """What lost and stands beside no line: nothing is left in its place."""
     seen = {id(lost.value) for told in explanations for line in told.lines for lost in line.lost}
-    replaced = (override for override in overrides if override.change is Change.REPLACED)
     return tuple(override for override in replaced if seen.isdisjoint(id(node) for _, node in override.lost.walk()))

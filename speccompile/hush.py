@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import lru_cache
 
-from speccompile.diagnostics import Diagnostic
-from speccompile.model import Layer, Source, Span
+from speccompile.diagnostics import Diagnostic, shown
+from speccompile.model import Layer, Node, Source, Span
 
 HIDDEN = "(not shown: this line may hold a secret)"
 """What stands in an excerpt in place of such a line."""
+_NOT_SHOWN = "a value that is not shown"
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _KEY = re.compile(r"""(?:^|[{,\s"'-])\w*secrets?\w*["']?\s*:""", re.IGNORECASE)
 _MENTION = re.compile(r"secrets?", re.IGNORECASE)
@@ -36,6 +38,19 @@ def secret_lines(source: Source) -> frozenset[int]:
 def may_tell(span: Span) -> bool:
     """Whether the line might hold the value of a secret; platform and templates only say where secrets are."""
     return span.source.layer in _TELLING and span.line in secret_lines(span.source)
+
+
+def is_hidden(node: Node) -> bool:
+    """Whether a line that the value stands in may hold a secret, so that nothing may show it."""
+    spans = (inner.span for _, inner in node.walk())
+    return any(may_tell(span._replace(line=line)) for span in spans for line in range(span.line, span.last_line + 1))
+
+
+def shown_of(node: Node) -> str:
+    """A value as a message may show it, unless a line of it may hold a secret."""
+    if is_hidden(node):
+        return _NOT_SHOWN
+    return shown(node.value if isinstance(node.value, str) else json.dumps(node.plain()))
 
 
 def _secret_lines(lines: Iterable[str]) -> Iterator[int]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
@@ -12,6 +11,7 @@ from speccompile.affinity import both_hold, united
 from speccompile.canon import DISK, SCRATCH_DISK, is_extended, same_quantity, settled
 from speccompile.diagnostics import Diagnostic, Note, Severity, shown
 from speccompile.facts import facts_of
+from speccompile.hush import shown_of
 from speccompile.library import Library
 from speccompile.model import Change, KeyPath, Layer, Merged, Node, Override, Platform, Profile, Run, format_path
 from speccompile.names import PLACEHOLDERS, filled, placeholders
@@ -37,9 +37,11 @@ def merge(
     # Weakest first.
     layers = [_open(default, run, library), run.fields, fixed, enforced, _own_envs(run, profile, platform)]
     spec = merge_layers([layer for layer in layers if layer is run.fields or layer.fields], library)
-    changes = (*overrides(spec, library), *_extensions(run.fields, (fixed, enforced), library))
     spec = _with_closed(spec, default, run, library)
-    merged = Merged(run=run, profile=profile, platform=platform, spec=spec, overrides=changes)
+    replaced = tuple(replacements(spec, library))
+    added = _extensions(run.fields, (fixed, enforced), library)
+    changes = (*(one for one in replaced if one.lost.span.source.layer is Layer.RUN), *added)
+    merged = Merged(run=run, profile=profile, platform=platform, spec=spec, replaced=replaced, overrides=changes)
     return merged, (*notices, *(_told(override, merged) for override in changes))
 
 
@@ -66,10 +68,12 @@ def _open(default: Node, run: Run, library: Library) -> Node:
 
 def _with_closed(spec: Node, default: Node, run: Run, library: Library) -> Node:
     """The spec in which the defaults that `_open` leaves out are told among what lost."""
+    said = run.fields.fields
     closed = {
-        name: replace(spec.fields[name], lost=(*spec.fields[name].lost, node))
+        # It was the run that said something, whoever else adds to it.
+        name: replace(spec.fields[name].over(node), span=said[name].span, key=said[name].key, part=said[name].part)
         for name, node in default.fields.items()
-        if name in run.fields.fields and _adds_up(name, library)
+        if name in said and _adds_up(name, library)
     }
     return spec.with_fields({**spec.fields, **closed}) if closed else spec
 
@@ -90,11 +94,12 @@ def _own_envs(run: Run, profile: Profile | None, platform: Platform) -> Node:
     items = (
         Node(
             {
-                "name": Node(name, pattern.key or pattern.span),
+                "name": Node(name, pattern.key or pattern.span, part=pattern.part),
                 "value": _filled(pattern, facts, known),
             },
             pattern.span,
             pattern.key,
+            part=pattern.part,
         )
         for name, pattern in own.fields.items()
     )
@@ -105,7 +110,8 @@ def _filled(pattern: Node, facts: Mapping[str, str], known: Mapping[str, Node]) 
     """What the pattern comes to; its origin is the pattern, and what fills it stands beside."""
     used = tuple(known[name] for name in placeholders(str(pattern.value)) if name in known)
     text = filled(str(pattern.value), facts)
-    return Node(text, pattern.span, derived="the platform's pattern, filled" if used else None, made_of=used)
+    how = "the platform's pattern, filled" if used else None
+    return Node(text, pattern.span, derived=how, made_of=used, part=pattern.part)
 
 
 def merge_layers(layers: Sequence[Node], library: Library) -> Node:
@@ -121,15 +127,14 @@ def merge_layers(layers: Sequence[Node], library: Library) -> Node:
     return spec.with_fields({name: spec.fields[name] for name in library.fields if name in spec.fields})
 
 
-def overrides(spec: Node, library: Library) -> Iterator[Override]:
-    """Everything of the run that lost, once: a GPU is one value, though it stands among requests and limits."""
+def replacements(spec: Node, library: Library) -> Iterator[Override]:
+    """Everything that lost, once: a GPU is one value, though it stands among requests and limits."""
     told: set[tuple[object, ...]] = set()
     for path, node in spec.walk():
         for lost in node.lost:
-            if lost.span.source.layer is not Layer.RUN:
-                continue
             # Only what canon.py writes to both sides stands here twice without being said twice.
-            once = (path[-1], lost.value, node.value) if path[0] == "resources" and _has_one_value(path) else path
+            one_value = path[0] == "resources" and _has_one_value(path)
+            once = (path[-1] if one_value else path, lost.span, repr(lost.value) if one_value else id(lost))
             if once not in told:
                 told.add(once)
                 yield Override(_called(path, node, library), lost, node)
@@ -203,12 +208,8 @@ def _told(override: Override, merged: Merged) -> Diagnostic:
 def _compared(override: Override) -> str:
     lost, won = override.lost, override.won
     if lost.is_scalar and won.is_scalar:
-        return f"{_brief(lost)} gives way to {_brief(won)}"
+        return f"{shown_of(lost)} gives way to {shown_of(won)}"
     return "the run's value gives way to that"
-
-
-def _brief(node: Node) -> str:
-    return shown(node.value if isinstance(node.value, str) else json.dumps(node.value))
 
 
 def _replaced(_: Merger, path: list[Any], weaker: Node, stronger: Node, library: Library) -> Node:

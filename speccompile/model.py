@@ -280,8 +280,10 @@ class Merged:
     profile: Profile | None
     platform: Platform
     spec: Node
+    replaced: tuple[Override, ...] = ()
+    """What any layer said and a stronger one replaced."""
     overrides: tuple[Override, ...] = ()
-    """What became of the run's own words."""
+    """What became of the run's own words: replaced, or added to."""
 
 
 @dataclass(frozen=True, slots=True)

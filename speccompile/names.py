@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from hashlib import sha256
+
+from speccompile.model import Node
 
 LABEL = 63
 CRON_JOB = 52
@@ -70,6 +73,12 @@ def _is_unambiguous(pattern: str, used: list[str]) -> bool:
     if len(used) > _PAIR and any("-" in value for value in others):
         return False
     return all(object_name(value) == value for value in others) and not any("--" in value for value in used)
+
+
+def port_name(number: Node, pattern: Node) -> Node:
+    """The name of a Service's port where nobody gives one; a base document may."""
+    text = filled(str(pattern.value), {"port": str(number.value)})
+    return replace(number, value=text, derived="named after the port", made_of=(pattern,), lost=(), weak=True)
 
 
 def is_hashed(name: str) -> bool:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from speccompile.approve import approve
 from speccompile.bases import over_bases
-from speccompile.diagnostics import CompileError, Diagnostic, in_order, stop_if_any
+from speccompile.diagnostics import CompileError, Diagnostic, has_errors, in_order, stop_if_any
 from speccompile.explain import Explanation, explain
 from speccompile.merge import merge
 from speccompile.model import Document, KeyPath, Manifest, Origin, Override, Profile, Run, origin_of, parse_path
@@ -28,6 +29,9 @@ class Compiled:
     manifests: tuple[Manifest, ...]
     diagnostics: tuple[Diagnostic, ...]
     overrides: tuple[Override, ...]
+    """What profile and platform did to the run's values: replaced them, or added to them."""
+    replaced: tuple[Override, ...]
+    """What any layer said and a stronger one replaced."""
 
     def __repr__(self) -> str:
         return f"<Compiled {self.name}: {', '.join(f'{made.kind} {made.name}' for made in self.manifests)}>"
@@ -53,7 +57,7 @@ class Compiled:
             raise KeyError(f"{manifest.kind} {manifest.name} has nothing at {path}")
         return origin_of(node)
 
-    def explain(self, path: str | KeyPath | None = None) -> tuple[Explanation, ...]:
+    def explain(self, path: str | Sequence[str | int] | None = None) -> tuple[Explanation, ...]:
         """Every manifest line by line: who set each value, where, and what lost in its place.
 
         With a path, only what stands there and below, in each manifest that has it; the end of a path is enough.
@@ -62,7 +66,7 @@ class Compiled:
         whole = tuple(explain(manifest) for manifest in self.manifests)
         if path is None:
             return whole
-        steps = parse_path(path) if isinstance(path, str) else path
+        steps = parse_path(path) if isinstance(path, str) else tuple(path)
         parts = tuple(part for told in whole for part in told.found(steps))
         if not parts:
             raise KeyError(f"no manifest of run {self.name} has anything at {path}")
@@ -86,11 +90,15 @@ def compile_document(document: Document, setting: Setting) -> Compiled:
         rendered = render(plan(approved), setting.library)
         manifests, notices = over_bases(rendered, merged, setting.library)
     except CompileError as error:
-        raise CompileError((*told, *lost, *error.diagnostics)) from None
+        raise CompileError((*told, *lost, *error.diagnostics), run, merged.overrides) from None
+    found = in_order((*told, *lost, *warnings, *notices))
+    if has_errors(found):
+        raise CompileError(found, run, merged.overrides)
     return Compiled(
         run=run,
         profile=profile,
         manifests=manifests,
-        diagnostics=in_order(stop_if_any((*told, *lost, *warnings, *notices))),
+        diagnostics=found,
         overrides=merged.overrides,
+        replaced=merged.replaced,
     )

@@ -9,8 +9,8 @@ from typing import TypeAlias
 
 from speccompile.facts import facts_of
 from speccompile.kinds import KINDS, WORKLOADS, workload_of
-from speccompile.model import Approved, Merged, Node, Plan, Step
-from speccompile.names import CRON_JOB, LABEL, filled, is_hashed, named, placeholders
+from speccompile.model import Approved, KeyPath, Merged, Node, Plan, Step
+from speccompile.names import CRON_JOB, LABEL, is_hashed, named, placeholders, port_name
 from speccompile.policy import own_labels, own_prefix, store_name
 
 TARGET = "kubernetes"
@@ -125,7 +125,7 @@ def _workload_annotations(merged: Merged) -> Node:
         if name in fields:
             text = json.dumps(fields[name].plain(), ensure_ascii=False, sort_keys=True, separators=(",", ":"))
             given[f"{own_prefix(merged.platform)}{name}"] = replace(
-                fields[name], value=text, derived=f"`{name}` as JSON", lost=()
+                fields[name], value=text, derived=f"`{name}` as JSON"
             )
     return Node(dict(sorted(given.items())), merged.run.name.span)
 
@@ -141,7 +141,11 @@ def _container_ports(merged: Merged) -> Node:
 
 def _with_objects(merged: Merged, facts: Facts) -> Node:
     """The spec in which each volume names the object behind it, and each port of the Service has a name."""
-    fields = {name: _with_losers_named(node) for name, node in merged.spec.fields.items()}
+    fields = {name: _with_losers_handed_down(node) for name, node in merged.spec.fields.items()}
+    for name, path in _SETTINGS.items():
+        setting = merged.platform.settings.at(path)
+        if name in fields and setting is not None and setting.span.line and setting.value != fields[name].value:
+            fields[name] = fields[name].over(setting)
     patterns = merged.platform.settings.fields["names"].fields
     if "volumes" in fields:
         fields["volumes"] = fields["volumes"].mapped(lambda volume: _with_object(volume, patterns["volume"], facts))
@@ -150,25 +154,46 @@ def _with_objects(merged: Merged, facts: Facts) -> Node:
     return merged.spec.with_fields(fields)
 
 
-def _with_losers_named(node: Node) -> Node:
-    """The list whose items hand what lost to them down to a value: templates take items apart."""
-    return node.mapped(_with_loser_named) if any(item.lost and item.fields for item in node.items) else node
+_SETTINGS: Mapping[str, KeyPath] = {
+    "service_type": ("service_type",),
+    "suspend": ("jobs", "suspend"),
+    "deadline_seconds": ("jobs", "deadline_seconds"),
+}
+"""Fields for which a template takes a setting of the platform where nobody says anything."""
 
 
-def _with_loser_named(item: Node) -> Node:
-    fields = dict(item.fields)
-    for loser in item.lost if fields else ():
-        differing = [
-            key for key, child in fields.items() if key in loser.fields and not _is_same(child, loser.fields[key])
-        ]
-        alike = fields.keys() == loser.fields.keys() and len(differing) == 1
-        key, lost = (differing[0], loser.fields[differing[0]]) if alike else (next(iter(fields)), loser)
-        fields[key] = replace(fields[key], lost=(*fields[key].lost, lost))
-    return item.with_fields(fields)
+def _with_losers_handed_down(node: Node) -> Node:
+    """The list whose items hand what lost to them down to their values: templates take items apart."""
+    return node.mapped(_handing_down) if any(item.lost and item.fields for item in node.items) else node
 
 
-def _is_same(one: Node, other: Node) -> bool:
-    return bool(one.plain() == other.plain())
+def _handing_down(item: Node) -> Node:
+    for loser in item.lost if item.fields else ():
+        kind, other = item.fields.get(_KIND), loser.fields.get(_KIND)
+        if (kind and kind.value) == (other and other.value) and _says_no_more(loser, item):
+            item = _over_each(item, loser)
+        else:
+            named = "name" if "name" in item.fields else next(iter(item.fields))
+            item = item.with_fields({**item.fields, named: item.fields[named].over(loser)})
+    return item
+
+
+_KIND = "volume_type"
+"""What tells items of one list apart that have nothing in common but their name."""
+
+
+def _says_no_more(loser: Node, won: Node) -> bool:
+    """Whether for everything that the loser says there is something in its place."""
+    return all(key in won.fields and _says_no_more(child, won.fields[key]) for key, child in loser.fields.items())
+
+
+def _over_each(won: Node, loser: Node) -> Node:
+    """The mapping in which each value has what the loser says otherwise among what lost to it."""
+    if not loser.fields:
+        says_nothing = loser.value in ({}, ())
+        return won if says_nothing or won.plain() == loser.plain() else won.over(loser)
+    handed = {key: _over_each(won.fields[key], child) for key, child in loser.fields.items()}
+    return won.with_fields({**won.fields, **handed})
 
 
 def _with_object(volume: Node, pattern: Node, facts: Facts) -> Node:
@@ -187,13 +212,4 @@ def _with_object(volume: Node, pattern: Node, facts: Facts) -> Node:
 
 
 def _with_name(port: Node, pattern: Node) -> Node:
-    number = port.fields["port"]
-    name = replace(
-        number,
-        value=filled(str(pattern.value), {"port": str(number.value)}),
-        derived="named after the port",
-        made_of=(pattern,),
-        lost=(),
-        weak=True,
-    )
-    return port.with_fields({**port.fields, "name": name})
+    return port.with_fields({**port.fields, "name": port_name(port.fields["port"], pattern)})

@@ -107,10 +107,17 @@ def _settings(weaker: Node, stronger: Node, schema: Schema, library: Library) ->
     grown = {
         key: _settings(weaker.fields[key], child, known[key], library)
         if key in weaker.fields and ("properties" in known[key] or known[key].get("x-merge") == "map")
-        else child
+        else _over_preset(child, weaker.fields.get(key))
         for key, child in stronger.fields.items()
     }
     return stronger.with_fields({**weaker.fields, **grown})
+
+
+def _over_preset(child: Node, weaker: Node | None) -> Node:
+    """What the file says, with what its preset said in its place; the built-in platform said nothing to anybody."""
+    if weaker is None or not weaker.span.line or weaker.plain() == child.plain():
+        return child
+    return child.over(weaker)
 
 
 def _selector_faults(settings: Node) -> Iterator[Diagnostic]:

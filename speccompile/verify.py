@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from jsonschema.protocols import Validator
 
 CODE = "api/violation"
+_VERSION = re.compile(r"[0-9]+\.[0-9]+\.[0-9]+", re.ASCII)
 
 
 def violations(compiled: Compiled, version: str) -> tuple[Diagnostic, ...]:
@@ -65,5 +67,7 @@ def validator_of(version: str, api_version: str, kind: str) -> Validator:
 
 @cache
 def _read(version: str, name: str) -> Any:
+    if not _VERSION.fullmatch(version):
+        raise FileNotFoundError(f"{version!r} is no version of Kubernetes, such as '1.33.0'")
     folder = files("kubernetes_validate") / "kubernetes-json-schema" / f"v{version}-local-strict"
     return json.loads((folder / name).read_text(encoding="utf-8"))

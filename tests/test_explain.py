@@ -17,7 +17,7 @@ from ruamel.yaml import YAML
 
 from speccompile import Compiled, CompileError, Layer, compile_run
 from speccompile.cli_findings import paint_for
-from speccompile.explain import Explanation, Line, explain, unseen
+from speccompile.explain import STRONGER, Explanation, Line, explain, unseen
 from speccompile.model import BUILT_IN, Manifest, Node, Part, format_path, origin_of
 from speccompile.paint import coloured
 from speccompile.report.explained import as_explained_json
@@ -110,16 +110,18 @@ def test_every_leaf_has_a_line_with_its_origin(case: Case) -> None:
 
 
 @given(cases())
-def test_whatever_the_run_lost_is_told(case: Case) -> None:
-    """Each overridden value stands beside a line of a manifest, or among what is unseen."""
+def test_whatever_lost_stands_beside_what_won(case: Case) -> None:
+    """Only where what won leaves nothing in the manifests, such as an empty list, there is no line to stand beside."""
     compiled = compiled_of(case)
-    told = compiled.explain()
-    shown = {id(lost.value) for part in told for line in part.lines for lost in line.lost}
-    missing = unseen(compiled.overrides, told)
-    for override in compiled.overrides:
-        if override.change == "replaced":
-            seen = any(id(node) in shown for _, node in override.lost.walk())
-            assert seen != (override in missing)
+    for override in unseen(compiled.replaced, compiled.explain()):
+        assert override.won.value in ((), {}) or override.path[0] in ("secrets", "volumes")
+
+
+@given(cases())
+def test_every_rule_is_a_real_one(case: Case) -> None:
+    compiled = compiled_of(case)
+    rules = {lost.rule for told in compiled.explain() for line in told.lines for lost in line.lost}
+    assert STRONGER not in rules
 
 
 # Who won, and why.
@@ -212,6 +214,109 @@ def test_an_item_that_lost_as_a_whole_stands_beside_the_value_that_differs() -> 
     (line,) = told.overridden
     assert (format_path(line.path), line.value.value) == ("spec.template.spec.containers[0].env[0].value", "/b")
     assert [lost.value.value for lost in line.lost] == ["/a"]
+
+
+def volume(size: str, **more: Any) -> dict[str, Any]:
+    kind = {"volume_type": "persistent_volume_claim", "mount_path": "/data", "spec": {"size": size}}
+    return {"name": "data", **kind, **more}
+
+
+def test_a_volume_that_lost_stands_beside_each_value_that_differs() -> None:
+    compiled = compile_run(
+        {**RUN, "volumes": [volume("5Gi")]}, profiles=[{"id": "p", "volumes": [volume("9Gi", mount_path="/d")]}]
+    )
+    storage, mount = line_at(compiled, "storage"), line_at(compiled, "mountPath")
+    assert [lost.value.value for lost in storage.lost] == ["5Gi"]
+    assert [lost.value.value for lost in mount.lost] == ["/data"]
+    assert unseen(compiled.replaced, compiled.explain()) == ()
+
+
+def test_a_volume_of_another_type_or_with_more_to_it_stands_beside_the_name_as_a_whole() -> None:
+    other = {"name": "data", "volume_type": "empty_dir", "mount_path": "/data"}
+    for said in (other, volume("9Gi", read_only=True)):
+        compiled = compile_run({**RUN, "volumes": [said]}, profiles=[{"id": "p", "volumes": [volume("9Gi")]}])
+        (mounted,) = compiled.explain("volumeMounts[0].name")
+        assert [lost.value.plain()["name"] for lost in mounted.lines[0].lost] == ["data"]
+
+
+def test_parameters_that_lost_stand_beside_the_annotation_they_become() -> None:
+    compiled = compile_run({**RUN, "parameters": {"a": 1}}, profiles=[{"id": "p", "parameters": {"a": 2}}])
+    line = line_at(compiled, 'metadata.annotations["speccompile.dev/parameters"]')
+    assert [lost.value.plain() for lost in line.lost] == [{"a": 1}]
+
+
+@pytest.mark.parametrize(
+    ("setting", "fields", "path"),
+    [
+        ("service_type: NodePort", {"service_type": "LoadBalancer"}, "spec.type"),
+        ("pvc: {size: 7Gi}", {"volumes": [volume("5Gi")]}, "storage"),
+    ],
+)
+def test_a_setting_of_the_platforms_file_gives_way_visibly(
+    setting: str, fields: dict[str, Any], path: str, tmp_path: Path
+) -> None:
+    platform = tmp_path / "platform.yaml"
+    platform.write_text(f"{setting}\n")
+    run = {**RUN, "profile": None, "action": "serve", "service_ports": [{"port": 80}], **fields}
+    line = line_at(compile_run(run, platform=platform), path)
+    assert [(lost.origin.who, lost.rule) for lost in line.lost] == [
+        ("platform setting", "a setting of the platform holds where nobody says otherwise")
+    ]
+    assert line_at(compile_run(run), path).lost == (), "nobody wrote what the built-in platform has"
+
+
+def test_the_platforms_file_wins_over_its_preset(tmp_path: Path) -> None:
+    platform = tmp_path / "platform.yaml"
+    platform.write_text("preset: digitalhub\nservice_type: ClusterIP\n")
+    run = {**RUN, "profile": None, "action": "serve", "service_ports": [{"port": 80}]}
+    line = line_at(compile_run(run, platform=platform), "spec.type")
+    assert [(lost.value.value, lost.origin.span.source.name, lost.rule) for lost in line.lost] == [
+        ("NodePort", "presets/digitalhub.yaml", "the platform's file wins over its preset")
+    ]
+
+
+def test_what_the_platform_sets_in_every_run_wins_over_what_it_enforces() -> None:
+    platform = {"own_envs": {"RUN": "{name}"}, "enforce": {"envs": {"RUN": "x"}}}
+    line = line_at(compile_run({**RUN, "profile": None}, platform=platform), "env[0].value")
+    assert [lost.rule for lost in line.lost] == ["what the platform sets in every run wins over all others"]
+
+
+def test_a_default_list_lost_to_the_run_whoever_adds_to_it() -> None:
+    toleration = [{"key": "x", "operator": "Exists"}]
+    profile = {"id": "p", "defaults": {"tolerations": [{"key": "d", "operator": "Exists"}]}}
+    platform = {"enforce": {"tolerations": [{"key": "e", "operator": "Exists"}]}}
+    line = line_at(
+        compile_run({**RUN, "tolerations": toleration}, profiles=[profile], platform=platform), "tolerations"
+    )
+    assert [lost.rule for lost in line.lost] == ["a default holds where the run says nothing"]
+
+
+def test_a_default_that_left_nothing_is_told_too() -> None:
+    profile = {"id": "p", "defaults": {"secrets": ["D"]}}
+    compiled = compile_run({**RUN, "secrets": ["S"]}, profiles=[profile])
+    assert [override.lost.plain() for override in unseen(compiled.replaced, compiled.explain())] == [["D"]]
+    assert '# ✗ secrets: ["D"]  # profile default  <profile>' in as_listing(compiled)
+
+
+def test_what_a_manifest_is_the_template_says() -> None:
+    base = {"apiVersion": "batch/v1", "kind": "Job", "spec": {"backoffLimit": 3}}
+    for more in ({}, {"schedule": "0 3 * * *"}):
+        compiled = compile_run({**RUN, **more}, profiles=[[{"id": "p"}, base]])
+        kind = line_at(compiled, "kind")
+        assert kind.origin
+        assert (kind.origin.layer, kind.origin.derived, kind.lost) == (Layer.TEMPLATE, None, ())
+
+
+def test_a_derived_value_that_lost_says_how_it_was_made() -> None:
+    limits = {"name": "main", "resources": {"limits": {"memory": "7Gi"}}}
+    base = {"apiVersion": "batch/v1", "kind": "Job", "spec": {"template": {"spec": {"containers": [limits]}}}}
+    compiled = compile_run(
+        {**RUN, "resources": {"mem": "3Gi"}}, profiles=[[{"id": "p"}, base]], platform={"memory_limit_factor": 2}
+    )
+    (lost,) = line_at(compiled, "limits.memory").lost
+    assert (lost.value.value, lost.origin.derived) == ("6Gi", "the memory request × 2")
+    assert "#   = the memory request × 2, with <platform>\n" in as_listing(compiled)
+    assert "the memory request × 2" in as_page([compiled])
 
 
 # What a value was made of.

@@ -20,7 +20,7 @@ from speccompile import Compiled, CompileError, compile_many, compile_run
 from speccompile.approve import approve
 from speccompile.canon import SCRATCH_DISK
 from speccompile.diagnostics import stop_if_any
-from speccompile.merge import merge, merge_layers, overrides
+from speccompile.merge import merge, merge_layers, replacements
 from speccompile.model import KeyPath, Layer, Merged, Node, Override, Plan, Profile, Run, Source, Span
 from speccompile.normalize import normalize
 from speccompile.parse import Parsed, parse
@@ -436,7 +436,7 @@ def same_amount(one: Node, other: Node) -> bool:
 def test_accounting_nothing_that_was_said_vanishes(case: Case) -> None:
     """Each leaf the run said is in the spec or among the overrides; each of the profile's is in the spec."""
     run, profile, merged, _ = stages(case)
-    lost = list(overrides(merged.spec, LIBRARY))
+    lost = list(replacements(merged.spec, LIBRARY))
     for name, path in told_by(run.fields.plain()):
         about = [override for override in lost if override.path[0] == name]
         assert said_again(name, run.fields, path, merged.spec, about), path
@@ -541,7 +541,7 @@ def test_algebra_merging_a_layer_with_itself_changes_nothing(fields: Node) -> No
     assert merge_layers([fields], LIBRARY).plain() == fields.plain()
     again = merge_layers([fields, fields], LIBRARY)
     assert comparable(again) == comparable(fields)
-    assert list(overrides(again, LIBRARY)) == []
+    assert list(replacements(again, LIBRARY)) == []
 
 
 @given(layer_fields, layer_fields)

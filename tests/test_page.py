@@ -237,7 +237,7 @@ def test_lines_that_may_hold_a_secret_are_not_in_the_page(tmp_path: Path) -> Non
 
 
 def test_a_secret_deep_in_a_value_that_lost_is_not_in_the_page(tmp_path: Path) -> None:
-    """Of the second volume, what is secret stands in lines of the first."""
+    """Of the second volume, what is secret stands in lines of the first; each stands beside two names."""
     run, profile = tmp_path / "run.yaml", tmp_path / "p.yaml"
     volume = "- {{volume_type: config_map, name: {0}, mount_path: /{0}{1}, spec: {{data: {2}}}}}\n"
     run.write_text(
@@ -250,7 +250,7 @@ def test_a_secret_deep_in_a_value_that_lost_is_not_in_the_page(tmp_path: Path) -
     profile.write_text(f"id: p\nvolumes:\n{''.join(fixed)}", encoding="utf-8")
     page = as_page([compile_run(run, profiles=[profile])])
     assert "hunter2" not in page
-    assert page.count(f"<em>{HIDDEN}</em>") == 2
+    assert page.count(f"<em>{HIDDEN}</em>") == 4
 
 
 def test_a_secret_inside_a_text_that_lost_is_not_in_the_page(tmp_path: Path) -> None:
@@ -431,7 +431,7 @@ def test_what_lost_is_struck_through_with_its_place_and_the_rule(page: Chrome, f
     assert f"{files.folder}/train.yaml:10" in str(run.get_property("textContent"))
     assert "a profile's field wins over the run" in run.text
     assert parent.find_element(By.CSS_SELECTOR, "del").text == "gpu"
-    assert "a profile wins over those it extends" in parent.text
+    assert "a child wins over its parents, a later parent over earlier ones" in parent.text
 
 
 def test_a_layer_is_filtered_and_keeps_what_opens_its_lines(page: Chrome) -> None:
@@ -547,7 +547,7 @@ def test_details_show_all_that_lost_strongest_first(page: Chrome, files: Files) 
         in_file(files.folder / "train.yaml", "  pool: h100", "h100", "run"),
     ]
     assert [gone.text for gone in page.find_elements(By.CSS_SELECTOR, "aside del")] == ["gpu", "h100"]
-    assert "a profile wins over those it extends" in one(page, "aside").text
+    assert "a child wins over its parents, a later parent over earlier ones" in one(page, "aside").text
 
 
 def test_what_is_nowhere_in_the_manifests_has_a_place_of_its_own(page: Chrome, files: Files) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from speccompile.explain import Explanation, Line, Lost, is_hidden, rule_between, unseen
+from speccompile.explain import Explanation, Line, Lost, rule_between, unseen
+from speccompile.hush import is_hidden
 from speccompile.model import Node, Origin, format_path, origin_of
 from speccompile.pipeline import Compiled
 from speccompile.report.data import VERSION, place_data, written
@@ -32,7 +33,7 @@ def _run(compiled: Compiled, parts: Sequence[Explanation]) -> dict[str, Any]:
                 "rule": rule_between(override.lost, override.won),
                 "by": origin_data(origin_of(override.won)),
             }
-            for override in unseen(compiled.overrides, compiled.explain())
+            for override in unseen(compiled.replaced, compiled.explain())
         ],
     }
 

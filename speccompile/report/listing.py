@@ -6,8 +6,8 @@ import json
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 
-from speccompile.explain import Explanation, Line, Lost, is_hidden, rule_between, unseen
-from speccompile.hush import HIDDEN
+from speccompile.explain import Explanation, Line, Lost, rule_between, unseen
+from speccompile.hush import HIDDEN, is_hidden
 from speccompile.model import Layer, Node, Origin, Span, format_path, origin_of
 from speccompile.paint import Paint, plain
 from speccompile.pipeline import Compiled
@@ -94,6 +94,8 @@ def _annotated(lines: Iterable[Line], shape: tuple[int, int], paint: Paint) -> I
             apart = "\n" if columns(cross + said) > column else ""
             gap = _gap("" if apart else cross + said, column)
             yield f"{cross}{paint(said, 'lost')}{apart}{gap}{_painted(lost.origin, word, paint)}"
+            if lost.origin.derived:
+                yield from _aside(indent, f"= {_derivation(lost.origin)}", paint)
             yield from _aside(indent, lost.rule, paint)
 
 
@@ -155,22 +157,20 @@ def _without(text: str, margin: int) -> str:
 
 
 def _unseen(compiled: Compiled, told: Sequence[Explanation], paint: Paint) -> Iterator[str]:
-    overrides = unseen(compiled.overrides, told)
+    overrides = unseen(compiled.replaced, told)
     if overrides:
-        yield paint("# said by the run, and nowhere in its manifests:", "title")
+        yield paint("# lost, and nothing stands in its place in the manifests:", "title")
     for path, lost, won, _ in overrides:
         said = HIDDEN if is_hidden(lost) else brief(lost, format_path(path))
-        yield f"# {_CROSS} {paint(said, 'lost')}  {paint(f'# run  {label(lost.span)}', 'run')}"
+        origin = origin_of(lost)
+        yield f"# {_CROSS} {paint(said, 'lost')}  # {paint(f'{origin.who}  {label(lost.span)}', origin.layer)}"
         yield from _aside("", f"{rule_between(lost, won)}: {origin_of(won).who} {label(won.span)}", paint)
 
 
 def _sources(line: Line, paint: Paint) -> Iterator[str]:
     """Where a single value stands in its source, what it was made of, and what lost, each with its line of source."""
-    origin = line.origin
-    if origin:
-        yield from _source("set by", origin, paint)
-        for inner in origin.made_of:
-            yield from _source("made of", inner, paint)
+    if line.origin:
+        yield from _source("set by", line.origin, paint)
     for lost in line.lost:
         yield from _source("lost:", lost.origin, paint, f", as {lost.rule}")
 
@@ -180,3 +180,5 @@ def _source(what: str, origin: Origin, paint: Paint, why: str = "") -> Iterator[
     yield f"{what} {paint(origin.who, origin.layer)}{printable(how)}{why}"
     yield f"  {paint('-->', 'quiet')} {printable(origin.span.label)}"
     yield from excerpt(origin.span, paint=paint, kind=origin.layer)
+    for inner in origin.made_of:
+        yield from _source("made of", inner, paint)

@@ -9,19 +9,16 @@ from speccompile.batch import Result
 from speccompile.codes import Code
 from speccompile.diagnostics import CompileError, Diagnostic
 from speccompile.explain import rule_between
-from speccompile.hush import may_tell
-from speccompile.model import Change, Layer, Origin, Override, format_path, origin_of
-from speccompile.pipeline import Compiled
+from speccompile.model import Change, Layer, Origin, Override, Run, format_path, origin_of
 from speccompile.report.data import VERSION, place_data, written
 from speccompile.report.explained import origin_data, value_data
-from speccompile.validate import as_written
 
 GENERATOR = '"generator": "speccompile"'
 """By which a report of ours is known."""
-REFUSED = "refused"
-_CHANGES = {"merge/overridden": str(Change.REPLACED), "merge/extended": str(Change.EXTENDED)}
-_CODES = {change: code for code, change in _CHANGES.items()}
+_CODES = {Change.REPLACED: "merge/overridden", Change.EXTENDED: "merge/extended"}
 _BOTH_HOLD = "fields of this kind add up: what the run says holds, and so does what is added"
+_PARTS = {"rule": "rule", "policy": "setting"}
+"""What stands against a value, by the group of the code that refuses it."""
 
 
 def as_overrides_json(entries: Iterable[Mapping[str, Any]]) -> str:
@@ -30,50 +27,46 @@ def as_overrides_json(entries: Iterable[Mapping[str, Any]]) -> str:
 
 
 def override_entries(result: Result, codes: Mapping[str, Code]) -> Iterator[dict[str, Any]]:
-    """An entry for each value of the run that a profile or the platform replaced, added to or refused.
-
-    Of a run that does not compile, what the findings tell.
-    """
-    if isinstance(result, CompileError):
-        for finding in result.diagnostics:
-            change = _change(finding, codes)
-            if change and finding.span and finding.span.source.layer is Layer.RUN:
-                yield _told(finding, change)
-        return
-    yield from (_entry(result, override) for override in result.overrides)
+    """An entry for each value of the run that a profile or the platform replaced, added to or refused."""
+    for override in result.overrides:
+        yield _replaced(override, result.run)
+    for finding in result.diagnostics if isinstance(result, CompileError) else ():
+        if codes[finding.code].refuses and finding.span and finding.span.source.layer is Layer.RUN:
+            yield _refused(finding, result.run)
 
 
-def _change(finding: Diagnostic, codes: Mapping[str, Code]) -> str | None:
-    if finding.code in _CHANGES:
-        return _CHANGES[finding.code]
-    return REFUSED if finding.code in codes and codes[finding.code].refuses else None
-
-
-def _entry(compiled: Compiled, override: Override) -> dict[str, Any]:
-    extended = override.change is Change.EXTENDED
+def _replaced(override: Override, run: Run | None) -> dict[str, Any]:
+    lost, won, change = override.lost, override.won, override.change
     return {
-        "run": f"{compiled.project}/{compiled.name}",
-        "change": str(override.change),
-        "code": _CODES[override.change],
+        "run": _name(run),
+        "change": str(change),
+        "code": _CODES[change],
         "path": format_path(override.path),
-        "place": place_data(override.lost.place),
-        "value": value_data(override.lost),
-        "by": [{"value": value_data(override.won), "origin": origin_data(origin_of(override.won))}],
-        "rule": _BOTH_HOLD if extended else rule_between(override.lost, override.won),
+        "place": place_data(lost.place),
+        "value": value_data(lost),
+        "by": [{"value": value_data(won), "origin": origin_data(origin_of(won))}],
+        "rule": rule_between(lost, won) if change is Change.REPLACED else _BOTH_HOLD,
     }
 
 
-def _told(finding: Diagnostic, change: str) -> dict[str, Any]:
-    span = finding.span
-    by = [note.span for note in finding.notes if note.span]
-    reasons = [note.message for note in finding.notes]
+def _refused(finding: Diagnostic, run: Run | None) -> dict[str, Any]:
+    said = run.fields.at(finding.path) if run else None
+    part = _PARTS[finding.code.partition("/")[0]]
+    against = [note.span for note in finding.notes if note.span]
     return {
-        "run": None,
-        "change": change,
+        "run": _name(run),
+        "change": "refused",
         "code": finding.code,
         "path": format_path(finding.path),
         "place": place_data(finding.span),
-        "value": None if span is None or may_tell(span) else as_written(span),
-        "by": [{"value": None, "origin": origin_data(Origin(where.source.layer, where))} for where in by],
-        "rule": "; ".join((finding.message, *reasons)),
+        "value": value_data(said) if said else None,
+        "by": [
+            {"value": None, "origin": {**origin_data(Origin(span.source.layer, span)), "part": part}}
+            for span in against
+        ],
+        "rule": "; ".join((finding.message, *(note.message for note in finding.notes))),
     }
+
+
+def _name(run: Run | None) -> str | None:
+    return f"{run.project.value}/{run.name.value}" if run else None

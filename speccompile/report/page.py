@@ -40,6 +40,7 @@ class _Place(NamedTuple):
 class _Loss(NamedTuple):
     value: str | None
     """None for a value that may not be shown."""
+    derived: str | None
     place: _Place
     rule: str
 
@@ -131,7 +132,7 @@ def _counted(runs: Iterable[_Section]) -> dict[str, int]:
 def _section(compiled: Compiled, origins: dict[Origin, int], lines: list[list[Any]]) -> _Section:
     """All about one run; `lines` gains what the details of each of its rows are made from, in the same order."""
     told = compiled.explain()
-    gone = unseen(compiled.overrides, told)
+    gone = unseen(compiled.replaced, told)
     for explanation in told:
         lines += _line_data(explanation.lines, origins, len(lines))
     lines += (_unseen_data(override, origins) for override in gone)
@@ -185,7 +186,9 @@ def _written(value: Node) -> str:
 
 
 def _loss(lost: Lost) -> _Loss:
-    return _Loss(None if lost.is_hidden else _short(lost.value), _place(lost.origin), lost.rule)
+    value = None if lost.is_hidden else _short(lost.value)
+    derived = _visible(lost.origin.derived) if lost.origin.derived else None
+    return _Loss(value, derived, _place(lost.origin), lost.rule)
 
 
 def _short(value: Node) -> str:

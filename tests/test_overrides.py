@@ -1,0 +1,85 @@
+"""What admins did to users' values, as data: replaced, added to, refused; and none of it tells a secret."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from speccompile import CompileError, compile_many
+from speccompile.batch import Result
+from speccompile.report import FORMATS, as_format
+from speccompile.report.overrides import as_overrides_json, override_entries
+from speccompile.resources import bundled_codes
+
+RUN = "name: train\naction: job\nimage: python:3.12\nprofile: p\n"
+
+
+def result_of(tmp_path: Path, run: str, profile: str, platform: str = "") -> Result:
+    """One run under one profile, from files, so that everything has its line."""
+    texts = {"run": RUN + run, "p": f"id: p\n{profile}", "platform": platform or "namespace: x\n"}
+    paths = {name: tmp_path / f"{name}.yaml" for name in texts}
+    for name, text in texts.items():
+        paths[name].write_text(text)
+    (result,) = compile_many([paths["run"]], profiles=[paths["p"]], platform=paths["platform"])
+    return result
+
+
+def entries(result: Result) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(as_overrides_json(override_entries(result, bundled_codes())))["overrides"]
+    return found
+
+
+def test_an_override_is_told_alike_whether_or_not_something_else_fails(tmp_path: Path) -> None:
+    fine = result_of(tmp_path, "args: [a]\npriority_class: low\n", "args: [x]\npriority_class: high\n")
+    failed = result_of(
+        tmp_path,
+        "args: [a]\npriority_class: low\n",
+        "args: [x]\npriority_class: high\n",
+        "ceilings: {mem: 1}\nenforce: {resources: {mem: 2Gi}}\n",
+    )
+    assert isinstance(failed, CompileError)
+    assert entries(fine) == [entry for entry in entries(failed) if entry["change"] == "replaced"] != []
+    assert [entry["value"] for entry in entries(fine)] == [["a"], "low"]
+
+
+def test_what_is_refused_has_the_value_the_run_and_what_stands_against_it(tmp_path: Path) -> None:
+    result = result_of(
+        tmp_path,
+        "secrets: [S]\nresources: {mem: 4Gi}\n",
+        "forbid: [secrets]\n",
+        "ceilings: {mem: 1Gi}\n",
+    )
+    told = {entry["code"]: entry for entry in entries(result)}
+    ban, ceiling = told["rule/forbidden"], told["policy/ceiling"]
+    assert (ban["run"], ban["value"], ban["by"][0]["origin"]["part"]) == ("default/train", ["S"], "rule")
+    assert (ceiling["run"], ceiling["value"], ceiling["by"][0]["origin"]["part"]) == ("default/train", "4Gi", "setting")
+    assert Path(ceiling["by"][0]["origin"]["place"]["file"]).name == "platform.yaml"
+
+
+def test_a_fault_of_the_profile_is_no_value_of_a_user(tmp_path: Path) -> None:
+    result = result_of(tmp_path, "", "resources: {mem: 4Gi}\n", "ceilings: {mem: 1Gi}\n")
+    assert isinstance(result, CompileError)
+    assert entries(result) == []
+
+
+HIDING = {
+    "overridden": ("annotations:\n  my-secret: hunter2\n", "annotations:\n  my-secret: other\n", ""),
+    "ruled": ("annotations:\n  my-secret: hunter2\n", 'rules:\n  annotations["my-secret"]: {options: [good]}\n', ""),
+    "typed": ("annotations:\n  my-secret: 4202\n", "", ""),
+    "labelled": ("labels:\n  db_secret: hunter2!\n", "", ""),
+    "strict": ("annotations:\n  my-secret: hunter2\n", "annotations:\n  my-secret: other\n", "overrides: error\n"),
+}
+
+
+@pytest.mark.parametrize("case", HIDING)
+def test_no_message_and_no_report_tells_what_an_excerpt_hides(case: str, tmp_path: Path) -> None:
+    result = result_of(tmp_path, *HIDING[case])
+    assert result.diagnostics
+    texts = [as_format(name, result.diagnostics) for name in FORMATS] + [json.dumps(entries(result))]
+    assert "not shown" in texts[0]
+    for text in texts:
+        assert "hunter2" not in text
+        assert "4202" not in text
