@@ -401,11 +401,11 @@ def test_a_finding_as_sarif(sarif: Validator) -> None:
                     "shortDescription": {"text": "It is no quantity."},
                     "fullDescription": {"text": "It is no quantity. Write one."},
                     "help": {
-                        "text": "It is no quantity. Write one.\n\nFound:\n\nmem: 8GB\n\nFine:\n\nmem: '```'",
+                        "text": "It is no quantity. Write one.\n\nBad:\n\nmem: 8GB\n\nGood:\n\nmem: '```'",
                         "markdown": (
                             "It is no quantity. Write one.\n\n"
-                            "**Found:**\n\n```yaml\nmem: 8GB\n```\n\n"
-                            "**Fine:**\n\n````yaml\nmem: '```'\n````"
+                            "**Bad:**\n\n```yaml\nmem: 8GB\n```\n\n"
+                            "**Good:**\n\n````yaml\nmem: '```'\n````"
                         ),
                     },
                     "defaultConfiguration": {"level": "warning"},

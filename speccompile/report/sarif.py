@@ -50,7 +50,7 @@ def _rule(name: str, code: Code | None) -> dict[str, Any]:
     if code is None:
         return rule
     first, dot, _ = code.means.partition(". ")
-    examples = [(title, text) for title, text in (("Found", code.bad), ("Fine", code.good)) if text.strip()]
+    examples = [(title, text) for title, text in (("Bad", code.bad), ("Good", code.good)) if text.strip()]
     return {
         **rule,
         "shortDescription": {"text": first + dot.strip()},
