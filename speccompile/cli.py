@@ -5,13 +5,15 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn, TextIO
+from contextlib import redirect_stderr, redirect_stdout
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO, cast
 
 # These know nothing but argparse until they are called.
 from speccompile.cli_explain import add_explain
-from speccompile.cli_findings import judged, tell
+from speccompile.cli_findings import grades_of, judged, tell, tell_left_out
 from speccompile.cli_options import Command, add_command, add_findings, add_format, add_inputs, add_paths, path
 from speccompile.cli_profiles import add_profiles
+from speccompile.cli_streams import Stream
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,7 +23,9 @@ if TYPE_CHECKING:
     from speccompile.diagnostics import Diagnostic
     from speccompile.inputs import Inputs
 
-DONE, INPUT, USAGE, BUG = 0, 1, 2, 3
+DONE, INPUT, BUG, CHANGES, INTERRUPTED = 0, 1, 3, 4, 130
+_DOCUMENTS = ("json", "sarif")
+"""The formats of findings that are one document, which a sentence beside it would spoil."""
 
 _RENDER_EXAMPLES = """\
 examples:
@@ -46,26 +50,44 @@ examples:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """The exit code of one call; nothing is printed but manifests on stdout and everything else on stderr."""
-    arguments = _parser().parse_args(argv)
-    for stream in (sys.stdout, sys.stderr):
-        # The same bytes on every machine, whatever encoding it prefers.
-        if reconfigure := getattr(stream, "reconfigure", None):
-            reconfigure(encoding="utf-8", errors="backslashreplace", newline="\n")
+    """The exit code of one call; results go to stdout, everything else to stderr.
+
+    No state of the streams gives a traceback: results that cannot be printed are 1, unless the reader has seen
+    enough, and what cannot be told on stderr changes nothing.
+    """
+    stdout, stderr = Stream(sys.stdout), Stream(sys.stderr)
+    # The interpreter's own names too, so that what argparse and tracebacks write is caught as well.
+    with redirect_stdout(cast("TextIO", stdout)), redirect_stderr(cast("TextIO", stderr)):
+        try:
+            code = _answered(argv)
+        except SystemExit as stop:  # argparse ends --help and wrong calls in this way
+            raise SystemExit(_ended(int(stop.code or DONE), stdout, stderr)) from None
+        return _ended(code, stdout, stderr)
+
+
+def _answered(argv: Sequence[str] | None) -> int:
     try:
-        return _run(arguments, sys.stdout, sys.stderr)
-    except BrokenPipeError:
-        # The reader has seen enough; without this, the interpreter complains once more while it ends.
-        sys.stdout = None
-        return DONE
+        code = _run(_parser().parse_args(argv), sys.stdout, sys.stderr)
+        sys.stdout.flush()
     except KeyboardInterrupt:
-        return 130
+        return INTERRUPTED
     except Exception:  # noqa: BLE001  whatever escapes is a bug of ours, and says so
         import traceback  # wanted on this path only
 
         traceback.print_exc()
         sys.stderr.write("\nspeccompile: this is a bug in speccompile; please report it with the text above\n")
         return BUG
+    return code
+
+
+def _ended(code: int, stdout: Stream, stderr: Stream) -> int:
+    """The exit code, once everything is out of our hands."""
+    stdout.flush()
+    fault = stdout.fault
+    is_lost = fault is not None and not isinstance(fault, BrokenPipeError)
+    if is_lost:
+        stderr.write(f"speccompile: the output could not be printed: {getattr(fault, 'strerror', None) or fault}\n")
+    return INPUT if is_lost and code in (DONE, CHANGES) else code
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -92,7 +114,7 @@ def _parser() -> argparse.ArgumentParser:
         "--report",
         metavar="FILE",
         type=path,
-        help="write what profiles and platform replaced, added to or refused of what runs say, as JSON",
+        help="write what profiles and platform replaced, added to or refused, as JSON; - prints it",
     )
     what = "print what is wrong with runs, profiles and platform, and nothing else"
     _add_compiling(commands, "validate", what, _VALIDATE_EXAMPLES)
@@ -136,12 +158,23 @@ def _run(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:
     flags = Flags(arguments.paths, arguments.profiles, arguments.platform, output, arguments.project)
     code = INPUT
     try:
-        code = _compile(arguments, settle(flags), stdout, stderr)
+        inputs = settle(flags)
+        _refuse_two_on_stdout(arguments, inputs)
+        code = _compile(arguments, inputs, stdout, stderr)
     except CallError as error:
         arguments.refuse(str(error))
     except CompileError as error:
-        _tell(judged(error.diagnostics, arguments, {}, {}), arguments, stdout, stderr)
+        _tell(judged((), grades_of(arguments), stopping=error.diagnostics), arguments, stdout, stderr)
     return code
+
+
+def _refuse_two_on_stdout(arguments: argparse.Namespace, inputs: Inputs) -> None:
+    from speccompile.inputs import STREAM, CallError
+    from speccompile.output import is_stdout
+
+    report = vars(arguments).get("report")
+    if report and inputs.output in (None, STREAM) and is_stdout(report):
+        raise CallError("the manifests go to standard output: give --report a file, or write them with -o DIR")
 
 
 def _tell(findings: Iterable[Diagnostic], arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> None:
@@ -151,6 +184,7 @@ def _tell(findings: Iterable[Diagnostic], arguments: argparse.Namespace, stdout:
 
 
 def _compile(arguments: argparse.Namespace, inputs: Inputs, stdout: TextIO, stderr: TextIO) -> int:
+    from functools import partial
     from pathlib import Path  # not for --help
 
     from speccompile.api import read_setting
@@ -162,7 +196,7 @@ def _compile(arguments: argparse.Namespace, inputs: Inputs, stdout: TextIO, stde
     from speccompile.progress import counted
 
     setting = read_setting(inputs.profiles, inputs.platform)
-    found: list[Diagnostic] = list(setting.findings)
+    found: list[Diagnostic] = []
     outputs: list[Output] = []
     entries: list[Mapping[str, Any]] = []
     left_out = 0
@@ -173,20 +207,22 @@ def _compile(arguments: argparse.Namespace, inputs: Inputs, stdout: TextIO, stde
             left_out += 1
         elif arguments.command == "render":
             outputs.append(Output.of(result, as_json=arguments.json))
-    findings = judged(found, arguments, inputs.severity, STRICT)
-    _tell(findings, arguments, stdout, stderr)
+    judge = partial(judged, found, grades_of(arguments, inputs.severity, STRICT), stopping=setting.findings)
+    findings = judge()
+    is_short = left_out > 0 and not has_errors(findings)
+    if is_short and arguments.command == "render" and arguments.format in _DOCUMENTS:
+        # A program reads this stream, so what it reads has to say that runs are missing.
+        tell(judge(keeps_errors=True), stderr, arguments.format)
+    else:
+        _tell(findings, arguments, stdout, stderr)
+        tell_left_out(left_out if is_short else 0, stderr)
     known = [path for path in inputs.runs if isinstance(path, Path)]
     if arguments.command == "render" and arguments.report:
-        failed = _write_changes(entries, arguments.report, known, stderr)
+        failed = _write_changes(entries, arguments.report, known, stdout, stderr)
         if failed:
             return failed
     if has_errors(findings):
         return INPUT
-    if left_out and arguments.format == "text":
-        runs = "1 run is" if left_out == 1 else f"{left_out} runs are"
-        stderr.write(
-            f"speccompile: {runs} left out: what has errors has no manifests, however severe they are called\n"
-        )
     if arguments.command == "render":
         return write(outputs, inputs.output, known, stdout, stderr, as_json=arguments.json)
     return DONE
@@ -202,8 +238,10 @@ def _changes(result: Result, arguments: argparse.Namespace) -> Iterable[Mapping[
     return override_entries(result, bundled_codes())
 
 
-def _write_changes(entries: Iterable[Mapping[str, Any]], file: str, known: Sequence[Path], stderr: TextIO) -> int:
-    from speccompile.output import write_report
+def _write_changes(
+    entries: Iterable[Mapping[str, Any]], file: str, known: Sequence[Path], stdout: TextIO, stderr: TextIO
+) -> int:
+    from speccompile.output import Report, write_report
     from speccompile.report.overrides import GENERATOR, as_overrides_json
 
-    return write_report(as_overrides_json(entries), file, GENERATOR, known, stderr)
+    return write_report(Report(as_overrides_json(entries), file, GENERATOR), known, stdout, stderr)

@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, TextIO
 
-from speccompile.cli_findings import judged, paint_for, tell
+from speccompile.cli_findings import grades_of, judged, paint_for, tell, tell_left_out
 from speccompile.cli_options import add_command, add_findings, add_format, add_inputs, add_paths, known_code, path
 
 if TYPE_CHECKING:
+    from speccompile.batch import Result
     from speccompile.cli_options import Commands
     from speccompile.codes import Code
-    from speccompile.diagnostics import Diagnostic
     from speccompile.explain import Explanation
     from speccompile.inputs import Inputs
+    from speccompile.model import KeyPath
     from speccompile.paint import Paint
     from speccompile.pipeline import Compiled
+    from speccompile.setting import Setting
 
 DONE, INPUT = 0, 1
 _SIGN = '<meta name="generator" content="speccompile">'
 """By which a page of ours is known."""
+_PAGE = "write one page with everything in it, for browsers; - prints it"
 _FILES = (".yaml", ".yml", ".json")
 _EXAMPLES = """\
 examples:
@@ -43,7 +46,7 @@ def add_explain(commands: Commands) -> None:
         "or a path inside manifests, such as spec.replicas",
     )
     add_inputs(parser)
-    parser.add_argument("--html", metavar="FILE", type=path, help="write one page with everything in it, for browsers")
+    parser.add_argument("--html", metavar="FILE", type=path, help=_PAGE)
     parser.add_argument("--code", metavar="CODE", type=known_code, help="print what a diagnostic code means, and stop")
     add_format(parser, ("text", "json"), "how to print the explanation")
     add_findings(parser, "values of a run that a profile or the platform changes are errors")
@@ -51,33 +54,66 @@ def add_explain(commands: Commands) -> None:
 
 def run_explain(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:
     """The exit code of one call; the explanation goes to stdout, or into the page, and findings to stderr."""
-    from speccompile.diagnostics import CompileError, has_errors
-    from speccompile.grades import STRICT
+    from speccompile.diagnostics import CompileError
     from speccompile.inputs import CallError, Flags, settle
 
-    if arguments.code:
-        from speccompile.resources import bundled_codes
-
-        stdout.write(_meaning(bundled_codes()[arguments.code], paint_for(stdout)))
-        return DONE
     files, fields = _split(arguments.paths)
-    if fields and arguments.html:
-        arguments.refuse(f"--html shows whole manifests; leave out {fields[0]!r}")
+    code = INPUT
     try:
+        _refuse_contradictions(arguments, fields)
+        if arguments.code:
+            from speccompile.resources import bundled_codes
+
+            stdout.write(_meaning(bundled_codes()[arguments.code], paint_for(stdout)))
+            return DONE
         inputs = settle(Flags(files, arguments.profiles, arguments.platform, None, arguments.project))
-        compilations, found = _compiled(inputs, stderr)
-        findings = judged(found, arguments, inputs.severity, STRICT)
-        tell(findings, stderr, quiet=arguments.quiet)
-        if has_errors(findings):
-            return INPUT
-        if arguments.html:
-            return _write_page(compilations, arguments.html, inputs, stderr)
-        told = _chosen(compilations, fields)
+        code = _explain(arguments, fields, inputs, stdout, stderr)
     except CallError as error:
         arguments.refuse(str(error))
     except CompileError as error:
-        tell(judged(error.diagnostics, arguments, {}, {}), stderr, quiet=arguments.quiet)
+        tell(judged((), grades_of(arguments), stopping=error.diagnostics), stderr, quiet=arguments.quiet)
+    return code
+
+
+def _refuse_contradictions(arguments: argparse.Namespace, fields: Sequence[str]) -> None:
+    """Raises CallError if one of the arguments would have no effect beside another."""
+    from speccompile.diagnostics import shown
+    from speccompile.inputs import CallError
+
+    as_json = ["--format json"] if arguments.format == "json" else []
+    page = ["--html"] if arguments.html else []
+    alone = (
+        (arguments.code, "--code tells about a code and nothing else", [*map(shown, arguments.paths), *page, *as_json]),
+        (arguments.html, "--html shows whole manifests", [*map(shown, fields)]),
+        (arguments.html, "--html is a format of its own", as_json),
+    )
+    for is_given, reason, others in alone:
+        if is_given and others:
+            raise CallError(f"{reason}; leave out {others[0]}")
+
+
+def _explain(
+    arguments: argparse.Namespace, fields: Sequence[str], inputs: Inputs, stdout: TextIO, stderr: TextIO
+) -> int:
+    from speccompile.diagnostics import CompileError, has_errors
+    from speccompile.grades import STRICT
+
+    setting, results = _compiled(inputs, stderr)
+    compilations = [result for result in results if not isinstance(result, CompileError)]
+    left_out = len(results) - len(compilations)
+    found = [finding for result in results for finding in result.diagnostics]
+    stopping = list(setting.findings)
+    if left_out and not compilations:
+        # With nothing left to explain, what is wrong with the runs stops the whole call.
+        stopping, found = [*stopping, *found], []
+    findings = judged(found, grades_of(arguments, inputs.severity, STRICT), stopping=stopping)
+    tell(findings, stderr, quiet=arguments.quiet)
+    if has_errors(findings):
         return INPUT
+    tell_left_out(left_out, stderr)
+    if arguments.html:
+        return _write_page(compilations, arguments.html, inputs, stdout, stderr)
+    told = _chosen(compilations, fields)
     stdout.write(_as_json(told) if arguments.format == "json" else _as_text(told, paint_for(stdout)))
     return DONE
 
@@ -101,18 +137,15 @@ def _split(given: Sequence[str]) -> tuple[list[str], list[str]]:
     return [text for text in given if text not in fields], fields
 
 
-def _compiled(inputs: Inputs, stderr: TextIO) -> tuple[list[Compiled], list[Diagnostic]]:
+def _compiled(inputs: Inputs, stderr: TextIO) -> tuple[Setting, list[Result]]:
     from speccompile.api import read_setting
     from speccompile.batch import compile_files
-    from speccompile.diagnostics import CompileError
     from speccompile.inputs import run_files
     from speccompile.progress import counted
 
     setting = read_setting(inputs.profiles, inputs.platform)
     files = counted(run_files(inputs), len(inputs.runs), stderr)
-    results = list(compile_files(files, setting))
-    findings = [*setting.findings, *(finding for result in results for finding in result.diagnostics)]
-    return [result for result in results if not isinstance(result, CompileError)], findings
+    return setting, list(compile_files(files, setting))
 
 
 Told = list[tuple["Compiled", Sequence["Explanation"]]]
@@ -120,36 +153,38 @@ Told = list[tuple["Compiled", Sequence["Explanation"]]]
 
 def _chosen(compilations: Sequence[Compiled], fields: Sequence[str]) -> Told:
     """Each compilation with what is to be explained of it; with fields, only those that have one of them."""
+    from itertools import chain
+
+    from speccompile.inputs import CallError
+    from speccompile.model import parse_path
+
+    whole: Told = [(compiled, compiled.explain()) for compiled in compilations]
     if not fields:
-        return [(compiled, compiled.explain()) for compiled in compilations]
-    chosen = {field: [(compiled, tuple(_parts(compiled, field))) for compiled in compilations] for field in fields}
-    for field, told in chosen.items():
-        if not any(parts for _, parts in told):
-            from speccompile.inputs import CallError
-
-            raise CallError(_nowhere(field, compilations))
-    together = zip(*chosen.values(), strict=True)
-    joined = [(each[0][0], [part for _, parts in each for part in parts]) for each in together]
-    return [(compiled, parts) for compiled, parts in joined if parts]
+        return whole
+    steps = {field: parse_path(field) for field in fields}
+    found = [{field: _parts(told, steps[field]) for field in steps} for _, told in whole]
+    for field in steps:
+        if not any(parts[field] for parts in found):
+            raise CallError(_nowhere(field, whole))
+    chosen = [(compiled, [*chain(*parts.values())]) for (compiled, _), parts in zip(whole, found, strict=True)]
+    return [(compiled, parts) for compiled, parts in chosen if parts]
 
 
-def _parts(compiled: Compiled, field: str) -> Sequence[Explanation]:
-    try:
-        return compiled.explain(field)
-    except KeyError:
-        return ()
+def _parts(explanations: Iterable[Explanation], steps: KeyPath) -> list[Explanation]:
+    return [part for explanation in explanations for part in explanation.found(steps)]
 
 
-def _nowhere(field: str, compilations: Sequence[Compiled]) -> str:
+def _nowhere(field: str, whole: Told) -> str:
+    from speccompile.diagnostics import shown
     from speccompile.model import format_path, parse_path
     from speccompile.validate import near
 
     last = parse_path(field)[-1]
-    lines = (line for compiled in compilations for told in compiled.explain() for line in told.lines)
+    lines = (line for _, explanations in whole for told in explanations for line in told.lines)
     names = {step: None for line in lines for step in line.path if isinstance(step, str)}
     meant = near(str(last), names) if last not in names else None
-    cure = f"; did you mean {format_path((meant,))!r}?" if meant else ""
-    return f"no manifest has anything at {field!r}, and there is no such file{cure}"
+    cure = f"; did you mean {shown(format_path((meant,)))}?" if meant else ""
+    return f"no manifest has anything at {shown(field)}, and there is no such file{cure}"
 
 
 def _as_text(told: Told, paint: Paint) -> str:
@@ -168,11 +203,11 @@ def _as_json(told: Told) -> str:
     return as_explained_json(told)
 
 
-def _write_page(compilations: Sequence[Compiled], file: str, inputs: Inputs, stderr: TextIO) -> int:
-    from speccompile.output import write_report
+def _write_page(compilations: Sequence[Compiled], file: str, inputs: Inputs, stdout: TextIO, stderr: TextIO) -> int:
+    from speccompile.output import Report, write_report
     from speccompile.report.page import as_page
 
-    return write_report(as_page(compilations), file, _SIGN, inputs.runs, stderr)
+    return write_report(Report(as_page(compilations), file, _SIGN), inputs.runs, stdout, stderr)
 
 
 def _meaning(code: Code, paint: Paint) -> str:

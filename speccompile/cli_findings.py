@@ -4,27 +4,45 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
     from speccompile.diagnostics import Diagnostic
+    from speccompile.grades import Grades
     from speccompile.paint import Paint
+
+
+def grades_of(
+    arguments: argparse.Namespace, severity: Grades | None = None, strict: Grades | None = None
+) -> dict[str, str]:
+    """What codes count as: what the project file says, then `--strict`, then the other options."""
+    return {**(severity or {}), **((strict or {}) if arguments.strict else {}), **dict(arguments.grades)}
 
 
 def judged(
     findings: Iterable[Diagnostic],
-    arguments: argparse.Namespace,
-    severity: Mapping[str, str],
-    strict: Mapping[str, str],
+    grades: Grades,
+    *,
+    stopping: Iterable[Diagnostic] = (),
+    keeps_errors: bool = False,
 ) -> tuple[Diagnostic, ...]:
-    """The findings in order, as severe as the project file says, then `--strict`, then the other options."""
-    from speccompile.diagnostics import in_order
-    from speccompile.grades import graded
+    """The findings in order, as severe as the grades say.
 
-    grades = {**severity, **(strict if arguments.strict else {}), **dict(arguments.grades)}
-    return in_order(graded(findings, grades))
+    Of what stops the whole call, errors stay errors: nobody is left with nothing and not told why.
+    Where errors are to be kept, those to be ignored are notices.
+    """
+    from dataclasses import replace
+
+    from speccompile.diagnostics import Severity, in_order
+    from speccompile.grades import IGNORE, graded
+
+    found, stops = list(findings), list(stopping)
+    fixed = [finding for finding in stops if finding.severity is Severity.ERROR]
+    others = [finding for finding in stops if finding.severity is not Severity.ERROR]
+    errors = [finding for finding in found if finding.severity is Severity.ERROR] if keeps_errors else []
+    kept = [replace(error, severity=Severity.NOTICE) for error in errors if grades.get(error.code) == IGNORE]
+    return in_order((*fixed, *kept, *graded((*others, *found), grades)))
 
 
 def tell(findings: Iterable[Diagnostic], stream: TextIO, form: str = "text", *, quiet: bool = False) -> None:
@@ -33,12 +51,17 @@ def tell(findings: Iterable[Diagnostic], stream: TextIO, form: str = "text", *, 
     from speccompile.report import as_format
 
     shown = [finding for finding in findings if finding.severity is Severity.ERROR or not quiet]
-    try:
-        stream.write(as_format(form, shown, paint_for(stream)))
-        stream.flush()
-    except BrokenPipeError:
-        # Nobody reads on, but what was found stays found; see `cli.main`.
-        sys.stderr = None
+    stream.write(as_format(form, shown, paint_for(stream)))
+    stream.flush()
+
+
+def tell_left_out(count: int, stderr: TextIO) -> None:
+    """Says how many runs are missing from the result, if any are: their errors may be told as less, or not at all."""
+    if count:
+        runs = "1 run is" if count == 1 else f"{count} runs are"
+        stderr.write(
+            f"speccompile: {runs} left out: what has errors has no manifests, however severe they are called\n"
+        )
 
 
 def paint_for(stream: TextIO) -> Paint:

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
-from speccompile.cli_findings import judged, tell
+from speccompile.cli_findings import grades_of, judged, tell
 from speccompile.cli_options import add_command, add_findings, add_format, add_inputs, add_paths, path
 
 if TYPE_CHECKING:
@@ -98,6 +98,8 @@ class Answer(NamedTuple):
 
     text: str = ""
     findings: tuple[Diagnostic, ...] = ()
+    stopping: tuple[Diagnostic, ...] = ()
+    """What there is instead of an answer; errors among it are errors, whatever the call makes of their codes."""
     code: int = DONE
     severity: Mapping[str, str] = {}
     """What the project file makes of codes."""
@@ -113,11 +115,12 @@ def run_profiles(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) 
     except CallError as error:
         arguments.refuse(str(error))
     except CompileError as error:
-        answer = Answer(findings=error.diagnostics)
-    findings = answer.findings
+        answer = Answer(stopping=error.diagnostics)
+    findings = (*answer.findings, *answer.stopping)
     if arguments.about == "lint":
         strict = {finding.code: Severity.ERROR for finding in findings if finding.severity is Severity.WARNING}
-        findings = judged(findings, arguments, answer.severity, strict)
+        grades = grades_of(arguments, answer.severity, strict)
+        findings = judged(answer.findings, grades, stopping=answer.stopping)
     told = vars(arguments)
     form = told.get("format", "text")
     # The findings are what `lint` is called for; in a format for programs they go where programs read.
@@ -128,7 +131,13 @@ def run_profiles(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) 
 
 def _setting(arguments: argparse.Namespace) -> Setting:
     """The setting of the call; raises everything that is wrong with it."""
-    return _prepared(_inputs(arguments))
+    from speccompile.api import read_setting
+    from speccompile.diagnostics import stop_if_any
+
+    inputs = _inputs(arguments)
+    setting = read_setting(inputs.profiles, inputs.platform)
+    stop_if_any(setting.findings)
+    return setting
 
 
 def _inputs(arguments: argparse.Namespace) -> Inputs:
@@ -136,15 +145,6 @@ def _inputs(arguments: argparse.Namespace) -> Inputs:
 
     flags = Flags(profiles=arguments.profiles, platform=arguments.platform, project=arguments.project)
     return settle(flags, wants_runs=False)
-
-
-def _prepared(inputs: Inputs) -> Setting:
-    from speccompile.api import read_setting
-    from speccompile.diagnostics import stop_if_any
-
-    setting = read_setting(inputs.profiles, inputs.platform)
-    stop_if_any(setting.findings)
-    return setting
 
 
 def _list(arguments: argparse.Namespace, _: TextIO) -> Answer:
@@ -168,10 +168,14 @@ def _show(arguments: argparse.Namespace, _: TextIO) -> Answer:
 
 
 def _lint(arguments: argparse.Namespace, _: TextIO) -> Answer:
+    from speccompile.api import read_setting
     from speccompile.lint import lint
 
     inputs = _inputs(arguments)
-    return Answer(findings=lint(_prepared(inputs)), severity=inputs.severity)
+    setting = read_setting(inputs.profiles, inputs.platform)
+    if setting.is_broken:
+        return Answer(stopping=setting.findings, severity=inputs.severity)
+    return Answer(findings=lint(setting), severity=inputs.severity)
 
 
 def _impact(arguments: argparse.Namespace, stderr: TextIO) -> Answer:

@@ -4,17 +4,35 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
+from speccompile.inputs import STREAM
 from speccompile.names import object_name
 from speccompile.pipeline import Compiled
 from speccompile.serialize import serialize_json
 
 _DONE, _FAILED = 0, 1
 _SIGNATURE = re.compile(r'app\.kubernetes\.io/managed-by"?: "?speccompile')
+_FAR = 2 * 1024 * 1024
+"""How many bytes of a file may stand before our sign.
+
+The label is in the metadata of the first manifest, but a base document can put annotations before it. No object that
+Kubernetes can store is larger than this (etcd takes 1.5 MiB), so it is found wherever it stands; and a file of somebody
+else, however large, costs no more than this to look at.
+"""
+_KINDS: Sequence[tuple[Callable[[int], bool], str]] = (
+    (stat.S_ISDIR, "a directory"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISBLK, "a block device"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISFIFO, "a pipe"),
+    (lambda _: True, "what is no file"),
+)
 
 
 class Output(NamedTuple):
@@ -33,6 +51,14 @@ class Output(NamedTuple):
         return cls(folder / f"{object_name(compiled.name)}.{suffix}", text, data)
 
 
+class Report(NamedTuple):
+    """A text, where it belongs, and by what in it a report of ours is known."""
+
+    text: str
+    file: str
+    sign: str
+
+
 def write(  # noqa: PLR0913  the edge of the program: everything it needs comes by hand
     outputs: Sequence[Output],
     folder: Path | str | None,
@@ -43,15 +69,8 @@ def write(  # noqa: PLR0913  the edge of the program: everything it needs comes 
     as_json: bool,
 ) -> int:
     """The exit code: everything is printed, or written below the folder."""
-    if folder is None or folder == "-":
-        try:
-            _print(outputs, stdout, as_json=as_json)
-        except BrokenPipeError:
-            raise
-        except (OSError, ValueError, AttributeError) as error:
-            # A full disk, or a standard output that was closed before the call.
-            stderr.write(f"speccompile: the manifests could not be printed: {error}\n")
-            return _FAILED
+    if folder is None or folder == STREAM:
+        _print(outputs, stdout, as_json=as_json)
         return _DONE
     try:
         write_files(outputs, Path(folder), inputs)
@@ -66,24 +85,28 @@ def _print(outputs: Sequence[Output], stdout: TextIO, *, as_json: bool) -> None:
         stdout.write(serialize_json([data for output in outputs for data in output.manifests]))
     else:
         stdout.write("---\n".join(output.text for output in outputs))
-    stdout.flush()
 
 
 def write_files(
     outputs: Sequence[Output], root: Path, inputs: Sequence[Path] = (), sign: re.Pattern[str] = _SIGNATURE
 ) -> None:
-    """Each text in its file below the root; files appear whole, and only once all of them are on disk."""
+    """Each text in its file below the root; files appear whole, and only once all of them are on disk.
+
+    Nothing is made before everything has been looked at, and if something fails all the same, no trace is left.
+    """
+    known = {os.path.realpath(path) for path in inputs}
+    targets = [root / output.path for output in outputs]
+    for target in targets:
+        _check_folders(root, target.parent)
+        _check_target(target, known, sign)
     staged: list[tuple[Path, Path]] = []
-    known = {path.resolve() for path in inputs}
-    try:
-        for output in outputs:
-            target = root / output.path
-            _make_folder(root, target.parent)
-            if target.is_dir() and not target.is_symlink():
-                raise IsADirectoryError(21, "a directory stands in the way", str(target))
-            if target.resolve() in known or not _is_ours(target, sign):
-                raise FileExistsError(17, "a file that speccompile did not write stands in the way", str(target))
+    with ExitStack() as undo:
+        for output, target in zip(outputs, targets, strict=True):
+            for folder in _missing(target.parent):
+                undo.callback(_remove_if_empty, folder)
+            target.parent.mkdir(parents=True, exist_ok=True)
             handle, name = tempfile.mkstemp(dir=target.parent, prefix=".speccompile-")
+            undo.callback(Path(name).unlink, missing_ok=True)
             staged.append((Path(name), target))
             with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as stream:
                 stream.write(output.text)
@@ -91,37 +114,117 @@ def write_files(
         for made, target in staged:
             # Replaces a link instead of following it.
             made.replace(target)
-    finally:
-        for made, _ in staged:
-            made.unlink(missing_ok=True)
+        undo.pop_all()
 
 
-def write_report(text: str, file: str, sign: str, inputs: Sequence[object], stderr: TextIO) -> int:
-    """The exit code: the text is written to the file, whole, unless that is a file without our sign in it."""
-    path = Path(file)
+def write_report(report: Report, inputs: Iterable[object], stdout: TextIO, stderr: TextIO) -> int:
+    """The exit code: the text is in the file, whole, unless that is a file without our sign in it.
+
+    A dash is standard output. Pipes and devices, such as /dev/null, are written to, and never read or replaced.
+    """
+    if is_stdout(report.file):
+        stdout.write(report.text)
+        return _DONE
+    path = Path(report.file)
     known = [one for one in inputs if isinstance(one, Path)]
     try:
-        write_files([Output(Path(path.name), text, ())], path.parent, known, re.compile(re.escape(sign)))
+        if _is_sink(path):
+            _pour(report.text, path)
+        else:
+            write_files(
+                [Output(Path(path.name), report.text, ())], path.parent, known, re.compile(re.escape(report.sign))
+            )
     except OSError as error:
-        stderr.write(f"speccompile: {file} was not written: {error.strerror or error}\n")
+        stderr.write(f"speccompile: {report.file} was not written: {error.strerror or error}\n")
         return _FAILED
     return _DONE
 
 
-def _is_ours(target: Path, sign: re.Pattern[str]) -> bool:
-    """Whether nothing is lost if the target is replaced: it is not there, a link, empty, or made by us."""
-    if target.is_symlink() or not target.exists():
+def is_stdout(file: str) -> bool:
+    """Whether a report for the file is one for standard output: a dash, or the file that the shell sends it to.
+
+    The latter has names like /dev/stdout, which are links that replacing would ruin.
+    """
+    return file == STREAM or _is_file_of(1, Path(file))
+
+
+def _is_file_of(stream: int, path: Path) -> bool:
+    """Whether the stream goes into the regular file at the path."""
+    try:
+        there = path.stat()
+        return stat.S_ISREG(there.st_mode) and os.path.samestat(there, os.fstat(stream))
+    except OSError:
+        return False
+
+
+def _is_sink(path: Path) -> bool:
+    """Whether a report is poured into what is at the path, following links, or else put in its place.
+
+    Raises if neither can be.
+    """
+    mode = _mode(path)
+    if _is_file_of(2, path):
+        raise FileExistsError(17, "standard error goes there", str(path))
+    if mode is None or stat.S_ISREG(mode):
+        return False
+    if stat.S_ISCHR(mode) or stat.S_ISFIFO(mode):
         return True
-    text = target.read_text(encoding="utf-8", errors="replace")
-    return not text or sign.search(text) is not None
+    raise _in_the_way(mode, path)
 
 
-def _make_folder(root: Path, folder: Path) -> None:
-    root.mkdir(parents=True, exist_ok=True)
-    if folder != root:
-        if folder.is_symlink():
-            raise OSError(40, "a link leads out of the output folder", str(folder))
-        folder.mkdir(exist_ok=True)
+def _pour(text: str, path: Path) -> None:
+    # Makes and cuts nothing, should something else stand there by now.
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_NOCTTY), "w", encoding="utf-8", newline="\n") as stream:
+        stream.write(text)
+
+
+def _check_folders(root: Path, folder: Path) -> None:
+    """Raises if the folder is not there and cannot be made below the root, or leads out of it."""
+    if folder != root and folder.is_symlink():
+        raise OSError(40, "a link leads out of the output folder", str(folder))
+    for one in (root, folder):
+        mode = _mode(one)
+        if mode is not None and not stat.S_ISDIR(mode):
+            raise NotADirectoryError(20, "what stands there is no folder", str(one))
+
+
+def _check_target(target: Path, known: set[str], sign: re.Pattern[str]) -> None:
+    """Raises if something is lost when the target is replaced: unless it is not there, a link, empty, or made by us."""
+    mode = _mode(target, follow=False)
+    is_plain = mode is not None and stat.S_ISREG(mode)
+    if os.path.realpath(target) in known or (is_plain and not _is_ours(target, sign)):
+        raise FileExistsError(17, "a file that speccompile did not write stands in the way", str(target))
+    if mode is not None and not is_plain and not stat.S_ISLNK(mode):
+        raise _in_the_way(mode, target)
+
+
+def _is_ours(target: Path, sign: re.Pattern[str]) -> bool:
+    with target.open("rb") as stream:
+        start = stream.read(_FAR)
+    return not start or sign.search(start.decode("utf-8", errors="replace")) is not None
+
+
+def _mode(path: Path, *, follow: bool = True) -> int | None:
+    """What kind of thing is at the path; nothing is None."""
+    try:
+        return path.stat(follow_symlinks=follow).st_mode
+    except FileNotFoundError:
+        return None
+
+
+def _in_the_way(mode: int, path: Path) -> OSError:
+    what = next(name for is_kind, name in _KINDS if is_kind(mode))
+    return FileExistsError(17, f"{what} stands in the way", str(path))
+
+
+def _missing(folder: Path) -> Iterator[Path]:
+    """The folders that are not there yet, outermost first."""
+    return reversed([one for one in (folder, *folder.parents) if not one.exists()])
+
+
+def _remove_if_empty(folder: Path) -> None:
+    with suppress(OSError):
+        folder.rmdir()
 
 
 def _umask() -> int:

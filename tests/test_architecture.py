@@ -14,8 +14,8 @@ STAGES = ("parse", "validate", "normalize", "merge", "approve", "plan", "render"
 EXCEPTIONS = {"render": {"parse"}}
 OUTSIDE = {"os", "sys", "io", "pathlib", "tempfile", "time", "datetime", "random", "subprocess", "socket", "secrets"}
 EDGES = {
-    *("api", "cli", "cli_explain", "cli_findings", "cli_profiles", "inputs", "load", "output", "project"),
-    *("resources", "revisions", "search"),
+    *("api", "cli", "cli_explain", "cli_findings", "cli_profiles", "cli_streams", "inputs", "load", "output"),
+    *("project", "resources", "revisions", "search"),
     "testing.suite",
 }
 TESTING = "speccompile.testing"

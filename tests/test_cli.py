@@ -595,7 +595,8 @@ def test_a_folder_without_runs_does_not_hide_faults_of_profiles(call: Call) -> N
     assert "error[input/missing-file]: " in call("render", "empty", "--profiles", "nowhere.yaml").stderr
 
 
-def test_a_run_is_never_replaced_by_its_manifests(call: Call) -> None:
-    Path("train.yaml").write_text(GOOD)
+@pytest.mark.parametrize("comment", ["", f"# {OURS}"], ids=["plain", "signed"])
+def test_a_run_is_never_replaced_by_its_manifests(comment: str, call: Call) -> None:
+    Path("train.yaml").write_text(comment + GOOD)
     assert call("render", "train.yaml", "-o", ".").code == 1
-    assert Path("train.yaml").read_text() == GOOD
+    assert Path("train.yaml").read_text() == comment + GOOD

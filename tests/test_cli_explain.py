@@ -18,10 +18,13 @@ from jsonschema import Draft202012Validator
 from test_cli import Answer, Call
 
 from speccompile.cli import main
+from speccompile.explain import Explanation, explain
+from speccompile.model import Manifest
 
 RUN = "name: train\naction: job\nimage: python:3.12\nprofile: gpu\nresources:\n  gpu: 2\n"
 PROFILE = "id: gpu\nresources:\n  gpu: 1\n"
 STRUCK = "\x1b[9m"
+LEFT_OUT = "speccompile: 1 run is left out: what has errors has no manifests, however severe they are called\n"
 
 
 @pytest.fixture
@@ -73,7 +76,28 @@ def test_a_file_that_is_missing_is_not_taken_for_a_path_of_manifests(call: Call)
 def test_a_path_that_no_manifest_has_is_a_wrong_call_with_a_near_name(call: Call) -> None:
     answer = call("explain", "run.yaml", "containers[0].imagee")
     assert (answer.code, answer.stdout) == (2, "")
-    assert "did you mean 'image'?" in answer.stderr
+    assert "did you mean `image`?" in answer.stderr
+
+
+def test_a_long_path_that_no_manifest_has_is_cut_short(call: Call) -> None:
+    answer = call("explain", "run.yaml", "x" * 10_000)
+    assert answer.code == 2
+    assert f"no manifest has anything at `{'x' * 40}…`, " in answer.stderr
+
+
+def test_manifests_are_explained_once_however_many_paths_are_asked_for(
+    call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    explained: list[Manifest] = []
+
+    def counted(manifest: Manifest) -> Explanation:
+        explained.append(manifest)
+        return explain(manifest)
+
+    monkeypatch.setattr("speccompile.pipeline.explain", counted)
+    answer = call("explain", "run.yaml", "kind", "image", "limits", "metadata.name", "--quiet")
+    assert answer.stdout.count("\n# Job train: ") == 4
+    assert len(explained) == 1
 
 
 def test_a_run_with_errors_is_not_explained(call: Call) -> None:
@@ -123,6 +147,23 @@ def test_a_code_that_does_not_exist_gets_a_near_name(option: str, call: Call) ->
     assert "did you mean 'schema/unknown-key'?" in answer.stderr
 
 
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        ("--code schema/quantity run.yaml", "--code tells about a code and nothing else; leave out `run.yaml`"),
+        ("--code schema/quantity --html page.html", "--code tells about a code and nothing else; leave out --html"),
+        ("--code schema/quantity --format json", "--code tells about a code and nothing else; leave out --format json"),
+        ("run.yaml --html page.html --format json", "--html is a format of its own; leave out --format json"),
+        ("run.yaml kind --html page.html", "--html shows whole manifests; leave out `kind`"),
+    ],
+)
+def test_a_call_that_asks_for_two_things_at_once_is_refused(arguments: str, reason: str, call: Call) -> None:
+    answer = call("explain", *arguments.split())
+    assert (answer.code, answer.stdout) == (2, "")
+    assert answer.stderr.endswith(f"error: {reason}\n")
+    assert not Path("page.html").exists()
+
+
 # The page.
 
 
@@ -136,12 +177,6 @@ def test_the_page_is_written_whole_and_only_over_one_of_ours(call: Call) -> None
     assert answer.code == 1
     assert "a file that speccompile did not write stands in the way" in answer.stderr
     assert Path("run.yaml").read_text() == RUN
-
-
-def test_a_page_shows_whole_manifests(call: Call) -> None:
-    answer = call("explain", "run.yaml", "limits", "--html", "report.html")
-    assert answer.code == 2
-    assert "leave out 'limits'" in answer.stderr
 
 
 # Severity.
@@ -178,9 +213,87 @@ def test_an_error_that_is_called_less_gives_no_manifest_all_the_same(call: Call)
     answer = call(*given, "--ignore", "policy/ceiling")
     assert answer.code == 0
     assert [manifest["metadata"]["name"] for manifest in yaml.safe_load_all(answer.stdout)] == ["train"]
-    assert answer.stderr == (
-        "speccompile: 1 run is left out: what has errors has no manifests, however severe they are called\n"
+    assert answer.stderr == LEFT_OUT
+
+
+@pytest.fixture
+def large(call: Call) -> tuple[str, ...]:
+    """A run above the ceiling and a good one, in a call that makes nothing of it."""
+    del call  # it says in which folder
+    Path("platform.yaml").write_text("ceilings: {mem: 1Gi}\n")
+    Path("large.yaml").write_text("name: large\naction: job\nimage: python:3.12\nresources: {mem: 2Gi}\n")
+    Path("good.yaml").write_text("name: good\naction: job\nimage: python:3.12\n")
+    return ("large.yaml", "good.yaml", "--platform", "platform.yaml", "--ignore", "policy/ceiling")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("render", "render --quiet", "render --format github", "render -o out", "validate", "validate --quiet"),
+        *("validate --format json", "validate --format sarif", "validate --format github"),
+        *("explain", "explain kind", "explain --format json", "explain --html page.html"),
+    ],
+)
+def test_whoever_ignores_errors_is_told_that_runs_are_left_out(
+    command: str, large: tuple[str, ...], call: Call
+) -> None:
+    answer = call(*command.split(), *large)
+    assert (answer.code, answer.stderr) == (0, LEFT_OUT)
+    assert "large" not in answer.stdout
+
+
+def test_runs_that_are_left_out_are_counted(large: tuple[str, ...], call: Call) -> None:
+    Path("larger.yaml").write_text(Path("large.yaml").read_text().replace("large", "larger"))
+    answer = call("validate", "larger.yaml", *large)
+    assert answer == (0, "", LEFT_OUT.replace("1 run is", "2 runs are"))
+    assert LEFT_OUT not in call("validate", "larger.yaml", *large, "--error", "policy/ceiling").stderr
+
+
+@pytest.mark.parametrize("quiet", [[], ["--quiet"]], ids=["", "quiet"])
+@pytest.mark.parametrize("form", ["json", "sarif"])
+def test_a_document_beside_manifests_keeps_errors_that_are_ignored(
+    form: str, quiet: list[str], large: tuple[str, ...], call: Call
+) -> None:
+    answer = call("render", *large, "--format", form, *quiet)
+    assert answer.code == 0
+    assert yaml.safe_load(answer.stdout)["metadata"]["name"] == "good"
+    data = json.loads(answer.stderr)
+    if form == "json":
+        assert [(found["code"], found["severity"]) for found in data["findings"]] == [("policy/ceiling", "notice")]
+    else:
+        assert [(found["ruleId"], found["level"]) for found in data["runs"][0]["results"]] == [
+            ("policy/ceiling", "note")
+        ]
+
+
+@pytest.mark.parametrize("grade", ["--ignore", "--notice"])
+@pytest.mark.parametrize("more", [[], ["kind"], ["--format", "json"], ["--html", "page.html"]], ids=" ".join)
+def test_with_no_run_left_to_explain_its_errors_are_errors(
+    more: list[str], grade: str, large: tuple[str, ...], call: Call
+) -> None:
+    answer = call("explain", large[0], *large[2:4], grade, "policy/ceiling", *more)
+    assert (answer.code, answer.stdout) == (1, "")
+    assert answer.stderr.startswith("error[policy/ceiling]: ")
+    assert answer.stderr.endswith("\nspeccompile: 1 error\n")
+    assert not Path("page.html").exists()
+
+
+@pytest.mark.parametrize("command", ["render", "validate", "explain", "profiles lint"])
+@pytest.mark.parametrize("faulty", ["speccompile.yaml", "profiles/gpu.yaml", "platform.yaml"])
+def test_errors_that_stop_the_whole_call_are_errors(faulty: str, command: str, call: Call) -> None:
+    """Whatever the project and the call make of their codes: nothing can be compiled."""
+    Path("platform.yaml").write_text("namespace: team\n")
+    Path("speccompile.yaml").write_text(
+        "runs: [run.yaml]\nplatform: platform.yaml\nseverity: {schema/unknown-key: notice}\n"
     )
+    with Path(faulty).open("a") as file:
+        file.write("nonsense: 1\n")
+    for grade in ([], ["--ignore", "schema/unknown-key"], ["--warning", "schema/unknown-key"]):
+        answer = call(*command.split(), *grade, "--quiet")
+        assert (answer.code, answer.stdout) == (1, "")
+        assert answer.stderr.startswith("error[schema/unknown-key]: ")
+        assert f"  --> {faulty}:" in answer.stderr
+        assert answer.stderr.endswith("\nspeccompile: 1 error\n")
 
 
 def test_the_platforms_own_word_on_overrides_is_not_for_users_to_change(call: Call) -> None:
@@ -266,7 +379,7 @@ def test_the_report_lists_what_was_refused_though_nothing_is_rendered(what: str,
     assert answer.code == 1
     assert not Path("out").exists()
     (refused,) = overrides(root)
-    assert (refused["change"], refused["code"], refused["run"]) == ("refused", code, None)
+    assert (refused["change"], refused["code"], refused["run"]) == ("refused", code, "default/train")
     assert refused["place"]["file"] == "run.yaml"
     assert [by["origin"]["place"]["file"] for by in refused["by"]] == ["platform.yaml"]
     if what == "rule":

@@ -1,0 +1,63 @@
+"""Takes a standard stream, gives one that never fails; see `cli.py`."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, TextIO, cast
+
+
+class Stream:
+    """A standard stream that never fails: the first fault is kept, and from then on nothing is written."""
+
+    def __init__(self, stream: TextIO | None) -> None:
+        self._stream = stream = _buffered(stream)
+        self.fault: Exception | None = None
+        # The same bytes on every machine, whatever encoding it prefers.
+        if reconfigure := getattr(stream, "reconfigure", None):
+            self._attempt(lambda: reconfigure(encoding="utf-8", errors="backslashreplace", newline="\n"))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def isatty(self) -> bool:
+        return self._stream is not None and self._stream.isatty()
+
+    def write(self, text: str) -> int:
+        stream = self._stream
+        if stream is not None:
+            self._attempt(lambda: stream.write(text))
+        elif text:
+            self.fault = ValueError("standard output is closed")
+        return len(text)
+
+    def flush(self) -> None:
+        if self._stream is not None:
+            self._attempt(self._stream.flush)
+
+    def _attempt(self, action: Callable[[], object]) -> None:
+        if self.fault is not None:
+            return
+        try:
+            action()
+        except (OSError, ValueError) as error:
+            self.fault = error
+            self._let_go()
+
+    def _let_go(self) -> None:
+        """What is left in the buffer goes nowhere: the interpreter tries it again as it ends, and would complain."""
+        with suppress(OSError, ValueError, AttributeError):
+            number = cast("TextIO", self._stream).fileno()
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, number)
+            os.close(nowhere)
+
+
+def _buffered(stream: TextIO | None) -> TextIO | None:
+    """The stream, never unbuffered: Python would take a write that was cut short for a whole one."""
+    raw = getattr(stream, "buffer", None)
+    if not isinstance(raw, io.FileIO):
+        return stream
+    return io.TextIOWrapper(io.BufferedWriter(io.FileIO(raw.fileno(), "w", closefd=False)), line_buffering=True)
