@@ -7,10 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from speccompile.diagnostics import shown
+from speccompile.explain import Line, explain
 from speccompile.flattening import canonical_rules, flattened_trees
-from speccompile.model import Layer, Node, Profile, Source, format_path, origin_of
-from speccompile.parse import parse
-from speccompile.serialize import serialize
+from speccompile.model import Manifest, Node, Profile, format_path, origin_of
 
 WIDTH = 100
 """Columns of the table."""
@@ -103,30 +102,25 @@ def summary_data(profile: Profile) -> dict[str, Any]:
 
 def as_yaml(profile: Profile) -> str:
     """The profile without parents, as a profile file that means the same; beside each value, where it comes from."""
-    trees = flattened_trees(profile)
-    text = serialize(tree.plain() for tree in trees)
-    comments: dict[int, str] = {}
-    # Reading the text again tells on which line each value stands.
-    for tree, document in zip(trees, parse(Source("", text, Layer.PROFILE)).documents, strict=True):
-        for path, node in _leaves(tree):
-            written = document.root.at(path)
-            assert written is not None
-            comments[written.span.line] = _comment(node)
-    lines = text.removesuffix("\n").split("\n")
-    column = min(_COMMENT_COLUMN, max((len(lines[number - 1]) for number in comments), default=0))
-    return "".join(
-        f"{line.ljust(column)}  # {comments[number]}\n" if number in comments else f"{line}\n"
-        for number, line in enumerate(lines, start=1)
-    )
+    documents = [explain(Manifest(tree)).lines for tree in flattened_trees(profile)]
+    told = [line for lines in documents for line in lines if line.origin]
+    column = min(_COMMENT_COLUMN, max((len(line.text.partition("\n")[0]) for line in told), default=0))
+    return "---\n".join("".join(_annotated(line, column) for line in lines) for lines in documents)
 
 
-def _leaves(tree: Node) -> Iterator[tuple[tuple[str | int, ...], Node]]:
-    return ((path, node) for path, node in tree.walk() if node.is_scalar or not node.value)
+def _annotated(line: Line, column: int) -> str:
+    first, *others = line.text.split("\n")
+    beside = f"{first.ljust(column)}  # {_comment(line.value)}" if line.origin else first
+    return "".join(f"{text}\n" for text in (beside, *others))
 
 
 def _comment(node: Node) -> str:
     how = f" ({node.derived})" if node.derived else ""
     return shown(f"{_where(node)}{how}", _LONGEST_CELL)[1:-1]
+
+
+def _leaves(tree: Node) -> Iterator[tuple[tuple[str | int, ...], Node]]:
+    return ((path, node) for path, node in tree.walk() if node.is_scalar or not node.value)
 
 
 def _where(node: Node) -> str:

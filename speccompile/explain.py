@@ -149,7 +149,7 @@ _RULES = {
 """By who won."""
 
 
-def unseen(replaced: Iterable[Override], explanations: Iterable[Explanation]) -> tuple[Override, ...]:
-    """What lost and stands beside no line: nothing is left in its place."""
-    seen = {id(lost.value) for told in explanations for line in told.lines for lost in line.lost}
+def unseen(replaced: Iterable[Override], manifests: Iterable[Manifest]) -> tuple[Override, ...]:
+    """What lost and stands beside no value of a manifest: nothing is left in its place."""
+    seen = {id(lost) for manifest in manifests for _, node in manifest.tree.walk() for lost in node.lost}
     return tuple(override for override in replaced if seen.isdisjoint(id(node) for _, node in override.lost.walk()))

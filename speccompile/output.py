@@ -17,7 +17,9 @@ from speccompile.pipeline import Compiled
 from speccompile.serialize import serialize_json
 
 _DONE, _FAILED = 0, 1
-_SIGNATURE = re.compile(r'app\.kubernetes\.io/managed-by"?: "?speccompile')
+_MANAGER = re.compile(r'app\.kubernetes\.io/managed-by"?: "?([^\s",]+)')
+_HEAD = re.compile(r'.*?\n *"?name"?: [^\n]*', re.DOTALL)
+"""The beginning of manifests up to the first name, which says what the first object is."""
 _FAR = 2 * 1024 * 1024
 """How many bytes of a file may stand before our sign.
 
@@ -87,18 +89,17 @@ def _print(outputs: Sequence[Output], stdout: TextIO, *, as_json: bool) -> None:
         stdout.write("---\n".join(output.text for output in outputs))
 
 
-def write_files(
-    outputs: Sequence[Output], root: Path, inputs: Sequence[Path] = (), sign: re.Pattern[str] = _SIGNATURE
-) -> None:
+def write_files(outputs: Sequence[Output], root: Path, inputs: Sequence[Path] = (), sign: str | None = None) -> None:
     """Each text in its file below the root; files appear whole, and only once all of them are on disk.
 
     Nothing is made before everything has been looked at, and if something fails all the same, no trace is left.
+    A file is ours, and replaced, if it has our sign: the one given, or that of the manifests.
     """
     known = {os.path.realpath(path) for path in inputs}
     targets = [root / output.path for output in outputs]
-    for target in targets:
+    for output, target in zip(outputs, targets, strict=True):
         _check_folders(root, target.parent)
-        _check_target(target, known, sign)
+        _check_target(target, known, re.compile(re.escape(sign)) if sign else _sign_of(output.text))
     staged: list[tuple[Path, Path]] = []
     with ExitStack() as undo:
         for output, target in zip(outputs, targets, strict=True):
@@ -131,9 +132,7 @@ def write_report(report: Report, inputs: Iterable[object], stdout: TextIO, stder
         if _is_sink(path):
             _pour(report.text, path)
         else:
-            write_files(
-                [Output(Path(path.name), report.text, ())], path.parent, known, re.compile(re.escape(report.sign))
-            )
+            write_files([Output(Path(path.name), report.text, ())], path.parent, known, report.sign)
     except OSError as error:
         stderr.write(f"speccompile: {report.file} was not written: {error.strerror or error}\n")
         return _FAILED
@@ -196,6 +195,18 @@ def _check_target(target: Path, known: set[str], sign: re.Pattern[str]) -> None:
         raise FileExistsError(17, "a file that speccompile did not write stands in the way", str(target))
     if mode is not None and not is_plain and not stat.S_ISLNK(mode):
         raise _in_the_way(mode, target)
+
+
+def _sign_of(text: str) -> re.Pattern[str]:
+    """What a file has that manifests such as these were written to: the label that says who manages them.
+
+    No run can set it, and a platform can give it another value, or none; then the first object must be the same.
+    """
+    manager = _MANAGER.search(text)
+    if manager is None:
+        head = _HEAD.match(text)
+        return re.compile(rf"\A{re.escape(head[0] if head else text)}\n")
+    return re.compile(rf'{_MANAGER.pattern.partition("(")[0]}(?:speccompile|{re.escape(manager[1])})(?=[\s",])')
 
 
 def _is_ours(target: Path, sign: re.Pattern[str]) -> bool:

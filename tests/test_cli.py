@@ -279,6 +279,23 @@ def test_a_file_for_each_run_below_the_output_folder(call: Call) -> None:
     assert "part-of: vision" in written["vision/two.yaml"]
 
 
+@pytest.mark.parametrize("option", [(), ("--json",)])
+@pytest.mark.parametrize("platform", ["preset: digitalhub", "own_labels: {acme.com/run: '{name}'}"])
+def test_a_platform_with_other_labels_can_be_rendered_twice(platform: str, option: tuple[str, ...], call: Call) -> None:
+    """Whatever label tells who manages an object, or none does: files of ours are known, and others are not."""
+    Path("run.json").write_text(run_text("train"))
+    selector = "" if "preset" in platform else "\nselector_labels: [acme.com/run]"
+    Path("platform.yaml").write_text(f"{platform}{selector}\n")
+    given = ("render", "run.json", "--platform", "platform.yaml", "-o", "out", *option)
+    for _ in range(2):
+        assert call(*given).code == 0
+    (made,) = Path("out").iterdir()
+    made.write_text("apiVersion: batch/v1\nkind: Job\nmetadata:\n  name: theirs\n")
+    refused = call(*given)
+    assert refused.code == 1
+    assert "did not write" in refused.stderr
+
+
 OURS = "app.kubernetes.io/managed-by: speccompile\n"
 
 

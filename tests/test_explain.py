@@ -113,7 +113,7 @@ def test_every_leaf_has_a_line_with_its_origin(case: Case) -> None:
 def test_whatever_lost_stands_beside_what_won(case: Case) -> None:
     """Only where what won leaves nothing in the manifests, such as an empty list, there is no line to stand beside."""
     compiled = compiled_of(case)
-    for override in unseen(compiled.replaced, compiled.explain()):
+    for override in unseen(compiled.replaced, compiled.manifests):
         assert override.won.value in ((), {}) or override.path[0] in ("secrets", "volumes")
 
 
@@ -228,7 +228,7 @@ def test_a_volume_that_lost_stands_beside_each_value_that_differs() -> None:
     storage, mount = line_at(compiled, "storage"), line_at(compiled, "mountPath")
     assert [lost.value.value for lost in storage.lost] == ["5Gi"]
     assert [lost.value.value for lost in mount.lost] == ["/data"]
-    assert unseen(compiled.replaced, compiled.explain()) == ()
+    assert unseen(compiled.replaced, compiled.manifests) == ()
 
 
 def test_a_volume_of_another_type_or_with_more_to_it_stands_beside_the_name_as_a_whole() -> None:
@@ -294,7 +294,7 @@ def test_a_default_list_lost_to_the_run_whoever_adds_to_it() -> None:
 def test_a_default_that_left_nothing_is_told_too() -> None:
     profile = {"id": "p", "defaults": {"secrets": ["D"]}}
     compiled = compile_run({**RUN, "secrets": ["S"]}, profiles=[profile])
-    assert [override.lost.plain() for override in unseen(compiled.replaced, compiled.explain())] == [["D"]]
+    assert [override.lost.plain() for override in unseen(compiled.replaced, compiled.manifests)] == [["D"]]
     assert '# ✗ secrets: ["D"]  # profile default  <profile>' in as_listing(compiled)
 
 

@@ -33,7 +33,7 @@ def _run(compiled: Compiled, parts: Sequence[Explanation]) -> dict[str, Any]:
                 "rule": rule_between(override.lost, override.won),
                 "by": origin_data(origin_of(override.won)),
             }
-            for override in unseen(compiled.replaced, compiled.explain())
+            for override in unseen(compiled.replaced, compiled.manifests)
         ],
     }
 

@@ -30,7 +30,7 @@ def as_listing(compiled: Compiled, paint: Paint = plain) -> str:
     for explanation in told:
         parts[-1] += ["---"] * (explanation is not told[0])
         parts.append(list(_annotated(explanation.lines, shape, paint)))
-    parts.append(list(_unseen(compiled, told, paint)))
+    parts.append(list(_unseen(compiled, paint)))
     return "".join(f"{line}\n" for part in parts for line in part)
 
 
@@ -156,8 +156,8 @@ def _without(text: str, margin: int) -> str:
     return "\n".join(line[margin:] for line in text.split("\n"))
 
 
-def _unseen(compiled: Compiled, told: Sequence[Explanation], paint: Paint) -> Iterator[str]:
-    overrides = unseen(compiled.replaced, told)
+def _unseen(compiled: Compiled, paint: Paint) -> Iterator[str]:
+    overrides = unseen(compiled.replaced, compiled.manifests)
     if overrides:
         yield paint("# lost, and nothing stands in its place in the manifests:", "title")
     for path, lost, won, _ in overrides:

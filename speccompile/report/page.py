@@ -132,7 +132,7 @@ def _counted(runs: Iterable[_Section]) -> dict[str, int]:
 def _section(compiled: Compiled, origins: dict[Origin, int], lines: list[list[Any]]) -> _Section:
     """All about one run; `lines` gains what the details of each of its rows are made from, in the same order."""
     told = compiled.explain()
-    gone = unseen(compiled.replaced, told)
+    gone = unseen(compiled.replaced, compiled.manifests)
     for explanation in told:
         lines += _line_data(explanation.lines, origins, len(lines))
     lines += (_unseen_data(override, origins) for override in gone)
