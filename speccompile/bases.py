@@ -81,14 +81,7 @@ def meet(weaker: Node, stronger: Node, schema: Schema, library: Library) -> Node
         return MEETINGS[schema["x-list"]](weaker, stronger, schema, library)
     if isinstance(weaker.value, Mapping) and isinstance(stronger.value, Mapping):
         return _meet_mappings(weaker, stronger, schema, library)
-    if is_weak(stronger):
-        return _over(weaker, stronger)
-    return _over(stronger, weaker)
-
-
-def _over(won: Node, lost: Node) -> Node:
-    """What won, with what lost to it; equal values lose nothing."""
-    return won if won.plain() == lost.plain() else won.over(lost, *lost.lost)
+    return weaker.beating(stronger) if is_weak(stronger) else stronger.beating(weaker)
 
 
 def _meet_mappings(weaker: Node, stronger: Node, schema: Schema, library: Library) -> Node:
@@ -119,9 +112,9 @@ def _meet_items(weaker: Node, stronger: Node, schema: Schema, library: Library, 
         elif deep:
             items[identity(item)] = meet(known, item, schema.get("items", {}), library)
         elif is_weak(item):
-            items[identity(item)] = _over(known, item)
+            items[identity(item)] = known.beating(item)
         else:
-            items[identity(item)] = _over(item, known)
+            items[identity(item)] = item.beating(known)
     return replace(stronger, value=tuple(items.values()))
 
 

@@ -164,9 +164,7 @@ def _claim_defaults(merged: Merged) -> Node:
 
 def _over(said: Node, setting: Node | None) -> Node:
     """What somebody said, with the setting of the platform's file that would hold otherwise."""
-    if setting is None or not setting.span.line or setting.plain() == said.plain():
-        return said
-    return said.over(setting)
+    return said.beating(setting) if setting and setting.span.line else said
 
 
 def _with(spec: Node, name: str, node: Node) -> Node:

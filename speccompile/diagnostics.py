@@ -76,8 +76,10 @@ class CompileError(Exception):
 
 
 def in_order(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
-    """The findings in source order, each once."""
-    return tuple(sorted(dict.fromkeys(diagnostics), key=lambda found: found.order))
+    """The findings in source order, each once; none repeats what an excerpt of its line would not show."""
+    from speccompile.hush import masked  # it knows findings, too
+
+    return tuple(sorted(dict.fromkeys(map(masked, diagnostics)), key=lambda found: found.order))
 
 
 def has_errors(diagnostics: Iterable[Diagnostic]) -> bool:

@@ -110,7 +110,7 @@ def _opens(node: Node) -> bool:
 
 
 def _losers(node: Node) -> Losers:
-    return tuple((lost, node) for lost in node.lost)
+    return tuple((lost, node) for lost in sorted(node.lost, key=lambda lost: _STRENGTHS.index(_strength(lost))))
 
 
 def _lost(lost: Node, won: Node) -> Lost:
@@ -132,6 +132,17 @@ def _strength(node: Node) -> tuple[Layer, Part]:
     return node.span.source.layer, node.part
 
 
+_STRENGTHS = (
+    (Layer.PLATFORM, Part.FIELD),
+    (Layer.PROFILE, Part.FIELD),
+    (Layer.RUN, Part.FIELD),
+    (Layer.PROFILE, Part.DEFAULT),
+    (Layer.PLATFORM, Part.DEFAULT),
+    (Layer.PROFILE, Part.BASE),
+    (Layer.PLATFORM, Part.SETTING),
+    (Layer.TEMPLATE, Part.FIELD),
+)
+"""From strong to weak."""
 STRONGER = "a stronger layer wins over a weaker one"
 """What is said where nothing better is known."""
 _AMONG_EQUALS = {
@@ -151,5 +162,6 @@ _RULES = {
 
 def unseen(replaced: Iterable[Override], manifests: Iterable[Manifest]) -> tuple[Override, ...]:
     """What lost and stands beside no value of a manifest: nothing is left in its place."""
-    seen = {id(lost) for manifest in manifests for _, node in manifest.tree.walk() for lost in node.lost}
+    nodes = (node for manifest in manifests for _, node in manifest.tree.walk())
+    seen = {id(inner) for node in nodes for lost in node.lost for _, inner in lost.walk()}
     return tuple(override for override in replaced if seen.isdisjoint(id(node) for _, node in override.lost.walk()))

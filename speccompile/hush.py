@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import lru_cache
 
-from speccompile.diagnostics import Diagnostic, shown
+from speccompile.diagnostics import Diagnostic
 from speccompile.model import Layer, Node, Source, Span
 
 HIDDEN = "(not shown: this line may hold a secret)"
 """What stands in an excerpt in place of such a line."""
-_NOT_SHOWN = "a value that is not shown"
+_MASK = "a value that is not shown"
+_QUOTED = re.compile(r'`[^`]{3,}`|"[^"]{3,}"')
+"""Values that words quote; what is shorter is punctuation more often than a secret."""
 _LINE_END = re.compile(r"\r\n|\r|\n")
-_KEY = re.compile(r"""(?:^|[{,\s"'-])\w*secrets?\w*["']?\s*:""", re.IGNORECASE)
+_KEY = re.compile(r"""(?:^|[{,\s"'])([-\w./]*secrets?[-\w./]*)["']?\s*:""", re.IGNORECASE)
 _MENTION = re.compile(r"secrets?", re.IGNORECASE)
 _IDENTIFIER = re.compile(r"[-\w.]*")
 _WORDS = "this is not YAML, and what stands here is not shown"
@@ -46,32 +47,62 @@ def is_hidden(node: Node) -> bool:
     return any(may_tell(span._replace(line=line)) for span in spans for line in range(span.line, span.last_line + 1))
 
 
-def shown_of(node: Node) -> str:
-    """A value as a message may show it, unless a line of it may hold a secret."""
-    if is_hidden(node):
-        return _NOT_SHOWN
-    return shown(node.value if isinstance(node.value, str) else json.dumps(node.plain()))
+def masked(finding: Diagnostic) -> Diagnostic:
+    """The finding, in whose words nothing is quoted from its own line if that may hold a secret."""
+    if finding.span is None or not may_tell(finding.span):
+        return finding
+    hidden = _told_on(finding.span)
+
+    def without(words: str) -> str:
+        return _QUOTED.sub(lambda match: _MASK if _core(match) in hidden else match[0], words)
+
+    notes = tuple(note._replace(message=without(note.message)) for note in finding.notes)
+    cure = without(finding.help) if finding.help else None
+    return replace(finding, message=without(finding.message), help=cure, notes=notes)
+
+
+def _core(match: re.Match[str]) -> str:
+    return match[0][1:-1].removesuffix("…")
+
+
+def _told_on(span: Span) -> str:
+    """What stands on the line behind the key that speaks of secrets, or all of it."""
+    line = lines_of(span.source)[span.line - 1]
+    key = _KEY.search(line)
+    return line[key.end() :] if key else line
 
 
 def _secret_lines(lines: Iterable[str]) -> Iterator[int]:
     depth: int | None = None
+    is_listing = is_open = False
     for number, line in enumerate(lines, start=1):
         content = line.lstrip()
         indent = len(line) - len(content)
         if depth is not None and content and (indent < depth or (indent == depth and content[0] not in "-]}")):
             depth = None
-        keys = [match.end() for match in _KEY.finditer(line)]
+        keys = [(match[1], line[match.end() :]) for match in _KEY.finditer(line)]
         if keys:
             depth = indent
-        told = all(_is_list(line[end:]) for end in keys) if keys else _is_item(content)
-        if depth is not None and not told:
+            # Only the field itself is a list of identifiers; below any other key that speaks of secrets may be one.
+            is_listing = all(name == "secrets" for name, _ in keys)
+            told = all(_is_list(rest) if is_listing else _is_nothing(rest) for _, rest in keys)
+            is_open = told and is_listing and "[" in keys[-1][1] and "]" not in keys[-1][1]
+        else:
+            told = is_listing and _is_item(content) and (is_open or content[:1] in ("", "-", "]", "#"))
+            is_open = is_open and "]" not in content
+        if depth is not None and content and not told:
             yield number
+
+
+def _is_nothing(text: str) -> bool:
+    told = text.strip()
+    return not told or told.startswith("#")
 
 
 def _is_list(text: str) -> bool:
     """Whether nothing stands here, or a list of identifiers, whatever comes after it."""
     told = text.strip()
-    if not told or told.startswith("#"):
+    if _is_nothing(told):
         return True
     inside, _, _ = told.removeprefix("[").partition("]")
     return told.startswith("[") and all(_is_item(item) for item in inside.split(","))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
@@ -11,7 +12,7 @@ from speccompile.affinity import both_hold, united
 from speccompile.canon import DISK, SCRATCH_DISK, is_extended, same_quantity, settled
 from speccompile.diagnostics import Diagnostic, Note, Severity, shown
 from speccompile.facts import facts_of
-from speccompile.hush import shown_of
+from speccompile.hush import is_hidden
 from speccompile.library import Library
 from speccompile.model import Change, KeyPath, Layer, Merged, Node, Override, Platform, Profile, Run, format_path
 from speccompile.names import PLACEHOLDERS, filled, placeholders
@@ -111,7 +112,7 @@ def _filled(pattern: Node, facts: Mapping[str, str], known: Mapping[str, Node]) 
     used = tuple(known[name] for name in placeholders(str(pattern.value)) if name in known)
     text = filled(str(pattern.value), facts)
     how = "the platform's pattern, filled" if used else None
-    return Node(text, pattern.span, derived=how, made_of=used, part=pattern.part)
+    return Node(text, pattern.span, derived=how, made_of=used, part=pattern.part, lost=pattern.lost)
 
 
 def merge_layers(layers: Sequence[Node], library: Library) -> Node:
@@ -207,9 +208,13 @@ def _told(override: Override, merged: Merged) -> Diagnostic:
 
 def _compared(override: Override) -> str:
     lost, won = override.lost, override.won
-    if lost.is_scalar and won.is_scalar:
-        return f"{shown_of(lost)} gives way to {shown_of(won)}"
+    if lost.is_scalar and won.is_scalar and not is_hidden(won):
+        return f"{_brief(lost)} gives way to {_brief(won)}"
     return "the run's value gives way to that"
+
+
+def _brief(node: Node) -> str:
+    return shown(node.value if isinstance(node.value, str) else json.dumps(node.value))
 
 
 def _replaced(_: Merger, path: list[Any], weaker: Node, stronger: Node, library: Library) -> Node:

@@ -152,6 +152,11 @@ class Node:
         known = {id(node) for node in self.lost}
         return replace(self, lost=(*self.lost, *(node for node in lost if id(node) not in known)))
 
+    def beating(self, weaker: Node) -> Node:
+        """The value with a weaker one, and all that had lost to that, among what lost to it; equal ones did not."""
+        said = self.plain()
+        return self.over(*(node for node in (weaker, *weaker.lost) if node.plain() != said))
+
     def marked(self, part: Part, *, weak: bool = False) -> Node:
         """The tree, every node of it as this part of its layer."""
         return replace(self, part=part, weak=weak).mapped(lambda child: child.marked(part, weak=weak))

@@ -148,10 +148,11 @@ def is_stdout(file: str) -> bool:
 
 
 def _is_file_of(stream: int, path: Path) -> bool:
-    """Whether the stream goes into the regular file at the path."""
+    """Whether the stream goes into the regular file, or the pipe, at the path."""
     try:
         there = path.stat()
-        return stat.S_ISREG(there.st_mode) and os.path.samestat(there, os.fstat(stream))
+        is_one = stat.S_ISREG(there.st_mode) or stat.S_ISFIFO(there.st_mode)
+        return is_one and os.path.samestat(there, os.fstat(stream))
     except OSError:
         return False
 

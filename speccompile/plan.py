@@ -144,8 +144,8 @@ def _with_objects(merged: Merged, facts: Facts) -> Node:
     fields = {name: _with_losers_handed_down(node) for name, node in merged.spec.fields.items()}
     for name, path in _SETTINGS.items():
         setting = merged.platform.settings.at(path)
-        if name in fields and setting is not None and setting.span.line and setting.value != fields[name].value:
-            fields[name] = fields[name].over(setting)
+        if name in fields and setting and setting.span.line:
+            fields[name] = fields[name].beating(setting)
     patterns = merged.platform.settings.fields["names"].fields
     if "volumes" in fields:
         fields["volumes"] = fields["volumes"].mapped(lambda volume: _with_object(volume, patterns["volume"], facts))
@@ -168,31 +168,38 @@ def _with_losers_handed_down(node: Node) -> Node:
 
 
 def _handing_down(item: Node) -> Node:
+    """The item in which each value has what lost to it beside it, and the name what has no such place."""
     for loser in item.lost if item.fields else ():
-        kind, other = item.fields.get(_KIND), loser.fields.get(_KIND)
-        if (kind and kind.value) == (other and other.value) and _says_no_more(loser, item):
-            item = _over_each(item, loser)
-        else:
+        told = loser.fields
+        if item.fields.get(_KIND) and told.get(_KIND) and item.fields[_KIND].value != told[_KIND].value:
+            told = {key: child for key, child in told.items() if key not in _OF_ITS_KIND}
+        item = _over_each(item, told)
+        rest = {key: child for key, child in loser.fields.items() if key not in told or _says_more(child, item, key)}
+        if rest:
             named = "name" if "name" in item.fields else next(iter(item.fields))
-            item = item.with_fields({**item.fields, named: item.fields[named].over(loser)})
+            item = item.with_fields({**item.fields, named: item.fields[named].over(loser.with_fields(rest))})
     return item
 
 
 _KIND = "volume_type"
-"""What tells items of one list apart that have nothing in common but their name."""
+_OF_ITS_KIND = (_KIND, "spec")
+"""What two volumes of one name do not have in common if they are of two types."""
 
 
-def _says_no_more(loser: Node, won: Node) -> bool:
-    """Whether for everything that the loser says there is something in its place."""
-    return all(key in won.fields and _says_no_more(child, won.fields[key]) for key, child in loser.fields.items())
+def _says_more(child: Node, won: Node, key: str) -> bool:
+    """Whether there is nothing in the place of some of what the child says."""
+    if key not in won.fields:
+        return True
+    return any(_says_more(inner, won.fields[key], name) for name, inner in child.fields.items())
 
 
-def _over_each(won: Node, loser: Node) -> Node:
-    """The mapping in which each value has what the loser says otherwise among what lost to it."""
-    if not loser.fields:
-        says_nothing = loser.value in ({}, ())
-        return won if says_nothing or won.plain() == loser.plain() else won.over(loser)
-    handed = {key: _over_each(won.fields[key], child) for key, child in loser.fields.items()}
+def _over_each(won: Node, lost: Mapping[str, Node]) -> Node:
+    """The mapping in which each value has what was said in its place among what lost to it."""
+    handed = {
+        key: _over_each(won.fields[key], child.fields) if child.fields else won.fields[key].beating(child)
+        for key, child in lost.items()
+        if key in won.fields and child.value not in ({}, ())
+    }
     return won.with_fields({**won.fields, **handed})
 
 

@@ -115,9 +115,7 @@ def _settings(weaker: Node, stronger: Node, schema: Schema, library: Library) ->
 
 def _over_preset(child: Node, weaker: Node | None) -> Node:
     """What the file says, with what its preset said in its place; the built-in platform said nothing to anybody."""
-    if weaker is None or not weaker.span.line or weaker.plain() == child.plain():
-        return child
-    return child.over(weaker)
+    return child.beating(weaker) if weaker and weaker.span.line else child
 
 
 def _selector_faults(settings: Node) -> Iterator[Diagnostic]:

@@ -229,7 +229,7 @@ def _existing_is_allowed(merged: Merged) -> Iterator[Diagnostic]:
                 code="policy/foreign-secret",
                 message=f"Secret {shown(named.value)} is not the project's own store",
                 span=named.span,
-                path=("volumes",),
+                path=("volumes", str(volume.fields["name"].value)),
                 notes=_settings_note(settings["secrets"].fields["allow_foreign"]),
                 help="name secrets under `secrets`, or ask the platform's admin to allow foreign secrets",
             )
@@ -239,7 +239,7 @@ def _existing_is_allowed(merged: Merged) -> Iterator[Diagnostic]:
                 code="policy/existing-volume",
                 message=f"this mounts {shown(named.value)}, and what exists already may not be mounted here",
                 span=named.span if kind.derived else kind.span,
-                path=("volumes",),
+                path=("volumes", str(volume.fields["name"].value)),
                 notes=_settings_note(settings["volumes"].fields["allow_existing"]),
                 help=f"{instead}, or ask the platform's admin to allow existing volumes",
             )
@@ -276,7 +276,7 @@ def _volume_types_are_allowed(merged: Merged) -> Iterator[Diagnostic]:
                 code="policy/volume-type",
                 message=f"volumes of type `{kind.value}` are not allowed here",
                 span=kind.span,
-                path=("volumes",),
+                path=("volumes", str(volume.fields["name"].value)),
                 notes=(*made, Note("the platform allows these", allowed.place)),
                 help=f"use {' or '.join(f'`{name}`' for name in known)}" if known else "use no volume",
             )
@@ -296,7 +296,7 @@ def _volumes_stay_clear_of_the_base(merged: Merged) -> Iterator[Diagnostic]:
                 code="policy/base-volume",
                 message=f"the profile's base document has a volume {shown(name.value)} already",
                 span=name.span,
-                path=("volumes",),
+                path=("volumes", str(volume.fields["name"].value)),
                 notes=(Note("it stands here", known[str(name.value)].span),),
                 help="give yours another name",
             )

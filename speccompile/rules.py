@@ -10,7 +10,6 @@ from typing import TypeAlias
 from speccompile.canon import DISK, amount, is_device, same_quantity
 from speccompile.diagnostics import Diagnostic, Note, shown
 from speccompile.formats import QUANTITIES
-from speccompile.hush import shown_of
 from speccompile.library import Library, Schema
 from speccompile.model import Ban, KeyPath, Layer, Node, Rule, Span, format_path
 from speccompile.paths import SIDES, Place, by_key, called_by_admins, concrete, found, is_short, place_of
@@ -213,8 +212,8 @@ def _broken(keyword: str, rule: Rule, path: KeyPath, node: Node) -> Diagnostic:
     fault, cure = _WORDS[keyword]
     asked = _options(bound) if keyword == "options" else shown(bound.value)
     called = called_by_admins(path)
-    told = {"path": f"`{format_path(called)}`", "found": shown_of(node), "asked": asked}
-    made = (Note(f"{shown_of(node)}: {node.derived}"),) if node.derived and keyword != "required" else ()
+    told = {"path": f"`{format_path(called)}`", "found": shown(node.value), "asked": asked}
+    made = (Note(f"{shown(node.value)}: {node.derived}"),) if node.derived and keyword != "required" else ()
     return Diagnostic(
         code=f"rule/{keyword}",
         message=fault.format_map(told),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from speccompile.diagnostics import Diagnostic, Note, shown
 from speccompile.formats import FORMATS, QUANTITIES
-from speccompile.hush import is_hidden, lines_of
+from speccompile.hush import lines_of
 from speccompile.library import Library, Schema
 from speccompile.model import KeyPath, Layer, Node, Span
 from speccompile.scalars import ambiguous
@@ -165,8 +165,6 @@ def translated(error: ValidationError, tree: Node, library: Library) -> Iterator
     code, message, help_text = _worded(error)
     if code == "schema/needs-quotes" and (written := as_written(node.span)):
         help_text = f'quote it: "{written}"'
-    if is_hidden(node):
-        message, help_text = message.replace(shown(node.value), "a value that is not shown"), None
     secret = _is_secret(path, node)
     if secret and error.validator == "format":
         message = "this is not the identifier of a secret"

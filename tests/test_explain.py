@@ -231,12 +231,40 @@ def test_a_volume_that_lost_stands_beside_each_value_that_differs() -> None:
     assert unseen(compiled.replaced, compiled.manifests) == ()
 
 
-def test_a_volume_of_another_type_or_with_more_to_it_stands_beside_the_name_as_a_whole() -> None:
-    other = {"name": "data", "volume_type": "empty_dir", "mount_path": "/data"}
-    for said in (other, volume("9Gi", read_only=True)):
-        compiled = compile_run({**RUN, "volumes": [said]}, profiles=[{"id": "p", "volumes": [volume("9Gi")]}])
-        (mounted,) = compiled.explain("volumeMounts[0].name")
-        assert [lost.value.plain()["name"] for lost in mounted.lines[0].lost] == ["data"]
+def test_what_a_volume_says_that_has_no_place_stands_beside_its_name() -> None:
+    other = {"name": "data", "volume_type": "empty_dir", "mount_path": "/other"}
+    said = ((other, {"volume_type": "empty_dir", "spec": {}}), (volume("5Gi", read_only=True), {"read_only": True}))
+    for lost, rest in said:
+        compiled = compile_run({**RUN, "volumes": [lost]}, profiles=[{"id": "p", "volumes": [volume("9Gi")]}])
+        assert [one.value.plain() for one in line_at(compiled, "volumeMounts[0].name").lost] == [rest]
+        assert unseen(compiled.replaced, compiled.manifests) == ()
+    assert [one.value.value for one in line_at(compiled, "storage").lost] == ["5Gi"]
+
+
+def test_the_preset_stands_in_the_chain_below_the_file(tmp_path: Path) -> None:
+    platform = tmp_path / "platform.yaml"
+    platform.write_text("preset: digitalhub\nservice_type: LoadBalancer\n")
+    run = {**RUN, "profile": None, "action": "serve", "service_ports": [{"port": 80}], "service_type": "ClusterIP"}
+    line = line_at(compile_run(run, platform=platform), "spec.type")
+    assert [lost.value.value for lost in line.lost] == ["LoadBalancer", "NodePort"]
+
+
+def test_an_equal_base_hides_nothing_behind_it() -> None:
+    bases = [
+        {"apiVersion": "apps/v1", "kind": "Deployment", "spec": {"template": {"spec": {"priorityClassName": name}}}}
+        for name in ("same", "other")
+    ]
+    profiles: list[list[dict[str, Any]]] = [[{"id": "p", "extends": "q"}, bases[0]], [{"id": "q"}, bases[1]]]
+    compiled = compile_run({**RUN, "action": "deploy", "priority_class": "same"}, profiles=profiles)
+    assert [lost.value.value for lost in line_at(compiled, "priorityClassName").lost] == ["other"]
+
+
+def test_a_setting_is_weaker_than_what_anybody_said(tmp_path: Path) -> None:
+    platform = tmp_path / "platform.yaml"
+    platform.write_text("pvc: {size: 1Gi}\n")
+    profile = {"id": "p", "volumes": [volume("9Gi")]}
+    compiled = compile_run({**RUN, "volumes": [volume("5Gi")]}, profiles=[profile], platform=platform)
+    assert [lost.value.value for lost in line_at(compiled, "storage").lost] == ["5Gi", "1Gi"]
 
 
 def test_parameters_that_lost_stand_beside_the_annotation_they_become() -> None:

@@ -8,10 +8,13 @@ from typing import Any
 
 import pytest
 
-from speccompile import CompileError, compile_many
+from speccompile import Compiled, CompileError, compile_many
 from speccompile.batch import Result
 from speccompile.report import FORMATS, as_format
+from speccompile.report.explained import as_explained_json
+from speccompile.report.listing import as_listing
 from speccompile.report.overrides import as_overrides_json, override_entries
+from speccompile.report.page import as_page
 from speccompile.resources import bundled_codes
 
 RUN = "name: train\naction: job\nimage: python:3.12\nprofile: p\n"
@@ -59,6 +62,15 @@ def test_what_is_refused_has_the_value_the_run_and_what_stands_against_it(tmp_pa
     assert Path(ceiling["by"][0]["origin"]["place"]["file"]).name == "platform.yaml"
 
 
+def test_what_is_refused_in_a_list_is_the_item_and_not_the_list(tmp_path: Path) -> None:
+    volumes = "volumes:\n- {name: a, volume_type: empty_dir, mount_path: /a}\n"
+    volumes += "- {name: b, volume_type: shared_volume, mount_path: /b}\nenvs: {HF_HOME: /tmp}\n"
+    rule = "rules: {envs.HF_HOME: {options: [/cache]}}\n"
+    told = {entry["path"]: entry["value"] for entry in entries(result_of(tmp_path, volumes, rule))}
+    assert told["envs.HF_HOME"] == {"name": "HF_HOME", "value": "/tmp"}
+    assert told["volumes.b"]["mount_path"] == "/b"
+
+
 def test_a_fault_of_the_profile_is_no_value_of_a_user(tmp_path: Path) -> None:
     result = result_of(tmp_path, "", "resources: {mem: 4Gi}\n", "ceilings: {mem: 1Gi}\n")
     assert isinstance(result, CompileError)
@@ -70,6 +82,10 @@ HIDING = {
     "ruled": ("annotations:\n  my-secret: hunter2\n", 'rules:\n  annotations["my-secret"]: {options: [good]}\n', ""),
     "typed": ("annotations:\n  my-secret: 4202\n", "", ""),
     "labelled": ("labels:\n  db_secret: hunter2!\n", "", ""),
+    "block": ("parameters:\n  client_secret: |\n    hunter2\n", "parameters: {a: 1}\n", ""),
+    "below": ("annotations:\n  my-secret:\n    hunter2\n", "annotations:\n  my-secret: other\n", ""),
+    "domain": ("annotations:\n  acme.com/secret: hunter2\n", "annotations:\n  acme.com/secret: other\n", ""),
+    "image": ("labels: {secret: x}\nvolumes: [{secret: a, name: hunter2}]\n", "", ""),
     "strict": ("annotations:\n  my-secret: hunter2\n", "annotations:\n  my-secret: other\n", "overrides: error\n"),
 }
 
@@ -79,7 +95,9 @@ def test_no_message_and_no_report_tells_what_an_excerpt_hides(case: str, tmp_pat
     result = result_of(tmp_path, *HIDING[case])
     assert result.diagnostics
     texts = [as_format(name, result.diagnostics) for name in FORMATS] + [json.dumps(entries(result))]
-    assert "not shown" in texts[0]
+    if isinstance(result, Compiled):
+        texts += [as_listing(result), as_page([result]), as_explained_json([(result, result.explain())])]
+    assert "not shown" in "".join(texts)
     for text in texts:
         assert "hunter2" not in text
         assert "4202" not in text

@@ -159,7 +159,7 @@ def _without(text: str, margin: int) -> str:
 def _unseen(compiled: Compiled, paint: Paint) -> Iterator[str]:
     overrides = unseen(compiled.replaced, compiled.manifests)
     if overrides:
-        yield paint("# lost, and nothing stands in its place in the manifests:", "title")
+        yield paint("# lost, and beside no value of the manifests:", "title")
     for path, lost, won, _ in overrides:
         said = HIDDEN if is_hidden(lost) else brief(lost, format_path(path))
         origin = origin_of(lost)

@@ -9,9 +9,11 @@ from speccompile.batch import Result
 from speccompile.codes import Code
 from speccompile.diagnostics import CompileError, Diagnostic
 from speccompile.explain import rule_between
-from speccompile.model import Change, Layer, Origin, Override, Run, format_path, origin_of
+from speccompile.model import Change, KeyPath, Layer, Node, Origin, Override, Run, format_path, origin_of
+from speccompile.paths import found
 from speccompile.report.data import VERSION, place_data, written
 from speccompile.report.explained import origin_data, value_data
+from speccompile.resources import bundled_library
 
 GENERATOR = '"generator": "speccompile"'
 """By which a report of ours is known."""
@@ -50,7 +52,7 @@ def _replaced(override: Override, run: Run | None) -> dict[str, Any]:
 
 
 def _refused(finding: Diagnostic, run: Run | None) -> dict[str, Any]:
-    said = run.fields.at(finding.path) if run else None
+    said = _said(finding.path, run) if run else None
     part = _PARTS[finding.code.partition("/")[0]]
     against = [note.span for note in finding.notes if note.span]
     return {
@@ -66,6 +68,11 @@ def _refused(finding: Diagnostic, run: Run | None) -> dict[str, Any]:
         ],
         "rule": "; ".join((finding.message, *(note.message for note in finding.notes))),
     }
+
+
+def _said(path: KeyPath, run: Run) -> Node | None:
+    """What the run says at the path of a finding; items of lists go by their key."""
+    return run.profile if path == ("profile",) else found(run.fields, path, bundled_library()) if path else None
 
 
 def _name(run: Run | None) -> str | None:
