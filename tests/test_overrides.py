@@ -83,6 +83,8 @@ HIDING = {
     "typed": ("annotations:\n  my-secret: 4202\n", "", ""),
     "labelled": ("labels:\n  db_secret: hunter2!\n", "", ""),
     "block": ("parameters:\n  client_secret: |\n    hunter2\n", "parameters: {a: 1}\n", ""),
+    "listed": ("parameters:\n  client_secret:\n  - hunter2\n", "parameters: {a: 1}\n", ""),
+    "flow": ("parameters:\n  client_secret: [hunter2]\n", "parameters: {a: 1}\n", ""),
     "below": ("annotations:\n  my-secret:\n    hunter2\n", "annotations:\n  my-secret: other\n", ""),
     "domain": ("annotations:\n  acme.com/secret: hunter2\n", "annotations:\n  acme.com/secret: other\n", ""),
     "image": ("labels: {secret: x}\nvolumes: [{secret: a, name: hunter2}]\n", "", ""),
