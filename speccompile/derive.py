@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeAlias
 
 from speccompile.canon import SCRATCH_DISK, amount, quantity_text
 from speccompile.diagnostics import CompileError, Diagnostic, Note
-from speccompile.model import Merged, Node
+from speccompile.model import Merged, Node, over_setting
 from speccompile.quantity import QuantityError, parse_quantity, scaled_up
 
 Derivation: TypeAlias = Callable[[Merged], Node]
@@ -127,7 +127,7 @@ def _directory_sizes(merged: Merged) -> Node:
         if volume.fields["volume_type"].value != "empty_dir":
             return volume
         inner = volume.fields["spec"]
-        told = {key: _over(node, limit if key == "size_limit" else None) for key, node in inner.fields.items()}
+        told = {key: over_setting(node, limit if key == "size_limit" else None) for key, node in inner.fields.items()}
         return volume.with_fields({**volume.fields, "spec": inner.with_fields({"size_limit": limit, **told})})
 
     return _with(spec, "volumes", volumes.mapped(complete))
@@ -155,16 +155,14 @@ def _claim_defaults(merged: Merged) -> Node:
             return volume
         inner = volume.fields["spec"]
         settings_of_it = given[str(volume.fields["volume_type"].value)]
-        filled = {**settings_of_it, **{key: _over(node, settings_of_it.get(key)) for key, node in inner.fields.items()}}
+        filled = {
+            **settings_of_it,
+            **{key: over_setting(node, settings_of_it.get(key)) for key, node in inner.fields.items()},
+        }
         filled["size"] = quantity_text(filled["size"])
         return volume.with_fields({**volume.fields, "spec": inner.with_fields(filled)})
 
     return _with(spec, "volumes", volumes.mapped(complete))
-
-
-def _over(said: Node, setting: Node | None) -> Node:
-    """What somebody said, with the setting of the platform's file that would hold otherwise."""
-    return said.beating(setting) if setting and setting.span.line else said
 
 
 def _with(spec: Node, name: str, node: Node) -> Node:

@@ -13,8 +13,11 @@ from speccompile.model import Layer, Node, Source, Span
 HIDDEN = "(not shown: this line may hold a secret)"
 """What stands in an excerpt in place of such a line."""
 _MASK = "a value that is not shown"
-_QUOTED = re.compile(r'`[^`]{3,}`|"[^"]{3,}"')
-"""Values that words quote; what is shorter is punctuation more often than a secret."""
+_QUOTED = re.compile(r'`(?:[^`]|`(?=\w))+`|"[^"]+"')
+"""Values that words quote; one may have a backtick in it."""
+_SHORT = 3
+"""What is shorter is punctuation more often than a secret."""
+_SIGNS = re.compile(r"[\W_]+")
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _KEY = re.compile(r"""(?:^|[{,\s"'])([-\w./]*secrets?[-\w./]*)["']?\s*:""", re.IGNORECASE)
 _MENTION = re.compile(r"secrets?", re.IGNORECASE)
@@ -54,15 +57,18 @@ def masked(finding: Diagnostic) -> Diagnostic:
     hidden = _told_on(finding.span)
 
     def without(words: str) -> str:
-        return _QUOTED.sub(lambda match: _MASK if _core(match) in hidden else match[0], words)
+        return _QUOTED.sub(lambda match: _MASK if _repeats(match[0][1:-1], hidden) else match[0], words)
 
     notes = tuple(note._replace(message=without(note.message)) for note in finding.notes)
     cure = without(finding.help) if finding.help else None
     return replace(finding, message=without(finding.message), help=cure, notes=notes)
 
 
-def _core(match: re.Match[str]) -> str:
-    return match[0][1:-1].removesuffix("…")
+def _repeats(quoted: str, hidden: str) -> bool:
+    """Whether what is quoted stands in the hidden text, as it is or but for signs, which may be escaped there."""
+    told = quoted.removesuffix("…")
+    pairs = ((told, hidden), (_SIGNS.sub("", told), _SIGNS.sub("", hidden)))
+    return any(len(part) >= _SHORT and part in whole for part, whole in pairs)
 
 
 def _told_on(span: Span) -> str:
@@ -88,7 +94,7 @@ def _secret_lines(lines: Iterable[str]) -> Iterator[int]:
             told = all(_is_list(rest) if is_listing else _is_nothing(rest) for _, rest in keys)
             is_open = told and is_listing and "[" in keys[-1][1] and "]" not in keys[-1][1]
         else:
-            told = is_listing and _is_item(content) and (is_open or content[:1] in ("", "-", "]", "#"))
+            told = is_listing and _is_item(content) and (is_open or content[:1] in ("-", "]", "#"))
             is_open = is_open and "]" not in content
         if depth is not None and content and not told:
             yield number

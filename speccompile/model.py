@@ -166,6 +166,11 @@ BUILT_IN = Span(Source("built-in platform", "", Layer.PLATFORM))
 """The place of values that nobody wrote and the compiler brings along."""
 
 
+def over_setting(said: Node, setting: Node | None) -> Node:
+    """What somebody said, with the platform's setting that gives way to it; the built-in ones were said by nobody."""
+    return said if setting is None or setting.span.source is BUILT_IN.source else said.beating(setting)
+
+
 class Origin(NamedTuple):
     """Who set a value, where, and, if it is not the written value itself, how it was derived."""
 

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from speccompile.facts import facts_of
 from speccompile.kinds import KINDS, WORKLOADS, workload_of
-from speccompile.model import Approved, KeyPath, Merged, Node, Plan, Step
+from speccompile.model import Approved, KeyPath, Merged, Node, Plan, Step, over_setting
 from speccompile.names import CRON_JOB, LABEL, is_hashed, named, placeholders, port_name
 from speccompile.policy import own_labels, own_prefix, store_name
 
@@ -143,9 +143,8 @@ def _with_objects(merged: Merged, facts: Facts) -> Node:
     """The spec in which each volume names the object behind it, and each port of the Service has a name."""
     fields = {name: _with_losers_handed_down(node) for name, node in merged.spec.fields.items()}
     for name, path in _SETTINGS.items():
-        setting = merged.platform.settings.at(path)
-        if name in fields and setting and setting.span.line:
-            fields[name] = fields[name].beating(setting)
+        if name in fields:
+            fields[name] = over_setting(fields[name], merged.platform.settings.at(path))
     patterns = merged.platform.settings.fields["names"].fields
     if "volumes" in fields:
         fields["volumes"] = fields["volumes"].mapped(lambda volume: _with_object(volume, patterns["volume"], facts))

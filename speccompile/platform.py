@@ -10,7 +10,7 @@ from speccompile.canon import GPU
 from speccompile.diagnostics import Diagnostic, Note, shown
 from speccompile.library import Library, Schema
 from speccompile.merge import merge_layers
-from speccompile.model import BUILT_IN, Document, Layer, Node, Part, Platform, Source
+from speccompile.model import BUILT_IN, Document, Layer, Node, Part, Platform, Source, over_setting
 from speccompile.names import placeholders
 from speccompile.normalize import normalize
 from speccompile.parse import Parsed, parse
@@ -107,15 +107,10 @@ def _settings(weaker: Node, stronger: Node, schema: Schema, library: Library) ->
     grown = {
         key: _settings(weaker.fields[key], child, known[key], library)
         if key in weaker.fields and ("properties" in known[key] or known[key].get("x-merge") == "map")
-        else _over_preset(child, weaker.fields.get(key))
+        else over_setting(child, weaker.fields.get(key))
         for key, child in stronger.fields.items()
     }
     return stronger.with_fields({**weaker.fields, **grown})
-
-
-def _over_preset(child: Node, weaker: Node | None) -> Node:
-    """What the file says, with what its preset said in its place; the built-in platform said nothing to anybody."""
-    return child.beating(weaker) if weaker and weaker.span.line else child
 
 
 def _selector_faults(settings: Node) -> Iterator[Diagnostic]:

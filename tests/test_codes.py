@@ -8,12 +8,13 @@ import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
 from speccompile.cli import main
-from speccompile.codes import RUN_FILE, Example, parts_of
 from speccompile.formats import FORMATS
 from speccompile.resources import bundled_codes
 from speccompile.rules import _WORDS
@@ -23,6 +24,41 @@ from speccompile.validate import _KINDRED
 CODES = bundled_codes()
 PACKAGE = Path(__file__).resolve().parent.parent / "speccompile"
 PATIENCE = 60
+
+
+FILE = re.compile(r"^# file: (\S+)$")
+CALL = "$ "
+RUN_FILE = "run.yaml"
+"""The file that an example is, if it names none."""
+
+
+class Example(NamedTuple):
+    """An example as files, and the shell line that shows what comes of them, if it is an unusual one."""
+
+    files: Mapping[str, str]
+    call: str | None
+
+
+def parts_of(example: str) -> Example:
+    """The files of an example by name; text before the first `# file:` line is the run."""
+    files: dict[str, list[str]] = {}
+    call: str | None = None
+    name = RUN_FILE
+    for line in example.splitlines():
+        if match := FILE.match(line):
+            name = match.group(1)
+            files[name] = []
+        elif line.startswith(CALL):
+            call = line.removeprefix(CALL)
+        elif line or name in files:
+            files.setdefault(name, []).append(line)
+    return Example({name: "\n".join(trimmed(lines)) + "\n" for name, lines in files.items()}, call)
+
+
+def trimmed(lines: list[str]) -> Iterator[str]:
+    """The lines without blank ones at the end, which part one file from the next."""
+    last = max((at for at, line in enumerate(lines) if line), default=-1)
+    yield from lines[: last + 1]
 
 
 def shown_by(example: Example, code: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[int, str]:

@@ -77,9 +77,10 @@ def test_a_fault_of_the_profile_is_no_value_of_a_user(tmp_path: Path) -> None:
     assert entries(result) == []
 
 
+RULE = 'rules:\n  annotations["my-secret"]: {options: [good]}\n'
 HIDING = {
     "overridden": ("annotations:\n  my-secret: hunter2\n", "annotations:\n  my-secret: other\n", ""),
-    "ruled": ("annotations:\n  my-secret: hunter2\n", 'rules:\n  annotations["my-secret"]: {options: [good]}\n', ""),
+    "ruled": ("annotations:\n  my-secret: hunter2\n", RULE, ""),
     "typed": ("annotations:\n  my-secret: 4202\n", "", ""),
     "labelled": ("labels:\n  db_secret: hunter2!\n", "", ""),
     "block": ("parameters:\n  client_secret: |\n    hunter2\n", "parameters: {a: 1}\n", ""),
@@ -88,6 +89,8 @@ HIDING = {
     "below": ("annotations:\n  my-secret:\n    hunter2\n", "annotations:\n  my-secret: other\n", ""),
     "domain": ("annotations:\n  acme.com/secret: hunter2\n", "annotations:\n  acme.com/secret: other\n", ""),
     "image": ("labels: {secret: x}\nvolumes: [{secret: a, name: hunter2}]\n", "", ""),
+    "escaped": ('annotations:\n  my-secret: "hun\\"ter2"\n', RULE, ""),
+    "backtick": ("annotations:\n  my-secret: hun`ter2\n", RULE, ""),
     "strict": ("annotations:\n  my-secret: hunter2\n", "annotations:\n  my-secret: other\n", "overrides: error\n"),
 }
 
@@ -102,4 +105,5 @@ def test_no_message_and_no_report_tells_what_an_excerpt_hides(case: str, tmp_pat
     assert "not shown" in "".join(texts)
     for text in texts:
         assert "hunter2" not in text
+        assert "ter2" not in text
         assert "4202" not in text
