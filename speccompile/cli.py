@@ -4,43 +4,26 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import redirect_stderr, redirect_stdout
-from typing import TYPE_CHECKING, Any, NoReturn, TextIO, cast
+from typing import NoReturn, TextIO, cast
 
 # These know nothing but argparse until they are called.
 from speccompile.cli_explain import add_explain
-from speccompile.cli_findings import grades_of, judged, tell, tell_left_out
-from speccompile.cli_options import Command, add_command, add_findings, add_format, add_inputs, add_paths, path
+from speccompile.cli_options import Command
 from speccompile.cli_profiles import add_profiles
+from speccompile.cli_render import add_render
 from speccompile.cli_streams import Stream
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from speccompile.batch import Result
-    from speccompile.cli_options import Commands
-    from speccompile.diagnostics import Diagnostic
-    from speccompile.inputs import Inputs
-
 DONE, INPUT, BUG, CHANGES, INTERRUPTED = 0, 1, 3, 4, 130
-_DOCUMENTS = ("json", "sarif")
-"""The formats of findings that are one document, which a sentence beside it would spoil."""
 
-_RENDER_EXAMPLES = """\
-examples:
-  speccompile render run.yaml                          print the manifests
-  speccompile render runs/ --profiles profiles/        a folder of runs, under the admin's profiles
-  speccompile render runs/ -o manifests/               a file for each run, written all or none
-  speccompile render                                   all runs that speccompile.yaml names
-  cat run.yaml | speccompile render - | kubectl apply -f -
-"""
-_VALIDATE_EXAMPLES = """\
-examples:
-  speccompile validate run.yaml
-  speccompile validate runs/ --profiles profiles/ --strict
-  speccompile validate                                 all runs that speccompile.yaml names
-"""
+_COMMANDS = (
+    add_render,
+    add_explain,
+    add_profiles,
+)
+"""Each gives the command line one command, or several that are close."""
+
 _MAIN_EXAMPLES = """\
 examples:
   speccompile render examples/runs/train.yaml
@@ -67,7 +50,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _answered(argv: Sequence[str] | None) -> int:
     try:
-        code = _run(_parser().parse_args(argv), sys.stdout, sys.stderr)
+        arguments = _parser().parse_args(argv)
+        code: int = arguments.run(arguments, sys.stdout, sys.stderr)
         sys.stdout.flush()
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -100,26 +84,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
     kind: type[argparse.ArgumentParser] = Command
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=kind)
-    what = "print the manifests of runs, or write a file for each run"
-    render = _add_compiling(commands, "render", what, _RENDER_EXAMPLES)
-    render.add_argument(
-        "-o",
-        "--output",
-        metavar="DIR",
-        type=path,
-        help="write a file for each run under DIR; - prints them",
-    )
-    render.add_argument("--json", action="store_true", help="print JSON instead of YAML")
-    render.add_argument(
-        "--report",
-        metavar="FILE",
-        type=path,
-        help="write what profiles and platform replaced, added to or refused, as JSON; - prints it",
-    )
-    what = "print what is wrong with runs, profiles and platform, and nothing else"
-    _add_compiling(commands, "validate", what, _VALIDATE_EXAMPLES)
-    add_explain(commands)
-    add_profiles(commands)
+    for add in _COMMANDS:
+        add(commands)
     return parser
 
 
@@ -131,117 +97,3 @@ class _Version(argparse.Action):
 
         sys.stdout.write(f"speccompile {version('speccompile')}\n")
         parser.exit()
-
-
-def _add_compiling(commands: Commands, name: str, what: str, examples: str) -> argparse.ArgumentParser:
-    parser = add_command(commands, name, what, examples)
-    add_paths(parser)
-    add_inputs(parser)
-    add_format(parser)
-    add_findings(parser, "values of a run that a profile or the platform changes are errors")
-    return parser
-
-
-def _run(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:
-    if arguments.command == "profiles":
-        from speccompile.cli_profiles import run_profiles
-
-        return run_profiles(arguments, stdout, stderr)
-    if arguments.command == "explain":
-        from speccompile.cli_explain import run_explain
-
-        return run_explain(arguments, stdout, stderr)
-    from speccompile.diagnostics import CompileError
-    from speccompile.inputs import CallError, Flags, settle
-
-    output = vars(arguments).get("output")
-    flags = Flags(arguments.paths, arguments.profiles, arguments.platform, output, arguments.project)
-    code = INPUT
-    try:
-        inputs = settle(flags)
-        _refuse_two_on_stdout(arguments, inputs)
-        code = _compile(arguments, inputs, stdout, stderr)
-    except CallError as error:
-        arguments.refuse(str(error))
-    except CompileError as error:
-        _tell(judged((), grades_of(arguments), stopping=error.diagnostics), arguments, stdout, stderr)
-    return code
-
-
-def _refuse_two_on_stdout(arguments: argparse.Namespace, inputs: Inputs) -> None:
-    from speccompile.inputs import STREAM, CallError
-    from speccompile.output import is_stdout
-
-    report = vars(arguments).get("report")
-    if report and inputs.output in (None, STREAM) and is_stdout(report):
-        raise CallError("the manifests go to standard output: give --report a file, or write them with -o DIR")
-
-
-def _tell(findings: Iterable[Diagnostic], arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> None:
-    """Findings go to stderr, or where programs read if they are for programs, and all that the command gives."""
-    is_for_programs = arguments.command == "validate" and arguments.format != "text"
-    tell(findings, stdout if is_for_programs else stderr, arguments.format, quiet=arguments.quiet)
-
-
-def _compile(arguments: argparse.Namespace, inputs: Inputs, stdout: TextIO, stderr: TextIO) -> int:
-    from functools import partial
-    from pathlib import Path  # not for --help
-
-    from speccompile.api import read_setting
-    from speccompile.batch import compile_files
-    from speccompile.diagnostics import CompileError, has_errors
-    from speccompile.grades import STRICT
-    from speccompile.inputs import run_files
-    from speccompile.output import Output, write
-    from speccompile.progress import counted
-
-    setting = read_setting(inputs.profiles, inputs.platform)
-    found: list[Diagnostic] = []
-    outputs: list[Output] = []
-    entries: list[Mapping[str, Any]] = []
-    left_out = 0
-    for result in compile_files(counted(run_files(inputs), len(inputs.runs), stderr), setting):
-        found += result.diagnostics
-        entries += _changes(result, arguments)
-        if isinstance(result, CompileError):
-            left_out += 1
-        elif arguments.command == "render":
-            outputs.append(Output.of(result, as_json=arguments.json))
-    judge = partial(judged, found, grades_of(arguments, inputs.severity, STRICT), stopping=setting.findings)
-    findings = judge()
-    is_short = left_out > 0 and not has_errors(findings)
-    if is_short and arguments.command == "render" and arguments.format in _DOCUMENTS:
-        # A program reads this stream, so what it reads has to say that runs are missing.
-        tell(judge(keeps_errors=True), stderr, arguments.format)
-    else:
-        _tell(findings, arguments, stdout, stderr)
-        tell_left_out(left_out if is_short else 0, stderr)
-    known = [path for path in inputs.runs if isinstance(path, Path)]
-    if arguments.command == "render" and arguments.report:
-        failed = _write_changes(entries, arguments.report, known, stdout, stderr)
-        if failed:
-            return failed
-    if has_errors(findings):
-        return INPUT
-    if arguments.command == "render":
-        return write(outputs, inputs.output, known, stdout, stderr, as_json=arguments.json)
-    return DONE
-
-
-def _changes(result: Result, arguments: argparse.Namespace) -> Iterable[Mapping[str, Any]]:
-    """What the admin did to the values of a run, if somebody wants a report of it."""
-    if arguments.command != "render" or not arguments.report:
-        return ()
-    from speccompile.report.overrides import override_entries
-    from speccompile.resources import bundled_codes
-
-    return override_entries(result, bundled_codes())
-
-
-def _write_changes(
-    entries: Iterable[Mapping[str, Any]], file: str, known: Sequence[Path], stdout: TextIO, stderr: TextIO
-) -> int:
-    from speccompile.output import Report, write_report
-    from speccompile.report.overrides import GENERATOR, as_overrides_json
-
-    return write_report(Report(as_overrides_json(entries), file, GENERATOR), known, stdout, stderr)

@@ -40,6 +40,7 @@ def add_explain(commands: Commands) -> None:
     """Gives the command line its `explain`."""
     what = "show who set each value of the manifests, where, and what lost; or what a diagnostic code means"
     parser = add_command(commands, "explain", what, _EXAMPLES)
+    parser.set_defaults(run=run_explain)
     add_paths(
         parser,
         "a file, a directory or - for standard input (without it, the runs of the project); "

@@ -53,6 +53,7 @@ def add_profiles(commands: Commands) -> None:
     """Gives the command line its `profiles` with everything below it."""
     what = "list, show and check profiles, and tell what a change of them does"
     parser = add_command(commands, "profiles", what, _EXAMPLES)
+    parser.set_defaults(run=run_profiles)
     below = parser.add_subparsers(dest="about", metavar="WHAT", required=True)
     listing = add_command(below, "list", "what each profile fixes, by default and by rule, in a table", _LIST_EXAMPLES)
     showing = add_command(

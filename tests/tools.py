@@ -1,4 +1,4 @@
-"""Takes nothing, gives what scripts/tools.sh brings: the SARIF schema and a browser; skips where it is missing."""
+"""Takes a name, gives what scripts/tools.sh brings: programs, a browser, the SARIF schema; skips what is missing."""
 
 from __future__ import annotations
 
@@ -30,6 +30,15 @@ def browser() -> tuple[str, str]:
     if found is None or driver is None:
         _missing("a browser with its driver")
     return found, driver
+
+
+def program(name: str) -> str:
+    """The path of a program: the pinned one, or what is on PATH."""
+    pinned = TOOLS / name
+    found = str(pinned) if pinned.is_file() else shutil.which(name)
+    if found is None:
+        _missing(name)
+    return found
 
 
 def _missing(what: str) -> NoReturn:
