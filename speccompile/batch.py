@@ -18,7 +18,7 @@ Result: TypeAlias = Compiled | CompileError
 def compile_files(files: Iterable[Parsed], setting: Setting) -> Iterator[Result]:
     """One result a document, and one error for each file that could not be read as documents."""
     runs: dict[tuple[str, str], Span] = {}
-    objects: dict[tuple[str, str], Span] = {}
+    objects: dict[tuple[str, ...], Span] = {}
     for parsed in files:
         if has_errors(parsed.findings):
             yield CompileError((*parsed.findings, *_further(parsed, setting)))
@@ -48,7 +48,7 @@ def _further(parsed: Parsed, setting: Setting) -> tuple[Diagnostic, ...]:
 
 
 def _refuse_clashes(
-    compiled: Compiled, runs: dict[tuple[str, str], Span], objects: dict[tuple[str, str], Span]
+    compiled: Compiled, runs: dict[tuple[str, str], Span], objects: dict[tuple[str, ...], Span]
 ) -> None:
     """Raises if the run, or one of its objects, was there before."""
     identity, here = (compiled.project, compiled.name), compiled.run.name.span
@@ -68,9 +68,11 @@ def _refuse_clashes(
     runs[identity] = here
     clashes = []
     for manifest in compiled.manifests:
-        name = manifest.tree.fields["metadata"].fields["name"].span
+        metadata = manifest.tree.fields["metadata"].fields
+        name = metadata["name"].span
+        namespace = str(metadata["namespace"].value) if "namespace" in metadata else ""
         # A name that the platform alone gives is no line of the run's.
-        made, span = (manifest.kind, manifest.name), name if name.source.layer is Layer.RUN else here
+        made, span = (manifest.kind, manifest.name, namespace), name if name.source.layer is Layer.RUN else here
         if made in objects:
             clashes.append(
                 Diagnostic(

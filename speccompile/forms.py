@@ -57,14 +57,42 @@ def _not_a_run(node: Node, message: str) -> Diagnostic:
     return Diagnostic(code="run/unknown-form", message=message, span=node.span, help=_FORMS_HELP)
 
 
+def without_tools(root: Node) -> tuple[Node, Mapping[KeyPath, Node]]:
+    """A Kubernetes-style run without annotations that tell tools how to treat the file, and these by path."""
+    metadata = root.fields.get("metadata")
+    annotations = metadata.fields.get("annotations") if metadata else None
+    told = {key: node for key, node in annotations.fields.items() if _OF_TOOLS.match(key)} if annotations else {}
+    if metadata is None or annotations is None or not told:
+        return root, {}
+    kept = {key: node for key, node in annotations.fields.items() if key not in told}
+    fields = {**metadata.fields, "annotations": annotations.with_fields(kept)}
+    if not kept:
+        del fields["annotations"]
+    path: KeyPath = ("metadata", "annotations")
+    return root.with_fields({**root.fields, "metadata": metadata.with_fields(fields)}), {
+        (*path, key): node for key, node in told.items()
+    }
+
+
+_OF_TOOLS = re.compile(
+    r"(?:internal\.)?config\.(?:kubernetes|k8s)\.io/|kustomize\.config\.k8s\.io/"
+    r"|internal\.kpt\.dev/|postrenderer\.helm\.sh/"
+)
+"""The annotations of Kustomize, kpt and Helm: where a document stands in their files, which function to run on it."""
+
+
 def _flatten_kubernetes(root: Node, library: Library) -> Flat:
+    root, ignored = without_tools(root)
     envelope, findings = validate(root, "kubernetes", library)
     metadata = envelope.fields.get("metadata")
-    moved = {key: child for key, child in metadata.fields.items() if key in _MOVED} if metadata else {}
-    return _joined(envelope, moved, {}, findings)
+    told = metadata.fields if metadata else {}
+    moved, facts = ({key: told[key] for key in keys if key in told} for keys in (_MOVED, _FACTS))
+    return _joined(envelope, moved, facts, (*findings, *_notice(ignored)))
 
 
 _MOVED = ("name", "labels", "annotations")
+_FACTS = ("namespace",)
+"""What `metadata` says of the run that is none of its fields."""
 
 
 def _flatten_entity(root: Node, used: Collection[str], library: Library) -> Flat:

@@ -29,6 +29,7 @@ def merge(
     run: Run, profile: Profile | None, platform: Platform, library: Library
 ) -> tuple[Merged, tuple[Diagnostic, ...]]:
     """The spec of the run under profile and platform; nothing given is altered, and what lost hangs on what won."""
+    platform, displaced = _with_namespace(platform, run)
     fixed, notices = _applicable(profile, run, library)
     common, enforced = (
         _fitting(settled(layer, platform, profile), run, library) for layer in (platform.defaults, platform.enforced)
@@ -39,11 +40,22 @@ def merge(
     layers = [_open(default, run, library), run.fields, fixed, enforced, _own_envs(run, profile, platform)]
     spec = merge_layers([layer for layer in layers if layer is run.fields or layer.fields], library)
     spec = _with_closed(spec, default, run, library)
-    replaced = tuple(replacements(spec, library))
+    replaced = (*displaced, *replacements(spec, library))
     added = _extensions(run.fields, (fixed, enforced), library)
     changes = (*(one for one in replaced if one.lost.span.source.layer is Layer.RUN), *added)
     merged = Merged(run=run, profile=profile, platform=platform, spec=spec, replaced=replaced, overrides=changes)
     return merged, (*notices, *(_told(override, merged) for override in changes))
+
+
+def _with_namespace(platform: Platform, run: Run) -> tuple[Platform, tuple[Override, ...]]:
+    """The platform as the run finds it: where it names no namespace, that is for the run to choose."""
+    said, own = run.facts.get("namespace"), platform.settings.fields.get("namespace")
+    if said is None:
+        return platform, ()
+    namespace = own.beating(said) if own else said
+    settings = platform.settings.with_fields({**platform.settings.fields, "namespace": namespace})
+    lost = (Override(("metadata", "namespace"), said, namespace),) if said in namespace.lost else ()
+    return replace(platform, settings=settings), lost
 
 
 def _fitting(layer: Node, run: Run, library: Library) -> Node:

@@ -233,7 +233,7 @@ class Run:
     action: Node
     profile: Node | None
     facts: Mapping[str, Node]
-    """What names and labels may say of it beside: `id`, `user`, `function`, `runtime`, as far as its form tells."""
+    """What else its form tells of it: `id`, `user`, `function`, `runtime`, for names and labels; its `namespace`."""
     fields: Node
 
 
