@@ -136,7 +136,9 @@ def merge_layers(layers: Sequence[Node], library: Library) -> Node:
         return STRATEGIES[strategy](merger, path, weaker, stronger, library)
 
     merger = Merger([(Node, meet)], [], [])
-    spec = reduce(merger.merge, layers)
+    # From the strongest down, so that each layer meets what holds in the end: a value that agrees with the layer above
+    # it, and gives way with it, has lost as well.
+    spec = reduce(lambda stronger, weaker: merger.merge(weaker, stronger), reversed(layers))
     return spec.with_fields({name: spec.fields[name] for name in library.fields if name in spec.fields})
 
 
