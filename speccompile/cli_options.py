@@ -15,18 +15,24 @@ _RUNS = "a file, a directory, or - for standard input; without it, the runs of t
 
 
 class Command(argparse.ArgumentParser):
-    """A command whose paths may stand before, between and after its options."""
+    """A command whose paths may stand before, between and after its options; after `--`, all are paths."""
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        takes_paths = any(action.nargs == "*" for action in self._get_positional_actions())
-        if not takes_paths or vars(self).get("is_asked"):
+        paths = next((action for action in self._get_positional_actions() if action.nargs == "*"), None)
+        if paths is None or vars(self).get("is_asked"):
             return super().parse_known_args(args, namespace)
+        words = list(args or ())
+        end = words.index("--") if "--" in words else len(words)
         # Up to Python 3.11, the other method asks this one again.
         self.is_asked = True
         try:
-            return self.parse_known_intermixed_args(args, namespace)
+            told, unknown = self.parse_known_intermixed_args(words[:end], namespace)
+            # Which would take what follows `--` for options again.
+            rest = [self._get_value(paths, word) for word in words[end + 1 :]]
         finally:
             self.is_asked = False
+        setattr(told, paths.dest, [*getattr(told, paths.dest), *rest])
+        return told, unknown
 
 
 def add_command(commands: Commands, name: str, what: str, examples: str) -> argparse.ArgumentParser:
@@ -43,6 +49,8 @@ def add_command(commands: Commands, name: str, what: str, examples: str) -> argp
 
 
 def add_paths(parser: argparse.ArgumentParser, what: str = _RUNS) -> None:
+    # Beside the list of options, naming each in the usage would fill half a screen.
+    parser.usage = "%(prog)s [OPTION ...] [PATH ...]"
     parser.add_argument("paths", nargs="*", metavar="PATH", type=path, help=what)
 
 
@@ -86,6 +94,27 @@ def add_findings(parser: argparse.ArgumentParser, strict: str) -> None:
     parser.add_argument("--quiet", action="store_true", help="print errors only")
 
 
+def add_shape(parser: argparse.ArgumentParser, output: str) -> None:
+    """The options that say where manifests are and how they are written there."""
+    parser.add_argument("-o", "--output", metavar="DIR", type=path, help=output)
+    shapes = parser.add_mutually_exclusive_group()
+    shapes.add_argument("--json", dest="shape", action="store_const", const="json", help="JSON instead of YAML")
+    shapes.add_argument(
+        "--helm", dest="shape", action="store_const", const="helm", help="templates of a Helm chart that give the YAML"
+    )
+    shapes.add_argument("--kustomization", action="store_true", help="with a kustomization.yaml that lists the files")
+    parser.set_defaults(shape="yaml")
+
+
+def add_changed(parser: argparse.ArgumentParser) -> None:
+    """The option that hooks are called with."""
+    parser.add_argument(
+        "--changed",
+        action="store_true",
+        help="each PATH is a changed file: look at runs it concerns",
+    )
+
+
 def add_format(
     parser: argparse.ArgumentParser, formats: tuple[str, ...] = FORMATS, what: str = "how to print findings"
 ) -> None:
@@ -94,8 +123,8 @@ def add_format(
 
 def path(text: str) -> str:
     """The text, if it can be a path; argparse words what is raised."""
-    if not text:
-        raise argparse.ArgumentTypeError("the path is empty")
+    if not text or "\0" in text:
+        raise argparse.ArgumentTypeError("the path is empty" if not text else "a path holds no null character")
     return text
 
 

@@ -7,15 +7,26 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
 from speccompile.cli_findings import grades_of, judged, tell, tell_left_out
-from speccompile.cli_options import add_command, add_findings, add_format, add_inputs, add_paths, path
+from speccompile.cli_options import (
+    add_changed,
+    add_command,
+    add_findings,
+    add_format,
+    add_inputs,
+    add_paths,
+    add_shape,
+    path,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from speccompile.batch import Result
+    from speccompile.cli_changed import Work
     from speccompile.cli_options import Commands
     from speccompile.diagnostics import Diagnostic
     from speccompile.inputs import Inputs
+    from speccompile.output import Output
 
 DONE, INPUT = 0, 1
 _DOCUMENTS = ("json", "sarif")
@@ -41,14 +52,7 @@ def add_render(commands: Commands) -> None:
     """Gives the command line its `render` and `validate`."""
     what = "print the manifests of runs, or write a file for each run"
     render = _add_compiling(commands, "render", what, _RENDER_EXAMPLES)
-    render.add_argument(
-        "-o",
-        "--output",
-        metavar="DIR",
-        type=path,
-        help="write a file for each run under DIR; - prints them",
-    )
-    render.add_argument("--json", action="store_true", help="print JSON instead of YAML")
+    add_shape(render, "write a file for each run under DIR; - prints them")
     render.add_argument(
         "--report",
         metavar="FILE",
@@ -56,7 +60,7 @@ def add_render(commands: Commands) -> None:
         help="write what profiles and platform replaced, added to or refused, as JSON; - prints it",
     )
     what = "print what is wrong with runs, profiles and platform, and nothing else"
-    _add_compiling(commands, "validate", what, _VALIDATE_EXAMPLES)
+    add_changed(_add_compiling(commands, "validate", what, _VALIDATE_EXAMPLES))
 
 
 def _add_compiling(commands: Commands, name: str, what: str, examples: str) -> argparse.ArgumentParser:
@@ -71,16 +75,15 @@ def _add_compiling(commands: Commands, name: str, what: str, examples: str) -> a
 
 def run_render(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:
     """The exit code of one call; manifests go to stdout or into files, findings to stderr."""
+    from speccompile.cli_changed import settle_work
     from speccompile.diagnostics import CompileError
-    from speccompile.inputs import CallError, Flags, settle
+    from speccompile.inputs import CallError
 
-    output = vars(arguments).get("output")
-    flags = Flags(arguments.paths, arguments.profiles, arguments.platform, output, arguments.project)
     code = INPUT
     try:
-        inputs = settle(flags)
-        _refuse_two_on_stdout(arguments, inputs)
-        code = _compile(arguments, inputs, stdout, stderr)
+        work = settle_work(arguments, stderr)
+        _refuse_contradictions(arguments, work.inputs)
+        code = _compile(arguments, work, stdout, stderr)
     except CallError as error:
         arguments.refuse(str(error))
     except CompileError as error:
@@ -88,13 +91,17 @@ def run_render(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) ->
     return code
 
 
-def _refuse_two_on_stdout(arguments: argparse.Namespace, inputs: Inputs) -> None:
+def _refuse_contradictions(arguments: argparse.Namespace, inputs: Inputs) -> None:
+    """Raises CallError if two things would stand on stdout, or one that is for a folder only."""
     from speccompile.inputs import STREAM, CallError
     from speccompile.output import is_stdout
 
-    report = vars(arguments).get("report")
-    if report and inputs.output in (None, STREAM) and is_stdout(report):
+    if arguments.command != "render" or inputs.output not in (None, STREAM):
+        return
+    if arguments.report and is_stdout(arguments.report):
         raise CallError("the manifests go to standard output: give --report a file, or write them with -o DIR")
+    if arguments.kustomization:
+        raise CallError("--kustomization lists the files in a folder: say which with -o DIR")
 
 
 def _tell(findings: Iterable[Diagnostic], arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> None:
@@ -103,30 +110,27 @@ def _tell(findings: Iterable[Diagnostic], arguments: argparse.Namespace, stdout:
     tell(findings, stdout if is_for_programs else stderr, arguments.format, quiet=arguments.quiet)
 
 
-def _compile(arguments: argparse.Namespace, inputs: Inputs, stdout: TextIO, stderr: TextIO) -> int:
+def _compile(arguments: argparse.Namespace, work: Work, stdout: TextIO, stderr: TextIO) -> int:
     from functools import partial
     from pathlib import Path  # not for --help
 
-    from speccompile.api import read_setting
     from speccompile.batch import compile_files
     from speccompile.diagnostics import CompileError, has_errors
     from speccompile.grades import STRICT
-    from speccompile.inputs import run_files
-    from speccompile.output import Output, write
-    from speccompile.progress import counted
+    from speccompile.output import Output
 
-    setting = read_setting(inputs.profiles, inputs.platform)
+    inputs, setting = work.inputs, work.setting
     found: list[Diagnostic] = []
     outputs: list[Output] = []
     entries: list[Mapping[str, Any]] = []
     left_out = 0
-    for result in compile_files(counted(run_files(inputs), len(inputs.runs), stderr), setting):
+    for result in compile_files(work.files, setting):
         found += result.diagnostics
         entries += _changes(result, arguments)
         if isinstance(result, CompileError):
             left_out += 1
         elif arguments.command == "render":
-            outputs.append(Output.of(result, as_json=arguments.json))
+            outputs.append(Output.of(result, arguments.shape))
     judge = partial(judged, found, grades_of(arguments, inputs.severity, STRICT), stopping=setting.findings)
     findings = judge()
     is_short = left_out > 0 and not has_errors(findings)
@@ -144,8 +148,26 @@ def _compile(arguments: argparse.Namespace, inputs: Inputs, stdout: TextIO, stde
     if has_errors(findings):
         return INPUT
     if arguments.command == "render":
-        return write(outputs, inputs.output, known, stdout, stderr, as_json=arguments.json)
+        return _write(outputs, arguments, inputs, stdout, stderr)
     return DONE
+
+
+def _write(
+    outputs: Sequence[Output], arguments: argparse.Namespace, inputs: Inputs, stdout: TextIO, stderr: TextIO
+) -> int:
+    from pathlib import Path
+
+    from speccompile.output import listing, nothing_written, write
+
+    folder = inputs.output
+    if arguments.kustomization and folder is not None:
+        try:
+            made = listing((output.path for output in outputs), Path(folder), is_whole=inputs.is_whole)
+        except OSError as error:
+            stderr.write(nothing_written(error, folder))
+            return INPUT
+        outputs = [*outputs, made]
+    return write(outputs, folder, inputs.files, stdout, stderr, shape=arguments.shape)
 
 
 def _changes(result: Result, arguments: argparse.Namespace) -> Iterable[Mapping[str, Any]]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from speccompile.load import expand, load, load_stream
-from speccompile.model import Layer
+from speccompile.model import Layer, Span
 from speccompile.parse import Parsed
 from speccompile.project import Project, find_project, locate, own_files, platform_of, read_project
 from speccompile.search import PROJECT_FILE, Unlisted, identity
@@ -29,13 +29,28 @@ class Flags(NamedTuple):
 class Inputs(NamedTuple):
     """What one call works on."""
 
+    project: Path
+    """The project file, or where there might be one."""
     runs: tuple[Path | Unlisted | None, ...]
     """The files of runs, in order; None is standard input."""
     profiles: Sequence[Path]
     platform: Path | str | None
     output: Path | str | None
+    """Where manifests are written; None and a dash are standard output."""
+    home: Path | None
+    """Where the project file says that its manifests are, even if this call names runs and prints theirs."""
+    is_whole: bool
+    """Whether the call is about all runs of a project."""
     severity: Mapping[str, str]
     """What the project file makes of codes."""
+    kubernetes: Mapping[str, Span]
+    """The versions that the project file wants manifests verified against, and where it says so."""
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """All files that are read, which nothing may ever be written to."""
+        listed = (*self.runs, *expand(self.profiles), self.platform, self.project)
+        return tuple(path for path in listed if isinstance(path, Path))
 
 
 class CallError(Exception):
@@ -49,11 +64,15 @@ def settle(flags: Flags, *, wants_runs: bool = True) -> Inputs:
     """
     project = _project(flags) if wants_runs else _project_of_an_admin(flags)
     return Inputs(
+        project=project.path,
         runs=tuple(_runs(flags.paths, project)),
         profiles=tuple(map(Path, flags.profiles)) or project.profiles,
         platform=platform_of(flags.platform, Path()) if flags.platform else project.platform,
         output=flags.output or (None if flags.paths else project.output),
+        home=project.output,
+        is_whole=identity(project.path) is not None and all(_is_same(path, project.path) for path in flags.paths),
         severity=project.severity,
+        kubernetes=project.kubernetes,
     )
 
 

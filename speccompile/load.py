@@ -14,27 +14,41 @@ from speccompile.search import ANYTHING, SUFFIXES, Identity, Unlisted, is_folder
 
 MAX_BYTES = 1024 * 1024
 """The largest file that is read; about a thousand runs."""
+MAX_MANIFESTS = 16 * MAX_BYTES
+"""The same for what others wrote and nobody can split: a chart's whole output, the definitions of a cluster."""
 
 
-def load(entry: Path | Unlisted, layer: Layer) -> Parsed:
+def load(entry: Path | Unlisted, layer: Layer, most: int = MAX_BYTES) -> Parsed:
     """The documents of a file, or a finding that says why there are none; nothing raises."""
+    read = read_file(entry, layer, most)
+    return parse(read) if isinstance(read, Source) else read
+
+
+def read_file(entry: Path | Unlisted, layer: Layer, most: int = MAX_BYTES) -> Source | Parsed:
+    """The text of a file, or why it cannot be read."""
     if isinstance(entry, Unlisted) and entry.error is None:
         return empty_directory(str(entry.path), layer)
     if isinstance(entry, Unlisted):
         return _unreadable(entry.path, layer, entry.error or OSError())
     try:
         with entry.open("rb") as stream:
-            return load_stream(stream, str(entry), layer)
+            return read_stream(stream, str(entry), layer, most)
     except (OSError, ValueError) as error:
         # ValueError: the name holds a null character.
         return _unreadable(entry, layer, error)
 
 
-def load_stream(stream: BinaryIO, name: str, layer: Layer) -> Parsed:
+def load_stream(stream: BinaryIO, name: str, layer: Layer, most: int = MAX_BYTES) -> Parsed:
     """As `load`, for a stream that is open already."""
-    data = stream.read(MAX_BYTES + 1)
-    if len(data) > MAX_BYTES:
-        return too_large(name, layer)
+    read = read_stream(stream, name, layer, most)
+    return parse(read) if isinstance(read, Source) else read
+
+
+def read_stream(stream: BinaryIO, name: str, layer: Layer, most: int) -> Source | Parsed:
+    """The text of a stream that has no more than so many bytes, or why it cannot be read."""
+    data = stream.read(most + 1)
+    if len(data) > most:
+        return too_large(name, layer, most)
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -48,13 +62,13 @@ def load_stream(stream: BinaryIO, name: str, layer: Layer) -> Parsed:
             "save the file as UTF-8",
             (line, column),
         )
-    return parse(Source(name, text, layer))
+    return Source(name, text, layer)
 
 
-def too_large(name: str, layer: Layer) -> Parsed:
+def too_large(name: str, layer: Layer, most: int | None = None) -> Parsed:
     return _failed(
         "input/too-large",
-        f"the file is larger than {MAX_BYTES // 1024 // 1024} MiB",
+        f"the file is larger than {(most or MAX_BYTES) // 1024 // 1024} MiB",
         Source(name, "", layer),
         "split it into several files",
     )

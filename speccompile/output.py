@@ -6,18 +6,22 @@ import os
 import re
 import stat
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
+from speccompile import kustomization
+from speccompile.charts import as_chart_template
 from speccompile.inputs import STREAM
 from speccompile.names import object_name
 from speccompile.pipeline import Compiled
+from speccompile.search import PROJECT_FILE
 from speccompile.serialize import serialize_json
+from speccompile.width import printable
 
 _DONE, _FAILED = 0, 1
-_MANAGER = re.compile(r'app\.kubernetes\.io/managed-by"?: "?([^\s",]+)')
 _HEAD = re.compile(r'.*?\n *"?name"?: [^\n]*', re.DOTALL)
 """The beginning of manifests up to the first name, which says what the first object is."""
 _FAR = 2 * 1024 * 1024
@@ -27,30 +31,73 @@ The label is in the metadata of the first manifest, but a base document can put 
 Kubernetes can store is larger than this (etcd takes 1.5 MiB), so it is found wherever it stands; and a file of somebody
 else, however large, costs no more than this to look at.
 """
+_RESERVED = (PROJECT_FILE, kustomization.FILE)
 _KINDS: Sequence[tuple[Callable[[int], bool], str]] = (
     (stat.S_ISDIR, "a directory"),
     (stat.S_ISSOCK, "a socket"),
     (stat.S_ISBLK, "a block device"),
     (stat.S_ISCHR, "a device"),
     (stat.S_ISFIFO, "a pipe"),
+    (stat.S_ISLNK, "a link"),
     (lambda _: True, "what is no file"),
 )
 
 
+class Shape(NamedTuple):
+    """How the manifests of a run are written, and the ending of files of such text."""
+
+    suffix: str
+    text: Callable[[Compiled], str]
+
+
+SHAPES: Mapping[str, Shape] = {
+    "yaml": Shape("yaml", Compiled.to_yaml),
+    "json": Shape("json", lambda compiled: serialize_json([manifest.data for manifest in compiled.manifests])),
+    "helm": Shape("yaml", lambda compiled: as_chart_template(compiled.to_yaml())),
+}
+
+
 class Output(NamedTuple):
-    """The text of one run and the file it belongs into; trees are let go, so that large batches fit into memory."""
+    """A text and the file it belongs into; trees are let go, so that large batches fit into memory."""
 
     path: Path
     text: str
-    manifests: tuple[dict[str, Any], ...]
+    manifests: tuple[dict[str, Any], ...] = ()
+    """Those of the text, where they are to be printed as one list with others."""
+    sign: str | None = None
+    """What a file has that such a text was written to before; without it, the sign that manifests have."""
 
     @classmethod
-    def of(cls, compiled: Compiled, *, as_json: bool) -> Output:
-        folder = Path() if compiled.project == "default" else Path(object_name(compiled.project))
-        data = tuple(manifest.data for manifest in compiled.manifests) if as_json else ()
-        text = serialize_json(data) if as_json else compiled.to_yaml()
-        suffix = "json" if as_json else "yaml"
-        return cls(folder / f"{object_name(compiled.name)}.{suffix}", text, data)
+    def of(cls, compiled: Compiled, shape: str) -> Output:
+        data = tuple(manifest.data for manifest in compiled.manifests) if shape == "json" else ()
+        return cls(path_of(compiled.project, compiled.name, shape), SHAPES[shape].text(compiled), data)
+
+
+def path_of(project: str, name: str, shape: str) -> Path:
+    """The file of a run, as seen from the folder of them all; no run takes the place of a file that means more."""
+    folder = Path() if project == "default" else Path(object_name(project))
+    stem, suffix = object_name(name), SHAPES[shape].suffix
+    # No name of an object holds the sign, so that no other run is called like that.
+    return folder / (f"{stem}_.{suffix}" if f"{stem}.{suffix}" in _RESERVED else f"{stem}.{suffix}")
+
+
+def listing(files: Iterable[Path], folder: Path, *, is_whole: bool) -> Output:
+    """The kustomization.yaml that lists the files; where they are not all there are, those it lists already stay.
+
+    Raises OSError if a list that somebody else wrote, or wrote into, is in its place or beside it.
+    """
+    target = folder / kustomization.FILE
+    other = next((name for name in kustomization.OTHER_FILES if (folder / name).exists()), None)
+    if other is not None:
+        raise FileExistsError(
+            17, "Kustomize would find two lists: rename yours, and make it an overlay", folder / other
+        )
+    there = read_text(target)
+    if there and there != kustomization.kustomization(kustomization.listed(there)):
+        raise FileExistsError(17, "somebody wrote this list, or into it: make it an overlay of the folder", str(target))
+    others = () if is_whole or not there else kustomization.listed(there)
+    names = {*(file.as_posix() for file in files), *(name for name in others if (folder / name).exists())}
+    return Output(Path(kustomization.FILE), kustomization.kustomization(names), sign=kustomization.SIGN)
 
 
 class Report(NamedTuple):
@@ -68,41 +115,54 @@ def write(  # noqa: PLR0913  the edge of the program: everything it needs comes 
     stdout: TextIO,
     stderr: TextIO,
     *,
-    as_json: bool,
+    shape: str,
 ) -> int:
     """The exit code: everything is printed, or written below the folder."""
     if folder is None or folder == STREAM:
-        _print(outputs, stdout, as_json=as_json)
+        _print(outputs, stdout, shape)
         return _DONE
     try:
         write_files(outputs, Path(folder), inputs)
     except OSError as error:
-        stderr.write(f"speccompile: nothing was written: {error.strerror or error}: {error.filename or folder}\n")
+        stderr.write(nothing_written(error, folder))
         return _FAILED
     return _DONE
 
 
-def _print(outputs: Sequence[Output], stdout: TextIO, *, as_json: bool) -> None:
-    if as_json:
+def nothing_written(error: OSError, folder: Path | str) -> str:
+    where = printable(str(error.filename or folder))
+    return f"speccompile: nothing was written: {error.strerror or error}: {where}\n"
+
+
+def _print(outputs: Sequence[Output], stdout: TextIO, shape: str) -> None:
+    if shape == "json":
         stdout.write(serialize_json([data for output in outputs for data in output.manifests]))
     else:
         stdout.write("---\n".join(output.text for output in outputs))
 
 
-def write_files(outputs: Sequence[Output], root: Path, inputs: Sequence[Path] = (), sign: str | None = None) -> None:
+def write_files(
+    outputs: Sequence[Output], root: Path, inputs: Iterable[Path] = (), leftovers: Iterable[Path] = ()
+) -> tuple[Path, ...]:
     """Each text in its file below the root; files appear whole, and only once all of them are on disk.
 
     Nothing is made before everything has been looked at, and if something fails all the same, no trace is left.
-    A file is ours, and replaced, if it has our sign: the one given, or that of the manifests.
+    A file is ours, and replaced, if it has the sign of its text. A file that has the very text is not touched; gives
+    the others. Files that are left over are gone afterwards, and so are folders that this empties.
     """
     known = {os.path.realpath(path) for path in inputs}
-    targets = [root / output.path for output in outputs]
-    for output, target in zip(outputs, targets, strict=True):
+    stale: dict[Path, Output] = {}
+    for output in outputs:
+        target = root / output.path
         _check_folders(root, target.parent)
-        _check_target(target, known, re.compile(re.escape(sign)) if sign else _sign_of(output.text))
+        _check_target(target, known, re.compile(re.escape(output.sign)) if output.sign else _sign_of(output.text))
+        if target in stale:
+            raise FileExistsError(17, "two texts would be written to one file", str(target))
+        if not has_text(target, output.text):
+            stale[target] = output
     staged: list[tuple[Path, Path]] = []
     with ExitStack() as undo:
-        for output, target in zip(outputs, targets, strict=True):
+        for target, output in stale.items():
             for folder in _missing(target.parent):
                 undo.callback(_remove_if_empty, folder)
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -112,10 +172,42 @@ def write_files(outputs: Sequence[Output], root: Path, inputs: Sequence[Path] = 
             with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as stream:
                 stream.write(output.text)
             Path(name).chmod(0o666 & ~_umask())
+        # Set aside, they can be put back as long as anything can fail.
+        aside = {file: file.with_name(f".speccompile-{file.name}") for file in leftovers}
+        for file, hidden in aside.items():
+            file.rename(hidden)
+            undo.callback(hidden.rename, file)
         for made, target in staged:
             # Replaces a link instead of following it.
             made.replace(target)
         undo.pop_all()
+    for file, hidden in aside.items():
+        hidden.unlink()
+        for folder in takewhile(lambda one: one != root, file.parents):
+            _remove_if_empty(folder)
+    return tuple(stale)
+
+
+def read_text(target: Path) -> str | None:
+    """What stands in a file of text, as much as we would write; None if there is none.
+
+    Raises OSError for what cannot be read, or is no file. A link is none: nobody knows where it leads.
+    """
+    mode = _mode(target, follow=False)
+    if mode is None:
+        return None
+    if not stat.S_ISREG(mode):
+        raise _in_the_way(mode, target)
+    with target.open("rb") as stream:
+        return stream.read(_FAR).decode("utf-8", errors="replace")
+
+
+def has_text(target: Path, text: str) -> bool:
+    """Whether a file, and no link to one, has the text already."""
+    mode = _mode(target, follow=False)
+    data = text.encode()
+    is_alike = mode is not None and stat.S_ISREG(mode) and target.stat().st_size == len(data)
+    return is_alike and target.read_bytes() == data
 
 
 def write_report(report: Report, inputs: Iterable[object], stdout: TextIO, stderr: TextIO) -> int:
@@ -132,9 +224,9 @@ def write_report(report: Report, inputs: Iterable[object], stdout: TextIO, stder
         if _is_sink(path):
             _pour(report.text, path)
         else:
-            write_files([Output(Path(path.name), report.text, ())], path.parent, known, report.sign)
+            write_files([Output(Path(path.name), report.text, sign=report.sign)], path.parent, known)
     except OSError as error:
-        stderr.write(f"speccompile: {report.file} was not written: {error.strerror or error}\n")
+        stderr.write(f"speccompile: {printable(report.file)} was not written: {error.strerror or error}\n")
         return _FAILED
     return _DONE
 
@@ -203,11 +295,19 @@ def _sign_of(text: str) -> re.Pattern[str]:
 
     No run can set it, and a platform can give it another value, or none; then the first object must be the same.
     """
-    manager = _MANAGER.search(text)
+    manager = _labelled(r'([^\s",]+)').search(text)
     if manager is None:
         head = _HEAD.match(text)
         return re.compile(rf"\A{re.escape(head[0] if head else text)}\n")
-    return re.compile(rf'{_MANAGER.pattern.partition("(")[0]}(?:speccompile|{re.escape(manager[1])})(?=[\s",])')
+    return _labelled(rf"(?:speccompile|{re.escape(manager[1] or manager[2])})")
+
+
+def _labelled(manager: str) -> re.Pattern[str]:
+    """The label of a manager in the metadata of an object, as we write it in YAML and in JSON."""
+    label = rf'"?app\.kubernetes\.io/managed-by"?: "?{manager}"?(?=[\s,])'
+    in_yaml = rf"^  labels:\n(?:    [^\n]*\n)*?    {label}"
+    in_json = rf'"labels": \{{[^{{}}]*{label}'
+    return re.compile(f"{in_yaml}|{in_json}", re.MULTILINE)
 
 
 def _is_ours(target: Path, sign: re.Pattern[str]) -> bool:

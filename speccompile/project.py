@@ -33,6 +33,8 @@ class Project:
     platform: Path | str | None = None
     """A file, or the name of a bundled preset."""
     output: Path | None = None
+    kubernetes: Mapping[str, Span] = field(default_factory=dict)
+    """The versions of Kubernetes to verify against, and where each is written."""
     severity: Mapping[str, str] = field(default_factory=dict)
     """By code: `error`, `warning`, `notice` or `ignore`."""
 
@@ -82,6 +84,7 @@ def read_project(file: Path, given: Mapping[str, Sequence[Path]] = _NOTHING) -> 
         profiles=tuple(one.file for one in profiles),
         platform=next((_platform(one, folder) for one in platform), None),
         output=next((one.file for one in output), None),
+        kubernetes=_kubernetes(tree),
         severity=_severity(tree),
     )
     files = (*profiles, *(platform if isinstance(project.platform, Path) else ()))
@@ -131,6 +134,11 @@ def _read(file: Path) -> tuple[Node, list[Diagnostic]]:
         # What a scalar means is in doubt, and so is where it leads.
         raise CompileError([*findings, *found])
     return without_faulty(tree, found), [*findings, *found]
+
+
+def _kubernetes(tree: Node) -> Mapping[str, Span]:
+    written = tree.fields.get("kubernetes")
+    return {str(node.value): node.span for node in written.items} if written else {}
 
 
 def _severity(tree: Node) -> Mapping[str, str]:

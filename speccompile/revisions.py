@@ -87,6 +87,32 @@ def load_revision(revision: str, paths: Iterable[Path], layer: Layer) -> Iterato
             yield Parsed((), error.diagnostics)
 
 
+def removed_files(folder: Path) -> tuple[Path, ...] | None:
+    """The YAML and JSON files that the last commit around the folder has, and that are gone since.
+
+    None if that cannot be told: git does not say, or two lines of history are about to be merged, so that more has
+    changed than people name. Where there is no repository, nothing is gone. A hook for a range of commits is told by
+    pre-commit where the range begins.
+    """
+    place = _Place(os.environ.get("PRE_COMMIT_FROM_REF") or "HEAD", folder, Layer.RUN)
+    try:
+        done = _run(place, ".", "rev-parse", "--show-toplevel")
+        if done.failed:
+            return () if b"not a git repository" in done.complaint else None
+        if not _run(place, ".", "rev-parse", "--verify", "--quiet", "MERGE_HEAD").failed:
+            return None
+        if _run(place, ".", "rev-parse", "--verify", "--quiet", "HEAD").failed:
+            # There is no commit yet.
+            return ()
+        commit = _commit(place, ".")
+        listed = _ask(place, ".", "ls-tree", "-r", "-z", "--name-only", "--full-tree", "--end-of-options", commit)
+    except CompileError as error:
+        return () if error.diagnostics[0].code == "revision/no-git" else None
+    top = os.fsdecode(done.output.removesuffix(b"\n"))
+    names = (os.fsdecode(name) for name in listed.split(b"\0")[:-1])
+    return tuple(path for name in names if name.endswith(SUFFIXES) and not os.path.lexists(path := Path(top, name)))
+
+
 def _nearest_folder(path: Path) -> Path:
     """The folder to ask git in: the path itself may be gone by now, or a link, which belongs to where it stands."""
     if path.is_dir() and not path.is_symlink():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import io
 import json
 import os
@@ -9,7 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import NamedTuple, NoReturn
@@ -18,7 +19,7 @@ import pytest
 import yaml
 
 from speccompile import compile_run
-from speccompile.cli import main
+from speccompile.cli import _parser, main
 
 PATIENCE = 60
 
@@ -296,7 +297,7 @@ def test_a_platform_with_other_labels_can_be_rendered_twice(platform: str, optio
     assert "did not write" in refused.stderr
 
 
-OURS = "app.kubernetes.io/managed-by: speccompile\n"
+OURS = "metadata:\n  labels:\n    app.kubernetes.io/managed-by: speccompile\n"
 
 
 def test_a_file_of_somebody_else_is_never_replaced(call: Call) -> None:
@@ -437,15 +438,24 @@ def test_json_holds_the_same_data(call: Call) -> None:
 # Help.
 
 
-@pytest.mark.parametrize("command", [[], ["render"], ["validate"]], ids=["all", "render", "validate"])
+def commands(parser: argparse.ArgumentParser, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """The words of every command, those below others too."""
+    yield path
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for name, inner in action.choices.items():
+                yield from commands(inner, (*path, name))
+
+
+@pytest.mark.parametrize("command", list(commands(_parser())), ids=lambda path: " ".join(path) or "all")
 def test_help_fits_one_screen_and_has_an_example(
-    command: list[str], call: Call, monkeypatch: pytest.MonkeyPatch
+    command: tuple[str, ...], call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     answer = call(*command, "--help")
     assert (answer.code, answer.stderr) == (0, "")
     assert len(answer.stdout.splitlines()) <= 40
-    assert f"\nexamples:\n  speccompile {command[0] if command else 'render'} " in answer.stdout
+    assert f"speccompile {' '.join(command)}" in answer.stdout.rpartition("\noptions:\n")[2]
 
 
 def test_the_version_is_printed(call: Call) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import sys
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -33,9 +34,9 @@ def browser() -> tuple[str, str]:
 
 
 def program(name: str) -> str:
-    """The path of a program: the pinned one, or what is on PATH."""
-    pinned = TOOLS / name
-    found = str(pinned) if pinned.is_file() else shutil.which(name)
+    """The path of a program: the pinned one, or that of a Python package, or what is on PATH."""
+    places = (str(TOOLS), str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath))
+    found = shutil.which(name, path=os.pathsep.join(places))
     if found is None:
         _missing(name)
     return found

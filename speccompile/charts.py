@@ -1,0 +1,17 @@
+"""Takes the text of manifests, gives a template of a Helm chart that renders to that text."""
+
+from __future__ import annotations
+
+_OPENS = "{{"
+_WRITTEN = '{{ "{{" }}'
+"""An action that prints what would open one. Whatever closes one is plain text where none is open."""
+
+
+def as_chart_template(text: str) -> str:
+    """The text, with nothing in it that Helm would take for an action."""
+    return text.replace(_OPENS, _WRITTEN)
+
+
+def from_chart_template(text: str) -> str:
+    """What a template that we wrote renders to."""
+    return text.replace(_WRITTEN, _OPENS)
