@@ -9,6 +9,7 @@ from contextlib import redirect_stderr, redirect_stdout
 from typing import NoReturn, TextIO, cast
 
 # These know nothing but argparse until they are called.
+from speccompile.cli_check import add_check
 from speccompile.cli_explain import add_explain
 from speccompile.cli_options import Command
 from speccompile.cli_profiles import add_profiles
@@ -19,6 +20,7 @@ DONE, INPUT, BUG, CHANGES, INTERRUPTED = 0, 1, 3, 4, 130
 
 _COMMANDS = (
     add_render,
+    add_check,
     add_explain,
     add_profiles,
 )

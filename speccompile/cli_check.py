@@ -1,0 +1,288 @@
+"""Takes arguments of `speccompile check` and streams, gives an exit code; see `cli.py`."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple, TextIO
+
+from speccompile.cli_findings import grades_of, judged, paint_for, tell, tell_left_out
+from speccompile.cli_options import (
+    add_changed,
+    add_command,
+    add_findings,
+    add_format,
+    add_inputs,
+    add_paths,
+    add_shape,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from speccompile.cli_changed import Work
+    from speccompile.cli_options import Commands
+    from speccompile.diagnostics import Diagnostic
+    from speccompile.inputs import Inputs
+    from speccompile.output import Output
+    from speccompile.paint import Paint
+    from speccompile.pipeline import Compiled
+
+DONE, INPUT, DRIFT = 0, 1, 4
+_EXAMPLES = """\
+examples:
+  speccompile check                                    the manifests of all runs of the project
+  speccompile check runs/ -o manifests/                those of a directory
+  speccompile check --semantic                         by field, and who says what it should be
+  speccompile check --fix                              mend what is found
+  speccompile check --format github                    for CI; also json and sarif
+
+exit codes: 0 all is as the specs give it, 4 something was not (even if --fix has mended it), 1 a spec has errors
+"""
+
+
+class Drift(NamedTuple):
+    """What is wrong with one file, and what mends it."""
+
+    findings: tuple[Diagnostic, ...]
+    diff: str = ""
+    """For people, below the findings."""
+    written: Output | None = None
+    removed: Path | None = None
+
+
+class Checked(NamedTuple):
+    """What became of the runs."""
+
+    findings: tuple[Diagnostic, ...]
+    drifts: tuple[Drift, ...]
+    files: frozenset[Path]
+    """Those that should be there."""
+    left_out: int
+    """How many runs have errors, and therefore no manifests to compare."""
+
+
+def add_check(commands: Commands) -> None:
+    """Gives the command line its `check`."""
+    what = "find files of manifests that are not what the specs give"
+    parser = add_command(commands, "check", what, _EXAMPLES)
+    parser.set_defaults(run=run_check)
+    add_paths(parser)
+    add_inputs(parser)
+    add_shape(parser, "the folder of manifests; else the project's `output`")
+    parser.add_argument("--fix", action="store_true", help="write what is missing or stale, remove what is left")
+    parser.add_argument("--semantic", action="store_true", help="compare fields and not lines; layout does not count")
+    add_changed(parser)
+    add_format(parser)
+    add_findings(parser, "values of a run that a profile or the platform changes are errors")
+
+
+def run_check(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:
+    """The exit code of one call; what differs goes to stdout, everything else to stderr."""
+    from speccompile.cli_changed import settle_work
+    from speccompile.diagnostics import CompileError
+    from speccompile.inputs import CallError
+
+    beside = stderr if arguments.format == "text" else stdout
+    try:
+        work = settle_work(arguments, stderr)
+        return _check(arguments, work, _folder(work.inputs), stdout, stderr)
+    except CallError as error:
+        arguments.refuse(str(error))
+    except CompileError as error:
+        tell(judged((), grades_of(arguments), stopping=error.diagnostics), beside, arguments.format)
+    return INPUT
+
+
+def _folder(inputs: Inputs) -> Path:
+    from pathlib import Path
+
+    from speccompile.inputs import STREAM, CallError
+
+    folder = inputs.output or inputs.home
+    if folder is None or folder == STREAM:
+        raise CallError("say where the manifests are: give -o DIR, or write `output` into speccompile.yaml")
+    return Path(folder)
+
+
+def _check(arguments: argparse.Namespace, work: Work, folder: Path, stdout: TextIO, stderr: TextIO) -> int:
+    from speccompile.diagnostics import Severity, has_errors
+    from speccompile.grades import STRICT
+
+    is_text = arguments.format == "text"
+    grades = grades_of(arguments, work.inputs.severity, STRICT)
+    checked = _compared(arguments, work, folder, paint_for(stdout))
+    findings = judged(checked.findings, grades, stopping=work.setting.findings)
+    # What is merely worth a notice is told by those who look at runs; here it would hide what differs.
+    findings = tuple(finding for finding in findings if finding.severity is not Severity.NOTICE)
+    if has_errors(findings):
+        tell(findings, stderr if is_text else stdout, arguments.format, quiet=arguments.quiet)
+        return INPUT
+    found = (*checked.drifts, *_around(arguments, work, folder, checked))
+    drifts = [graded for drift in found if (graded := drift._replace(findings=judged(drift.findings, grades))).findings]
+    told = tuple(finding for drift in drifts for finding in drift.findings)
+    if is_text:
+        tell(findings, stderr, quiet=arguments.quiet)
+        _show([] if arguments.fix else drifts, stdout, quiet=arguments.quiet)
+    else:
+        tell((*findings, *told), stdout, arguments.format, quiet=arguments.quiet)
+    tell_left_out(checked.left_out, stderr)
+    if arguments.fix and not _fix(drifts, folder, work.inputs, stdout if is_text else stderr, stderr):
+        return INPUT
+    if not arguments.quiet:
+        stderr.write(_summary(drifts, checked, work, is_fixed=arguments.fix))
+    return DRIFT if has_errors(told) else DONE
+
+
+def _compared(arguments: argparse.Namespace, work: Work, folder: Path, paint: Paint) -> Checked:
+    """Every run against its file."""
+    from speccompile.batch import compile_files
+    from speccompile.diagnostics import CompileError
+    from speccompile.output import Output
+
+    findings: list[Diagnostic] = []
+    drifts: list[Drift] = []
+    files: set[Path] = set()
+    left_out = 0
+    for result in compile_files(work.files, work.setting):
+        findings += result.diagnostics
+        if isinstance(result, CompileError):
+            left_out += 1
+            continue
+        output = Output.of(result, arguments.shape)
+        files.add(folder / output.path)
+        try:
+            drifts += _drift(output, result, folder, arguments, paint)
+        except OSError as error:
+            findings.append(_unreadable(folder / output.path, error))
+    return Checked(tuple(findings), tuple(drifts), frozenset(files), left_out)
+
+
+def _drift(
+    output: Output, compiled: Compiled | None, folder: Path, arguments: argparse.Namespace, paint: Paint
+) -> Iterator[Drift]:
+    """What is wrong with the file of a run, or, without one, with the list of all files."""
+    from speccompile.charts import from_chart_template
+    from speccompile.drift import Committed, as_diff, field_drift, linked, missing, stale
+    from speccompile.output import has_text, read_text
+
+    file = folder / output.path
+    if has_text(file, output.text):
+        return
+    if file.is_symlink():
+        yield Drift((linked(str(file), compiled),), written=output)
+        return
+    text = read_text(file)
+    if text is None:
+        yield Drift((missing(str(file), compiled),), written=output)
+        return
+    committed = Committed(str(file), text)
+    meant = from_chart_template(text) if arguments.shape == "helm" else text
+    by_field = arguments.semantic and compiled is not None
+    fields = field_drift(Committed(str(file), meant), compiled) if arguments.semantic and compiled else None
+    if fields is None:
+        finding = stale(committed, output.text, compiled, is_odd=by_field)
+        yield Drift((finding,), as_diff(committed, output.text, paint), output)
+    elif fields:
+        yield Drift(fields, written=output)
+
+
+def _unreadable(file: Path, error: OSError) -> Diagnostic:
+    from speccompile.diagnostics import Diagnostic
+    from speccompile.model import Layer, Source, Span
+
+    return Diagnostic(
+        code="input/unreadable",
+        message=f"the file cannot be read: {error.strerror or error}",
+        span=Span(Source(str(file), "", Layer.RUN)),
+        help="check its permissions and that it is a file",
+    )
+
+
+def _around(arguments: argparse.Namespace, work: Work, folder: Path, checked: Checked) -> Iterator[Drift]:
+    """What is wrong with the folder beside the files of runs: what is left over, and the list of all files."""
+    from pathlib import Path
+
+    from speccompile.diagnostics import CompileError
+    from speccompile.drift import orphan
+    from speccompile.leftovers import orphans
+    from speccompile.output import listing
+    from speccompile.paint import plain
+    from speccompile.search import identity
+
+    if work.chosen and not work.chosen.total and not work.chosen.unread:
+        return
+    files = checked.files | {Path(name) for name in work.chosen.outputs} if work.chosen else checked.files
+    if not _unknown(work, checked):
+        home = work.inputs.home
+        others = (*work.inputs.files, *((home,) if home and identity(home) != identity(folder) else ()))
+        own = frozenset(told for path in others if (told := identity(path)))
+        for file in orphans(folder, files, own, work.setting.platform):
+            yield Drift((orphan(str(file)),), removed=file)
+    if arguments.kustomization:
+        try:
+            inside = (file.relative_to(folder) for file in files)
+            output = listing(inside, folder, is_whole=not _unknown(work, checked))
+            yield from _drift(output, None, folder, arguments, plain)
+        except OSError as error:
+            raise CompileError([_unreadable(Path(error.filename or folder), error)]) from None
+
+
+def _unknown(work: Work, checked: Checked) -> str:
+    """Why nobody can tell whether a file is left over; empty if one can."""
+    if not work.inputs.is_whole:
+        return "the call is not about all runs of a project"
+    if checked.left_out:
+        return "runs with errors may give any file"
+    unread = work.chosen.unread if work.chosen else ()
+    return f"{unread[0]} cannot be read" if unread else ""
+
+
+def _show(drifts: Sequence[Drift], stdout: TextIO, *, quiet: bool) -> None:
+    from speccompile.diagnostics import has_errors
+    from speccompile.report.text import as_text
+
+    for drift in (drift for drift in drifts if has_errors(drift.findings) or not quiet):
+        stdout.write(as_text(map(_brief, drift.findings) if drift.diff else drift.findings, paint_for(stdout)))
+        stdout.write(f"{drift.diff}\n" if drift.diff else "")
+
+
+def _brief(finding: Diagnostic) -> Diagnostic:
+    """The finding without its line, which the lines below it show."""
+    from dataclasses import replace
+
+    from speccompile.model import Span
+
+    return replace(finding, span=finding.span and Span(finding.span.source))
+
+
+def _fix(drifts: Sequence[Drift], folder: Path, inputs: Inputs, told: TextIO, stderr: TextIO) -> bool:
+    """Whether everything is mended; otherwise nothing is."""
+    from speccompile.output import nothing_written, write_files
+    from speccompile.width import printable
+
+    left = [drift.removed for drift in drifts if drift.removed]
+    try:
+        written = write_files([drift.written for drift in drifts if drift.written], folder, inputs.files, left)
+    except OSError as error:
+        stderr.write(nothing_written(error, folder))
+        return False
+    lines = (*(f"wrote {file}" for file in written), *(f"removed {file}" for file in left))
+    told.write("".join(f"{printable(line)}\n" for line in lines))
+    return True
+
+
+def _summary(drifts: Sequence[Drift], checked: Checked, work: Work, *, is_fixed: bool) -> str:
+    from speccompile.width import printable
+
+    if work.chosen and not work.chosen.total and not work.chosen.unread:
+        return "speccompile: no file was named as changed, and none is gone\n"
+    unknown = _unknown(work, checked) if work.inputs.is_whole else ""
+    aside = f"speccompile: files that are left over were not looked for: {printable(unknown)}\n" if unknown else ""
+    if drifts:
+        files, be, were = ("file", "is", "was") if len(drifts) == 1 else ("files", "are", "were")
+        how = f"{were} not up to date, and now {be}" if is_fixed else f"{be} not up to date"
+        return f"{aside}speccompile: {len(drifts)} {files} {how}\n"
+    looked = len(checked.files)
+    of_all = f" (of {work.chosen.total})" if work.chosen else ""
+    return f"{aside}speccompile: up to date: the manifests of {looked} {'run' if looked == 1 else 'runs'}{of_all}\n"

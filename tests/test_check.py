@@ -1,0 +1,623 @@
+"""`speccompile check`: what is stale, missing or left over is found, told, and mended; nothing else is touched."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from speccompile import affected
+from speccompile.cli import main
+
+PROJECT = "runs: [runs]\nprofiles: [profiles]\noutput: manifests\n"
+RUN = "name: {name}\naction: job\nimage: python:3.12\nprofile: {profile}\nresources: {{mem: 6Gi}}\n"
+GPU = "id: gpu\nresources: {gpu: 1}\nnode_selector: {gpu: a100}\n"
+
+LABEL = "app.kubernetes.io/managed-by: speccompile\n"
+OURS = f"metadata:\n  labels:\n    {LABEL}"
+
+Call = Callable[[str], tuple[int, str, str]]
+
+
+def write(files: dict[str, str]) -> None:
+    for name, text in files.items():
+        Path(name).parent.mkdir(parents=True, exist_ok=True)
+        Path(name).write_text(text)
+
+
+def replace(name: str, old: str, new: str) -> None:
+    text = Path(name).read_text()
+    assert old in text
+    Path(name).write_text(text.replace(old, new))
+
+
+def files() -> dict[str, str]:
+    return {str(path): path.read_text() for path in sorted(Path("manifests").rglob("*")) if path.is_file()}
+
+
+@pytest.fixture
+def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Call:
+    """A call in a project with three runs under two profiles, whose manifests are fresh."""
+    monkeypatch.chdir(tmp_path)
+    write(
+        {
+            "speccompile.yaml": PROJECT,
+            "profiles/gpu.yaml": GPU,
+            "profiles/cpu.yaml": "id: cpu\n",
+            "runs/train.yaml": RUN.format(name="train", profile="gpu"),
+            "runs/clean.yaml": RUN.format(name="clean", profile="cpu"),
+            "runs/team.yaml": "project: vision\n" + RUN.format(name="label", profile="cpu"),
+        }
+    )
+
+    def answer(line: str) -> tuple[int, str, str]:
+        try:
+            code = main(shlex.split(line))
+        except SystemExit as stop:
+            code = int(stop.code or 0)
+        told = capsys.readouterr()
+        return code, told.out, told.err
+
+    assert answer("render")[0] == 0
+    return answer
+
+
+def test_what_render_wrote_is_up_to_date(call: Call) -> None:
+    assert call("check") == (0, "", "speccompile: up to date: the manifests of 3 runs\n")
+    assert call("check --quiet") == (0, "", "")
+
+
+def test_each_way_to_differ_is_found_and_mended(call: Call) -> None:
+    fresh = files()
+    replace("manifests/train.yaml", "6Gi", "7Gi")
+    Path("manifests/clean.yaml").unlink()
+    write({"manifests/vision/old.yaml": fresh["manifests/train.yaml"]})
+    code, out, err = call("check")
+    assert code == 4
+    assert "error[check/missing]: the manifests of run `clean` are not here\n  --> manifests/clean.yaml\n" in out
+    assert "-            memory: 7Gi\n+            memory: 6Gi\n" in out
+    assert "error[check/orphan]: these manifests are of no run any more\n  --> manifests/vision/old.yaml\n" in out
+    assert err == "speccompile: 3 files are not up to date\n"
+    told = "wrote manifests/clean.yaml\nwrote manifests/train.yaml\nremoved manifests/vision/old.yaml\n"
+    assert call("check --fix") == (4, told, "speccompile: 3 files were not up to date, and now are\n")
+    assert files() == fresh
+    assert call("check --fix")[0] == 0
+
+
+def test_a_folder_that_removing_empties_goes_too(call: Call) -> None:
+    Path("runs/team.yaml").unlink()
+    assert call("check --fix")[1] == "removed manifests/vision/label.yaml\n"
+    assert not Path("manifests/vision").exists()
+    assert Path("manifests").exists()
+
+
+def test_files_of_others_are_no_orphans(call: Call) -> None:
+    others = {"manifests/hand.yaml": "kind: Service\n", "manifests/notes.txt": "managed-by: speccompile\n"}
+    write(others)
+    assert call("check --fix")[0] == 0
+    assert all(Path(name).exists() for name in others)
+
+
+def test_a_file_of_somebody_else_is_never_written_over(call: Call) -> None:
+    Path("manifests/clean.yaml").write_text("kind: Service\n")
+    replace("manifests/train.yaml", "6Gi", "7Gi")
+    before = files()
+    code, _, err = call("check --fix")
+    assert code == 1
+    assert "nothing was written: a file that speccompile did not write stands in the way: manifests/clean.yaml" in err
+    assert files() == before
+
+
+@pytest.mark.parametrize("paths", ["runs/train.yaml", "runs", "runs/train.yaml runs/clean.yaml"])
+def test_a_call_about_some_runs_knows_nothing_of_the_others(call: Call, paths: str) -> None:
+    """Removing what other runs gave would be a disaster."""
+    write({"manifests/old.yaml": files()["manifests/train.yaml"]})
+    assert call(f"check --fix {paths}")[0] == 0
+    assert Path("manifests/old.yaml").exists()
+    assert call("check speccompile.yaml")[0] == 4
+
+
+def test_without_a_project_nobody_knows_all_runs_there_are(call: Call) -> None:
+    Path("speccompile.yaml").unlink()
+    before = files()
+    assert call("check runs/train.yaml --profiles profiles -o manifests --fix")[0] == 0
+    Path("runs/clean.yaml").unlink()
+    assert call("check runs --profiles profiles -o manifests --fix")[0] == 0
+    assert files() == before
+
+
+def test_nothing_is_compared_or_removed_while_a_run_has_errors(call: Call) -> None:
+    replace("runs/train.yaml", "profile: gpu", "profile: gpus")
+    replace("manifests/clean.yaml", "6Gi", "7Gi")
+    before = files()
+    code, out, err = call("check --fix")
+    assert (code, out) == (1, "")
+    assert "error[profile/unknown]" in err
+    assert files() == before
+    code, _, err = call("check --fix --ignore profile/unknown")
+    assert "1 run is left out" in err
+    assert Path("manifests/train.yaml").exists(), "it may be what the run gives once it is mended"
+
+
+def test_an_orphan_of_a_platform_with_labels_of_its_own_is_found(call: Call) -> None:
+    write({"speccompile.yaml": PROJECT.replace("manifests", "other") + "platform: digitalhub\n"})
+    assert call("render")[0] == 0
+    write({"other/service.yaml": "kind: Service\nmetadata:\n  labels:\n    app.kubernetes.io/managed-by: dhcore\n"})
+    Path("runs/clean.yaml").unlink()
+    code, out, _ = call("check")
+    assert code == 4
+    assert "error[check/orphan]" in out
+    assert "--> other/clean.yaml\n" in out
+    assert out.count("-->") == 1
+
+
+THEIRS = {
+    "a selector": "kind: NetworkPolicy\nmetadata:\n  name: a\nspec:\n  podSelector:\n    matchLabels:\n      {label}",
+    "a service": "kind: Service\nmetadata:\n  name: a\nspec:\n  selector:\n    {label}",
+    "a comment": "# {label}kind: Service\nmetadata:\n  name: a\n",
+    "a text": "kind: ConfigMap\nmetadata:\n  name: a\ndata:\n  labels: |\n    {label}",
+    "one of two": "kind: Job\nmetadata:\n  name: a\n  labels:\n    {label}---\nkind: Service\nmetadata:\n  name: b\n",
+    "a syntax error": "kind: Job\nmetadata:\n  name: a\n  labels:\n    {label}spec: [\n",
+}
+
+
+@pytest.mark.parametrize("text", THEIRS.values(), ids=THEIRS.keys())
+def test_what_merely_speaks_of_the_label_is_not_ours(call: Call, text: str) -> None:
+    write({"manifests/theirs.yaml": text.replace("{label}", LABEL)})
+    assert call("check --fix")[0] == 0
+    assert Path("manifests/theirs.yaml").exists()
+
+
+@pytest.mark.parametrize("text", list(THEIRS.values())[:4], ids=list(THEIRS)[:4])
+def test_what_merely_speaks_of_the_label_is_not_replaced(call: Call, text: str) -> None:
+    write({"manifests/train.yaml": text.replace("{label}", LABEL)})
+    before = files()
+    assert call("render")[0] == 1
+    assert call("check --fix")[0] == 1
+    assert files() == before
+
+
+def test_specs_are_never_removed_or_replaced(call: Call) -> None:
+    """Not even if they stand in the folder of manifests and look like these."""
+    manifest = Path("manifests/train.yaml").read_text()
+    replace("speccompile.yaml", "profiles: [profiles]", "profiles: [profiles]\nplatform: platform.yaml")
+    write({"platform.yaml": "labels: {}\n".replace("labels", "defaults")})
+    before = {str(path): path.read_bytes() for path in Path().rglob("*.yaml") if path.parts[0] != "manifests"}
+    assert call("check -o . --fix")[0] == 4
+    after = {str(path): path.read_bytes() for path in Path().rglob("*.yaml")}
+    assert before.items() <= after.items()
+    assert after["manifests/train.yaml"] == manifest.encode(), "the project's own folder is another matter"
+    write({"runs/odd.yaml": manifest})
+    assert call("check -o runs --fix --ignore run/unknown-form --warning run/unknown-form")[0] in (1, 4)
+    assert Path("runs/odd.yaml").read_text() == manifest
+
+
+def test_a_value_of_a_run_does_not_decide_what_is_ours(call: Call) -> None:
+    label = "app.kubernetes.io/managed-by: Helm"
+    write(
+        {
+            "platform.yaml": "own_labels: {app: '{name}'}\nselector_labels: [app]\n",
+            "speccompile.yaml": PROJECT.replace("manifests", "other") + "platform: platform.yaml\n",
+            "runs/train.yaml": RUN.format(name="train", profile="gpu") + f"envs: {{X: '{label}'}}\n",
+            "other/svc.yaml": f"kind: Service\nmetadata:\n  name: a\n  labels:\n    {label}\n",
+        }
+    )
+    assert call("render")[0] == 0
+    assert call("check --fix")[0] == 0
+    assert Path("other/svc.yaml").exists()
+
+
+def test_a_link_is_stale_and_what_is_behind_it_is_not_shown(call: Call, tmp_path: Path) -> None:
+    fresh = files()
+    secret = tmp_path / "outside.yaml"
+    for text in ("password: hunter2\n", fresh["manifests/train.yaml"]):
+        secret.write_text(text)
+        Path("manifests/train.yaml").unlink()
+        Path("manifests/train.yaml").symlink_to(secret)
+        code, out, err = call("check")
+        assert code == 4
+        assert "a link stands here, in place of a file of manifests" in out
+        assert "hunter2" not in out + err
+        assert call("check --fix")[0] == 4
+        assert files() == fresh
+        assert not Path("manifests/train.yaml").is_symlink()
+        assert secret.read_text() == text
+
+
+def test_what_somebody_wrote_into_a_manifest_is_not_shown_if_it_may_be_a_secret(call: Call) -> None:
+    replace("manifests/train.yaml", "spec:\n  backoff", "secrets: {token: hunter2}\nspec:\n  backoff")
+    for how in ("", "--semantic", "--format json", "--format github", "--format sarif"):
+        code, out, err = call(f"check {how}")
+        assert code == 4
+        assert "hunter2" not in out + err
+
+
+def test_nothing_is_done_if_something_cannot_be(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    replace("manifests/clean.yaml", "6Gi", "7Gi")
+    write({"manifests/vision/old.yaml": Path("manifests/train.yaml").read_text()})
+    before = files()
+    rename = Path.rename
+
+    def refused(self: Path, target: Path) -> Path:
+        if self.name == "old.yaml":
+            raise PermissionError(13, "Permission denied", str(self))
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", refused)
+    code, _, err = call("check --fix")
+    assert code == 1
+    assert "nothing was written: Permission denied: manifests/vision/old.yaml" in err
+    assert files() == before
+
+
+@pytest.mark.parametrize("name", ["speccompile", "kustomization"])
+def test_a_run_takes_the_place_of_no_file_that_means_more(call: Call, name: str) -> None:
+    write({"runs/odd.yaml": RUN.format(name=name, profile="cpu")})
+    assert call("render --kustomization")[0] == 0
+    assert f"name: {name}\n" in Path(f"manifests/{name}_.yaml").read_text()
+    assert call("check --kustomization")[0] == 0
+    Path("runs/odd.yaml").unlink()
+    assert call("check --fix --kustomization")[1].endswith(f"removed manifests/{name}_.yaml\n")
+
+
+def test_a_very_large_file_is_told_without_reading_all_of_it(call: Call) -> None:
+    with Path("manifests/train.yaml").open("a") as stream:
+        stream.truncate(3 * 1024 * 1024 * 1024)
+    code, out, _ = call("check")
+    assert code == 4
+    assert "too many to be compared" in out or "\ufffd" in out
+    assert len(out) < 10_000_000
+    assert call("check --fix")[0] == 4
+
+
+def test_names_of_files_cannot_forge_what_is_told(call: Call) -> None:
+    text = Path("manifests/train.yaml").read_text()
+    write({"manifests/\x1b[31mred.yaml": text, "manifests/x\nremoved everything.yaml": text})
+    for how in ("", "--fix"):
+        _, out, err = call(f"check {how}")
+        assert "\x1b" not in out + err
+        assert "\nremoved everything" not in out + err
+
+
+def test_quiet_shows_errors_only(call: Call) -> None:
+    write({"manifests/old.yaml": files()["manifests/train.yaml"]})
+    assert call("check --warning check/orphan --quiet") == (0, "", "")
+
+
+def test_null_is_told_apart_from_what_is_missing(call: Call) -> None:
+    replace("manifests/train.yaml", "  backoffLimit: 0\n", "  backoffLimit: 0\n  suspend: null\n")
+    assert "`spec.suspend` of Job `train` is `null`, and the specs say nothing of it" in call("check --semantic")[1]
+
+
+def test_severities_and_ignored_codes_count(call: Call) -> None:
+    write({"manifests/old.yaml": files()["manifests/train.yaml"]})
+    assert call("check --ignore check/orphan") == (0, "", "speccompile: up to date: the manifests of 3 runs\n")
+    assert call("check --ignore check/orphan --fix")[0] == 0
+    assert Path("manifests/old.yaml").exists()
+    code, out, _ = call("check --warning check/orphan")
+    assert code == 0
+    assert "warning[check/orphan]" in out
+
+
+def test_programs_get_findings_with_file_and_line(call: Call) -> None:
+    replace("manifests/train.yaml", "6Gi", "7Gi")
+    code, out, err = call("check --format json")
+    assert (code, err) == (4, "speccompile: 1 file is not up to date\n")
+    [finding] = json.loads(out)["findings"]
+    assert finding["code"] == "check/stale"
+    assert (finding["place"]["file"], finding["place"]["line"]) == ("manifests/train.yaml", 32)
+    code, out, _ = call("check --semantic --format github")
+    assert "::error file=manifests/train.yaml,line=32," in out
+    assert "runs/train.yaml:5:18" in out
+
+
+def test_by_field_a_difference_names_the_field_and_who_says_otherwise(call: Call) -> None:
+    replace("manifests/train.yaml", "gpu: a100", "gpu: h100")
+    code, out, _ = call("check --semantic")
+    assert code == 4
+    assert "`spec.template.spec.nodeSelector.gpu` of Job `train` is `h100`, and the specs give `a100`" in out
+    assert "note: set here by the profile\n  ::: profiles/gpu.yaml:3:22" in out
+    assert "+++" not in out
+
+
+def test_by_field_layout_does_not_count_and_by_line_it_does(call: Call) -> None:
+    text = Path("manifests/train.yaml").read_text()
+    Path("manifests/train.yaml").write_text("# a comment\n" + text.replace("backoffLimit: 0", "backoffLimit:   0"))
+    assert call("check --semantic")[0] == 0
+    assert call("check")[0] == 4
+
+
+def test_by_field_whole_objects_can_be_missing_or_too_many(call: Call) -> None:
+    serve = "name: web\naction: serve\nimage: python:3.12\nservice_ports: [{port: 80}]\n"
+    write({"runs/web.yaml": serve})
+    call("render")
+    first, second = Path("manifests/web.yaml").read_text().split("---\n")
+    Path("manifests/web.yaml").write_text(first + "---\n" + second.replace("name: web", "name: wob", 1))
+    _, out, _ = call("check --semantic")
+    assert "error[check/stale]: Service `web` is missing\n  --> manifests/web.yaml\n" in out
+    assert "error[check/stale]: Service `wob` is not of this run\n  --> manifests/web.yaml" in out
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        OURS,
+        f"{OURS}---\n- 1\n",
+        f"kind: [Job]\nname: 1\n{OURS}",
+        f"kind: Job\n{OURS}  name: train\nspec: [{{}}, null]\n",
+        f"kind: Job\n{OURS}  name: train\n---\nkind: Job\n{OURS}  name: train\n",
+        f"a: &a [*a]\nb: \x00\x1b[31m\n{OURS}",
+        "x: no\n" * 9000 + OURS,
+        f"<<<<<<< HEAD\n{OURS}=======\n>>>>>>> other\n" + "[" * 3000,
+    ],
+    ids=range(9),
+)
+@pytest.mark.parametrize("how", ["", "--semantic"])
+def test_whatever_stands_in_the_file_is_told_and_mended(call: Call, text: str, how: str) -> None:
+    fresh = files()
+    Path("manifests/train.yaml").write_text(text)
+    code, out, err = call(f"check {how}")
+    assert code == 4
+    assert "[check/stale]:" in out
+    assert "\x1b" not in out + err
+    assert call(f"check --fix {how}")[0] == 4
+    assert files() == fresh
+
+
+def test_a_missing_end_of_line_and_windows_line_ends_are_told(call: Call) -> None:
+    text = Path("manifests/train.yaml").read_text()
+    Path("manifests/train.yaml").write_text(text.rstrip("\n"))
+    assert "\\ No newline at end of file\n" in call("check")[1]
+    Path("manifests/train.yaml").write_bytes(text.replace("\n", "\r\n").encode())
+    code, out, _ = call("check")
+    assert code == 4
+    assert "\n-kind: Job\ufffd\n" in out
+    assert "\n+kind: Job\n" in out
+
+
+def test_the_diff_is_one_that_patch_understands(call: Call) -> None:
+    fresh = files()
+    replace("manifests/train.yaml", "6Gi", "7Gi")
+    replace("manifests/clean.yaml", "backoffLimit: 0", "backoffLimit: 3")
+    _, out, _ = call("check")
+    subprocess.run(["git", "apply", "-p0"], input=out, text=True, check=True)
+    assert files() == fresh
+
+
+def test_what_cannot_be_read_stops_the_call(call: Call) -> None:
+    Path("manifests/train.yaml").unlink()
+    Path("manifests/train.yaml").mkdir()
+    code, _, err = call("check")
+    assert code == 1
+    assert "a directory stands in the way" in err
+    assert "--> manifests/train.yaml\n" in err
+
+
+def test_somebody_has_to_say_where_the_manifests_are(call: Call) -> None:
+    write({"speccompile.yaml": "runs: [runs]\nprofiles: [profiles]\n"})
+    code, _, err = call("check")
+    assert code == 2
+    assert "say where the manifests are" in err
+    assert call("check -o -")[0] == 2
+    assert call("check -o manifests")[0] == 0
+
+
+def test_json_and_chart_templates_are_checked_as_they_were_written(call: Call) -> None:
+    replace("runs/train.yaml", "resources:", "envs: {TEXT: '{{ x }}'}\nresources:")
+    for shape in ("--json", "--helm"):
+        assert call(f"render {shape} -o {shape[2:]}")[0] == 0
+        assert call(f"check {shape} -o {shape[2:]}")[0] == 0
+        suffix = "json" if shape == "--json" else "yaml"
+        replace(f"{shape[2:]}/train.{suffix}", "6Gi", "7Gi")
+        code, out, _ = call(f"check {shape} -o {shape[2:]} --semantic")
+        assert code == 4
+        assert out.count("error[check/stale]") == 1
+        assert "is `7Gi`, and the specs give `6Gi`" in out
+
+
+def test_render_does_not_touch_what_is_fresh(call: Call) -> None:
+    os.utime("manifests/train.yaml", (1, 1))
+    replace("runs/clean.yaml", "3.12", "3.13")
+    assert call("render")[0] == 0
+    assert Path("manifests/train.yaml").stat().st_mtime == 1
+    assert "3.13" in Path("manifests/clean.yaml").read_text()
+
+
+def test_the_command_finds_the_projects_folder_for_single_runs(call: Call) -> None:
+    replace("manifests/train.yaml", "6Gi", "7Gi")
+    assert call("check runs/clean.yaml")[0] == 0
+    assert call("check runs/train.yaml")[0] == 4
+
+
+class TestChanged:
+    """With `--changed`, only runs that the files concern are compiled."""
+
+    @pytest.fixture(autouse=True)
+    def _in_a_repository(self, call: Call) -> None:
+        del call  # it makes the files
+        git("init", "--quiet")
+        git("add", "--all")
+        git("commit", "--quiet", "--message", "all")
+
+    @pytest.mark.parametrize(
+        ("paths", "told"),
+        [
+            ("runs/train.yaml", "1 run (of 3)"),
+            ("./runs/../runs/train.yaml", "1 run (of 3)"),
+            ("runs/train.yaml runs/team.yaml", "2 runs (of 3)"),
+            ("profiles/gpu.yaml", "1 run (of 3)"),
+            ("profiles/cpu.yaml", "2 runs (of 3)"),
+            ("manifests/vision/label.yaml", "1 run (of 3)"),
+            ("README.md", "0 runs (of 3)"),
+            ("speccompile.yaml", "3 runs"),
+        ],
+    )
+    def test_the_runs_that_a_file_concerns_are_looked_at(self, call: Call, paths: str, told: str) -> None:
+        assert call(f"check --changed {paths}") == (0, "", f"speccompile: up to date: the manifests of {told}\n")
+
+    def test_nothing_is_nothing(self, call: Call) -> None:
+        told = "speccompile: no file was named as changed, and none is gone\n"
+        assert call("check --changed") == (0, "", told)
+
+    def test_the_platform_concerns_all(self, call: Call) -> None:
+        write(
+            {"platform.yaml": "enforce: {labels: {a: b}}\n", "speccompile.yaml": PROJECT + "platform: platform.yaml\n"}
+        )
+        call("render")
+        assert "of 3 runs\n" in call("check --changed platform.yaml")[2]
+
+    def test_a_parent_concerns_the_runs_of_its_children(self, call: Call) -> None:
+        write({"profiles/gpu.yaml": "extends: [base]\n" + GPU, "profiles/base.yaml": "id: base\nfs_group: 5\n"})
+        assert call("check --fix --changed profiles/base.yaml")[1] == "wrote manifests/train.yaml\n"
+
+    def test_a_broken_run_stops_only_its_own_change(self, call: Call) -> None:
+        replace("runs/train.yaml", "image: python:3.12", "imaeg: python:3.12")
+        write({"runs/syntax.yaml": "a: [\n"})
+        assert call("check --changed runs/clean.yaml")[0] == 0
+        assert call("validate --changed runs/clean.yaml")[0] == 0
+        assert call("check --changed runs/train.yaml")[0] == 1
+        assert call("validate --changed runs/syntax.yaml")[0] == 1
+        assert call("check --changed profiles/gpu.yaml")[0] == 1
+
+    def test_nothing_is_left_over_where_a_file_cannot_be_read(self, call: Call) -> None:
+        """It may hold the run that gives the file."""
+        write({"runs/clean.yaml": "a: [\n"})
+        code, _, err = call("check --fix --changed runs/train.yaml")
+        assert code == 0
+        assert "files that are left over were not looked for: runs/clean.yaml cannot be read" in err
+        assert Path("manifests/clean.yaml").exists()
+
+    def test_a_renamed_run_leaves_its_old_file(self, call: Call) -> None:
+        replace("runs/clean.yaml", "name: clean", "name: tidy")
+        told = "wrote manifests/tidy.yaml\nremoved manifests/clean.yaml\n"
+        assert call("check --fix --changed runs/clean.yaml")[1] == told
+
+    def test_a_run_that_takes_the_name_of_another_is_found(self, call: Call) -> None:
+        replace("runs/clean.yaml", "name: clean", "name: train")
+        code, _, err = call("check --changed runs/clean.yaml")
+        assert code == 1
+        assert "error[run/duplicate]" in err
+
+    def test_a_default_profile_that_is_gone_concerns_the_runs_it_was_for(self, call: Call) -> None:
+        write({"profiles/default.yaml": "id: default\nfs_group: 5\n"})
+        replace("runs/clean.yaml", "profile: cpu\n", "")
+        call("render")
+        git("add", "--all")
+        git("commit", "--quiet", "--message", "default")
+        Path("profiles/default.yaml").unlink()
+        assert call("check --fix --changed")[1] == "wrote manifests/clean.yaml\n"
+        git("add", "--all")
+        git("commit", "--quiet", "--message", "gone")
+        write({"profiles/cpu.yaml": "id: default\nfs_group: 6\n---\n"})
+        replace("runs/team.yaml", "profile: cpu\n", "")
+        assert "wrote manifests/clean.yaml\n" in call("check --fix --changed profiles/cpu.yaml")[1]
+
+    def test_a_directory_is_all_that_is_in_it(self, call: Call) -> None:
+        """A submodule is named in this way, and so is a link to a directory."""
+        assert "of 3 runs (of 3)" in call("check --changed profiles")[2]
+        Path("profiles").rename("elsewhere")
+        Path("profiles").symlink_to("elsewhere")
+        assert "of 3 runs (of 3)" in call("check --changed profiles")[2]
+
+    def test_a_link_is_what_it_leads_to(self, call: Call) -> None:
+        Path("profiles/gpu.yaml").rename("gpu.yaml")
+        Path("profiles/gpu.yaml").symlink_to("../gpu.yaml")
+        git("add", "--all")
+        git("commit", "--quiet", "--message", "link")
+        assert "of 1 run (of 3)" in call("check --changed profiles/gpu.yaml")[2]
+        assert "of 1 run (of 3)" in call("check --changed gpu.yaml")[2]
+
+    def test_a_run_of_the_same_name_in_another_project_is_beside_it(self, call: Call) -> None:
+        """Both would make one Job."""
+        write({"runs/other.yaml": "project: other\n" + RUN.format(name="train", profile="cpu")})
+        code, _, err = call("check --changed runs/other.yaml")
+        assert code == 1
+        assert "error[run/duplicate-object]" in err
+        assert call("validate --changed runs/other.yaml")[0] == 1
+
+    def test_a_removed_profile_is_found_from_anywhere(
+        self, call: Call, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        write({"profiles/default.yaml": "id: default\nfs_group: 5\n"})
+        replace("runs/clean.yaml", "profile: cpu\n", "")
+        call("render")
+        Path("profiles/default.yaml").unlink()
+        monkeypatch.chdir("runs")
+        assert call("check --changed ../profiles/default.yaml")[0] == 4
+        monkeypatch.chdir("/")
+        assert call(f"check --changed --project {tmp_path} {tmp_path}/profiles/default.yaml")[0] == 4
+
+    def test_what_is_gone_is_asked_of_the_repository_of_the_project(
+        self, call: Call, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        Path("runs/clean.yaml").unlink()
+        git("config", "diff.relative", "true")
+        for folder in ("/", "runs", "."):
+            monkeypatch.chdir(tmp_path / folder)
+            assert call(f"check --changed --project {tmp_path}/speccompile.yaml")[0] == 4
+        monkeypatch.chdir(tmp_path)
+        git("add", "--all")
+        git("commit", "--quiet", "--message", "gone")
+        assert call("check --changed")[0] == 0
+        monkeypatch.setenv("PRE_COMMIT_FROM_REF", "HEAD~1")
+        assert call("check --changed")[0] == 4
+
+    def test_where_git_does_not_say_what_is_gone_all_runs_are_looked_at(
+        self, call: Call, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        Path("runs/clean.yaml").unlink()
+        Path(".git/config").write_text("[nonsense")
+        assert call("check --changed")[0] == 4
+        monkeypatch.setenv("PATH", "")
+        assert call("check --changed")[0] == 0, "without git there is nobody to ask"
+
+    def test_a_merge_concerns_all_runs(self, call: Call) -> None:
+        """Then pre-commit names only the files that both sides changed."""
+        replace("manifests/train.yaml", "6Gi", "7Gi")
+        assert call("check --changed runs/clean.yaml")[0] == 0
+        Path(".git/MERGE_HEAD").write_text(git("rev-parse", "HEAD"))
+        assert call("check --changed runs/clean.yaml")[0] == 4
+
+    def test_before_the_first_commit_nothing_is_gone(self, call: Call) -> None:
+        shutil.rmtree(".git")
+        git("init", "--quiet")
+        assert "of 1 run (of 3)" in call("check --changed runs/train.yaml")[2]
+
+    @pytest.mark.parametrize("name", ["a" * 300, "nowhere/a.yaml", "\n", "*"])
+    def test_odd_names_of_files_concern_nobody(self, call: Call, name: str) -> None:
+        assert call(f"check --changed {shlex.quote(name)}")[0] == 0
+
+    def test_a_file_is_no_option(self, call: Call) -> None:
+        write(
+            {"evil/speccompile.yaml": "runs: [a.yaml]\noutput: m\n", "evil/a.yaml": RUN.format(name="a", profile="''")}
+        )
+        replace("manifests/train.yaml", "6Gi", "7Gi")
+        assert call("check --changed -- --project=evil/speccompile.yaml manifests/train.yaml")[0] == 4
+
+    def test_only_what_is_concerned_is_compiled(self, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+        compiled: list[str] = []
+        only = affected.only
+
+        def watched(*arguments: object) -> object:
+            for parsed in only(*arguments):  # type: ignore[arg-type]
+                compiled.extend(document.source.name for document in parsed.documents)
+                yield parsed
+
+        monkeypatch.setattr(affected, "only", watched)
+        call("check --changed runs/train.yaml")
+        assert compiled == ["runs/train.yaml"]
+
+
+def git(*arguments: str) -> str:
+    others = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    names = {f"GIT_{who}_{what}": "a@b" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+    environment = {**others, **names, "GIT_CONFIG_GLOBAL": os.devnull}
+    done = subprocess.run(["git", *arguments], env=environment, check=True, capture_output=True, text=True)
+    return done.stdout
