@@ -14,6 +14,7 @@ from speccompile.cli_explain import add_explain
 from speccompile.cli_options import Command
 from speccompile.cli_profiles import add_profiles
 from speccompile.cli_render import add_render
+from speccompile.cli_schema import add_schema
 from speccompile.cli_streams import Stream
 
 DONE, INPUT, BUG, CHANGES, INTERRUPTED = 0, 1, 3, 4, 130
@@ -23,6 +24,7 @@ _COMMANDS = (
     add_check,
     add_explain,
     add_profiles,
+    add_schema,
 )
 """Each gives the command line one command, or several that are close."""
 

@@ -1,0 +1,96 @@
+"""Takes arguments of `speccompile schema` and streams, gives an exit code; see `cli.py`."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, TextIO
+
+from speccompile.cli_findings import tell
+from speccompile.cli_options import add_command, add_inputs, path
+
+if TYPE_CHECKING:
+    from speccompile.cli_options import Commands
+
+DONE, INPUT = 0, 1
+_NOUNS = ("run", "profile", "platform", "project")
+_SIGN = '"$id": "https://speccompile.dev/schemas/editor/'
+_EXAMPLES = """\
+examples:
+  speccompile schema run                               what any run may say, as a JSON Schema for editors
+  speccompile schema run -o .speccompile/run.schema.json
+  speccompile schema run --profile 1xa100              what a run may still say under this profile
+  speccompile schema profile
+
+the first line of a file that an editor should check and complete:
+  # yaml-language-server: $schema=.speccompile/run.schema.json
+"""
+
+
+def add_schema(commands: Commands) -> None:
+    """Gives the command line its `schema`."""
+    parser = add_command(commands, "schema", "print the JSON Schema of a kind of file, for editors", _EXAMPLES)
+    parser.set_defaults(run=run_schema)
+    parser.add_argument("noun", metavar="NOUN", choices=_NOUNS, help=f"what the file holds: {', '.join(_NOUNS)}")
+    parser.add_argument("--profile", metavar="ID", help="only what a run may still say under this profile")
+    add_inputs(parser)
+    parser.add_argument("-o", "--output", metavar="FILE", type=path, help="write it to FILE; - prints it")
+
+
+def run_schema(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:
+    """The exit code of one call; the schema goes to stdout, or into a file, and whatever is wrong to stderr."""
+    from speccompile.diagnostics import CompileError
+    from speccompile.inputs import CallError
+    from speccompile.output import Report, write_report
+
+    try:
+        _refuse_contradictions(arguments)
+        text = _text(arguments)
+    except CallError as error:
+        arguments.refuse(str(error))
+    except CompileError as error:
+        tell(error.diagnostics, stderr)
+        return INPUT
+    if arguments.output:
+        return write_report(Report(text, arguments.output, _SIGN), (), stdout, stderr)
+    stdout.write(text)
+    return DONE
+
+
+def _refuse_contradictions(arguments: argparse.Namespace) -> None:
+    """Raises CallError if one of the arguments would have no effect."""
+    from speccompile.inputs import CallError
+
+    if arguments.profile is None:
+        given = [name for name in ("profiles", "platform", "project") if getattr(arguments, name)]
+        if given:
+            raise CallError(f"--{given[0]} counts with --profile ID only; add it, or leave out --{given[0]}")
+    elif arguments.noun != "run":
+        raise CallError("--profile narrows what runs may say; leave it out, or write `schema run`")
+
+
+def _text(arguments: argparse.Namespace) -> str:
+    if arguments.profile is not None:
+        return _narrowed(arguments)
+    from speccompile.resources import bundled_library
+    from speccompile.schemata import schema_text
+
+    return schema_text(arguments.noun, bundled_library())
+
+
+def _narrowed(arguments: argparse.Namespace) -> str:
+    from speccompile.api import read_setting
+    from speccompile.diagnostics import CompileError, stop_if_any
+    from speccompile.inputs import Flags, settle
+    from speccompile.model import Layer, Node, Source, Span
+    from speccompile.narrowing import narrowed_text
+    from speccompile.profiles import choose
+
+    flags = Flags(profiles=arguments.profiles, platform=arguments.platform, project=arguments.project)
+    inputs = settle(flags, wants_runs=False)
+    setting = read_setting(inputs.profiles, inputs.platform)
+    stop_if_any(setting.findings)
+    wanted = Node(arguments.profile, Span(Source("<command line>", "", Layer.PROFILE)))
+    profile, unknown = choose(wanted, setting.profiles)
+    if profile is None:
+        raise CompileError(unknown)
+    return narrowed_text(profile, setting)

@@ -1,0 +1,357 @@
+"""The narrowed schema accepts exactly the runs that compile under its profile without an override."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import event, given, settings
+from hypothesis import strategies as st
+from jsonschema import Draft7Validator
+from test_schema_command import CHECKER, UNSEEN, written
+
+from speccompile.api import read_setting
+from speccompile.diagnostics import CompileError, Diagnostic, Severity
+from speccompile.image import image_fault, is_below
+from speccompile.model import Layer
+from speccompile.names import placeholders
+from speccompile.narrowing import narrowed_schema, narrowed_text
+from speccompile.regular import images_below
+from speccompile.testing.admin import Admin, Data
+from speccompile.testing.admins import attempted
+from speccompile.testing.attempts import repaired
+
+LEFT_TO_THE_COMPILER: Mapping[str, str] = {
+    "merge/affinity-too-large": "the terms of run and profile multiply",
+    "policy/annotations-too-large": "annotations, inputs and parameters count together",
+    "policy/base-volume": "which base documents count depends on action and schedule",
+    "policy/env-clash": "a variable and a secret have one name",
+    "policy/limit-too-large": "the platform derives a limit from the request",
+    "policy/request-above-limit": "request and limit are compared",
+    "policy/shared-claim": "pods and access modes are compared",
+    "policy/volume-clash": "two volumes have one path or name",
+    "schema/duplicate-item": "two items of a list have one key",
+    "schema/duplicate-spelling": "one field stands in two spellings, or in two places",
+    "schema/unequal-sides": "request and limit are compared",
+}
+"""Codes of what takes several values to see, and why; the schema may accept what has errors of these codes only."""
+
+# What the law of runs is asked about: fields, and parts of the admin's documents.
+TOPICS = [
+    ((), ("rules", "forbid")),
+    (("resources", "volumes"), ("ceilings", "rules")),
+    (("resources",), ("enforce", "forbid")),
+    (("envs", "secrets", "labels", "node_selector"), ("rules", "own_envs")),
+    (("replicas", "run_as_user", "service_ports", "image", "command"), ("rules",)),
+]
+RULES: tuple[tuple[str, Data], ...] = (
+    ("replicas", {"options": [0, "1", 2]}),
+    ("fsGroup", {"options": [1000, 8877], "max": 9000}),
+    ("run_as_user", {"min": 2, "max": 2000}),
+    ("command", {"options": ["python", "sh"]}),
+    ("args", {"pattern": "[a-z -]*"}),
+    ("service_type", {"options": ["ClusterIP", "NodePort"]}),
+    ("volumes.data.spec.size", {"max": "3Gi"}),
+    ("volumes.data.mount_path", {"pattern": "/run/.*"}),
+    ("volumes.cache", {"required": True}),
+    ('service_ports["80"].target_port', {"options": [8080]}),
+    ("service_ports", {"required": True}),
+    ("affinity.nodeAffinity", {"required": True}),
+    ("parameters.epochs", {"required": True}),
+    ("resources.limits.memory", {"required": True}),
+    ("resources.cpu", {"options": [1, "500m", 2]}),
+    ("resources.disk", {"min": "1Mi", "max": "2Gi"}),
+    ('labels["example.com/team"]', {"pattern": "[a-z]+"}),
+    ("suspend", {"options": [True]}),
+)
+BANS = ("volumes.data", "service_ports", "inputs", "parameters.epochs", "resources.mem", "resources.cpu.limits", "envs")
+SETTINGS: tuple[Data, ...] = (
+    {},
+    {"allowed_registries": ["ghcr.io", "docker.io/library"]},
+    {"allowed_registries": ["registry.example.com/team", "localhost:5000"]},
+    {"project_profiles": {"team": ["gpu", "big"], "*": ["1e3"]}},
+    {"project_profiles": {"default": ["gpu"], "x": []}},
+    {"namespace": "ai-jobs"},
+)
+
+
+@st.composite
+def strict_admins(draw: st.DrawFn, about: tuple[str, ...], wants: tuple[str, ...]) -> tuple[Data, Admin]:
+    """A run and what an admin wrote, with demands that attempts know nothing of."""
+    run, admin = draw(attempted(about, wants))
+    rules = dict(draw(st.lists(st.sampled_from(RULES), max_size=2)))
+    bans = draw(st.lists(st.sampled_from(BANS), max_size=1))
+    platform = {**(admin.platform or {}), **draw(st.sampled_from(SETTINGS))}
+    platform["rules"] = {**(platform.get("rules") or {}), **rules}
+    platform["forbid"] = [*dict.fromkeys((*(platform.get("forbid") or ()), *bans))]
+    stricter = replace(admin, platform=platform)
+    run = draw(st.sampled_from((run, repaired(run, stricter))))
+    kept = draw(st.sampled_from((None, *sorted(_blamed(run, stricter)))))
+    return (_spared(run, kept, stricter) if draw(st.booleans()) else run), stricter
+
+
+def _blamed(run: Data, admin: Admin) -> set[str]:
+    return {str(one.path[0]) for one in complaints(run, admin) if one.path} & run.keys() - {"name", "action", "profile"}
+
+
+def _spared(run: Data, kept: str | None, admin: Admin) -> Data:
+    """The run with at most one of the fields that there is something against: what is alone cannot hide."""
+    for _ in range(5):
+        run = {name: value for name, value in run.items() if name not in _blamed(run, admin) - {kept}}
+    return run
+
+
+def complaints(run: Data, admin: Admin) -> list[Diagnostic]:
+    """The errors of a run, and what is told of each value that it loses."""
+    try:
+        found = admin.compile(run).diagnostics
+    except CompileError as error:
+        found = error.diagnostics
+    return [one for one in found if one.severity is Severity.ERROR or one.code == "merge/overridden"]
+
+
+def is_left(found: Diagnostic, run: Data, admin: Admin) -> bool:
+    """Whether it is not for the schema to see."""
+    if found.code in LEFT_TO_THE_COMPILER:
+        return True
+    if any(" × " in note.message for note in found.notes):
+        return True  # a limit that the platform derives from the request
+    if found.code in _COMPARED and any(map(UNCOMPARED.fullmatch, _texts(run))):
+        return True
+    if found.code == "merge/overridden" and found.path[0] == "envs":
+        return any(placeholders(str((admin.settled("own_envs") or {}).get(found.path[1], ""))))
+    if found.code == "policy/ceiling" and found.path == ("resources", "requests"):
+        return True  # devices of several kinds count together
+    if found.code == "policy/registry" and found.span and found.span.source.layer is not Layer.RUN:
+        return True  # what the admin wrote fails whatever the run says, unless it brings an image
+    # The name of the project's store depends on the project.
+    return found.code == "policy/foreign-secret" and bool(admin.settled("volumes", "allow_existing"))
+
+
+UNCOMPARED = re.compile(r"[+-]?[0-9.]+(?:[eE][+-]?[0-9]+|[nu])")
+"""Quantities that no bound is applied to."""
+_COMPARED = frozenset({"merge/overridden", "policy/ceiling", "rule/max", "rule/min", "rule/options"})
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    for child in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from _texts(child)
+
+
+def narrowed(admin: Admin, profile: str) -> Data:
+    return narrowed_schema(admin.setting.profiles[profile], admin.setting)
+
+
+@pytest.mark.parametrize(("about", "wants"), TOPICS, ids=lambda names: "-".join(names) or "any")
+@given(data=st.data())
+def test_the_narrowed_schema_accepts_what_compiles_without_an_override_and_nothing_else(
+    about: tuple[str, ...], wants: tuple[str, ...], data: st.DataObject
+) -> None:
+    run, admin = data.draw(strict_admins(about, wants))
+    form = data.draw(st.sampled_from(("flat", "flat", "kubernetes", "entity")))
+    schema = narrowed(admin, run.get("profile") or "default")
+    run = written(run, form)
+    found = complaints(run, admin)
+    faults = list(Draft7Validator(schema, format_checker=CHECKER).iter_errors(run))
+    event(f"{form}: {'refused' if found else 'good'}")
+    if not found:
+        assert [fault.message for fault in faults] == []
+    elif not all(is_left(one, run, admin) for one in found):
+        assert faults != [], [(one.code, one.message) for one in found]
+
+
+@settings(max_examples=10)
+@given(strict_admins((), ("rules", "forbid", "ceilings", "enforce")))
+def test_a_narrowed_schema_is_a_schema(case: tuple[Data, Admin]) -> None:
+    _, admin = case
+    for profile in admin.setting.profiles:
+        Draft7Validator.check_schema(narrowed(admin, profile))
+
+
+# What it says, by example
+
+PROFILES: tuple[tuple[Data, ...], ...] = (
+    (
+        {
+            "id": "gpu",
+            "resources": {"gpu": 1, "requests": {"cpu": "500m"}},
+            "node_selector": {"gpu": "a100"},
+            "envs": {"HF_HOME": "/models"},
+            "command": ["python"],
+            "run_as_user": 1000,
+            "volumes": [{"volume_type": "empty_dir", "name": "cache", "mount_path": "/cache", "sub_path": "a"}],
+            "service_ports": [{"port": 80}],
+            "tolerations": [{"operator": "Exists"}],
+            "rules": {
+                "resources.mem": {"max": "64Gi", "reason": "the nodes have 96Gi"},
+                "labels.team": {"options": ["vision", "speech"], "required": True},
+                "args": {"pattern": "--.*"},
+            },
+            "forbid": ["affinity", "resources.disk", "envs.TOKEN"],
+        },
+    ),
+    ({"id": "default", "image": "python:3.12"},),
+)
+PLATFORM: Data = {
+    "allowed_registries": ["ghcr.io/acme", "docker.io/library"],
+    "ceilings": {"gpu": 4, "pvc": "1Gi", "cpu": 8},
+    "volumes": {"allowed_types": ["empty_dir", "persistent_volume_claim"]},
+    "project_profiles": {"default": ["gpu"], "team": []},
+    "gpu_keys": {"a100": "nvidia.com/gpu"},
+    "rules": {"resources.gpu": {"max": 2}, 'resources.limits["amd.com/gpu"]': {"max": 1}},
+}
+ADMIN = Admin(PROFILES, PLATFORM)
+GOOD: Data = {"name": "a", "action": "job", "profile": "gpu", "image": "ghcr.io/acme/a", "labels": {"team": "vision"}}
+CLAIM = {"volume_type": "persistent_volume_claim", "name": "d", "mount_path": "/d"}
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {},
+        {"resources": {"gpu": "1000m", "cpu": 0.5, "mem": "65536Mi"}},
+        {"resources": {"gpu": {"a100": 1}, "mem": {"requests": 1, "limits": "1Ti"}}},
+        {"resources": {"limits": {"nvidia.com/gpu": 1}}},
+        {"nodeSelector": [{"key": "gpu", "value": "a100"}, {"key": "zone", "value": "a"}]},
+        {"envs": [{"name": "HF_HOME", "value": "/models"}], "command": "python", "runAsUser": "1000"},
+        {"tolerations": [{"key": "a", "operator": "Exists"}], "affinity": None, "secrets": ["HF_TOKEN"]},
+        {"volumes": [{"volumeType": "empty_dir", "name": "cache", "mountPath": "/cache", "spec": {"subPath": "a"}}]},
+        {"volumes": [{**CLAIM, "spec": {"size": "1024Mi"}}]},
+        {"action": "serve", "service_ports": [{"port": 80, "target_port": 80}, {"port": 81}]},
+        {"image": "python", "args": ["--epochs"], "labels": [{"name": "team", "value": "speech"}]},
+        {"project": "default", "labels": {"team": "vision", "tier": "a"}},
+    ],
+    ids=repr,
+)
+def test_what_a_profile_leaves_open_is_accepted(more: Data) -> None:
+    run = {**GOOD, **more}
+    assert complaints(run, ADMIN) == []
+    assert _faults(run) == []
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        ({"resources": {"gpu": 2}}, "fixed by profile `gpu`: leave it out"),
+        ({"resources": {"gpu": {"a100": 2}}}, "fixed by profile `gpu`: leave it out"),
+        ({"resources": {"requests": {"cpu": 1}}}, "fixed by profile `gpu`: leave it out"),
+        ({"resources": {"limits": {"cpu": "9"}}}, "the platform has a ceiling of `8`"),
+        ({"resources": {"mem": "64.1Gi"}}, "wants at most `64Gi`, because the nodes have 96Gi"),
+        ({"resources": {"mem": {"limits": "65Gi"}}}, "wants at most `64Gi`"),
+        ({"resources": {"gpu": {"h100": 1}}}, None),
+        ({"resources": {"requests": {"amd.com/gpu": 5}}}, "the platform has a ceiling of `4`"),
+        ({"resources": {"requests": {"amd.com/gpu": 2}}}, "the platform wants at most `1`"),
+        ({"resources": {"requests": {"example.com/device": 3}}}, "the platform wants at most `2`"),
+        ({"resources": {"disk": 1}}, "profile `gpu` forbids it"),
+        ({"resources": {"limits": {"ephemeral-storage": 1}}}, "profile `gpu` forbids it"),
+        ({"node_selector": {"gpu": "h100"}}, "fixed by profile `gpu`: leave it out"),
+        ({"node_selector": [{"key": "gpu", "value": "h100"}]}, "fixed by profile `gpu`: leave it out"),
+        ({"envs": {"HF_HOME": "/elsewhere"}}, "fixed by profile `gpu`: leave it out"),
+        ({"command": ["python", "-m"]}, "fixed by profile `gpu`: leave it out"),
+        ({"runAsUser": 1001}, "fixed by profile `gpu`: leave it out"),
+        ({"envs": {"TOKEN": "x"}}, "profile `gpu` forbids it"),
+        ({"secrets": ["TOKEN"]}, "profile `gpu` forbids it"),
+        ({"affinity": {}}, "profile `gpu` forbids it"),
+        ({"labels": {"team": "other"}}, "wants `vision` or `speech`"),
+        ({"labels": {}}, None),
+        ({"labels": {"team": "vision", "speccompile.dev/x": "y"}}, "it is set by the compiler itself"),
+        ({"args": ["epochs"]}, "wants what `--.*` matches"),
+        ({"image": "quay.io/a/b"}, "allows images under `ghcr.io/acme` or `docker.io/library`"),
+        ({"volumes": [{**CLAIM, "spec": {"size": "2Gi"}}]}, "the platform has a ceiling of `1Gi`"),
+        ({"volumes": [CLAIM]}, None),
+        ({"volumes": [{**CLAIM, "spec": {"claim_name": "x"}}]}, None),
+        ({"volumes": [{**CLAIM, "volume_type": "ephemeral", "spec": {"size": 1}}]}, "the platform allows"),
+        ({"volumes": [{"volume_type": "empty_dir", "name": "cache", "mount_path": "/b", "sub_path": "a"}]}, None),
+        ({"action": "serve", "service_ports": [{"port": 80, "target_port": 81}]}, None),
+        ({"project": "team"}, "the platform lets only some projects use profile `gpu`"),
+        ({"profile": "default"}, None),
+        ({"profile": None}, None),
+    ],
+    ids=repr,
+)
+def test_what_a_profile_does_not_leave_open_is_refused_with_the_reason(more: Data, told: str | None) -> None:
+    run = {**GOOD, **more}
+    assert complaints(run, ADMIN) or run["profile"] != "gpu"
+    faults = _faults(run)
+    assert faults
+    assert told is None or any(told in fault for fault in faults), faults
+
+
+def _faults(run: Data) -> list[str]:
+    """What an editor would say: the reason where the schema has one."""
+    errors = Draft7Validator(narrowed(ADMIN, "gpu"), format_checker=CHECKER).iter_errors(run)
+    return [str(error.schema.get("errorMessage", error.message)) for error in errors]
+
+
+def test_the_default_profile_need_not_be_named() -> None:
+    validator = Draft7Validator(narrowed(Admin(PROFILES), "default"), format_checker=CHECKER)
+    run = {"name": "a", "action": "job"}
+    assert [validator.is_valid({**run, **more}) for more in ({}, {"profile": ""}, {"profile": "default"})] == [True] * 3
+    assert not validator.is_valid({**run, "profile": "gpu"})
+
+
+def test_a_description_says_who_fixed_a_field_and_where(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "gpu.yaml").write_text("id: gpu\nextends: base\n")
+    (tmp_path / "base.yaml").write_text("id: base\nimage: a\n")
+    (tmp_path / "platform.yaml").write_text("enforce:\n  schedule: '@daily'\n")
+    monkeypatch.chdir(tmp_path)
+    setting = read_setting([Path("gpu.yaml"), Path("base.yaml")], Path("platform.yaml"))
+    fields = narrowed_schema(setting.profiles["gpu"], setting)["definitions"]
+    assert fields["image"]["description"].endswith(" Fixed by profile `gpu` (base.yaml:2): leave it out.")
+    assert fields["schedule"]["description"].endswith(" Fixed by the platform (platform.yaml:2): leave it out.")
+
+
+def test_the_same_bytes_come_out_again() -> None:
+    profile = ADMIN.setting.profiles["gpu"]
+    assert narrowed_text(profile, ADMIN.setting) == narrowed_text(profile, Admin(PROFILES, PLATFORM).setting)
+
+
+def test_the_page_lists_what_is_left_to_the_compiler(root: Path) -> None:
+    page = (root / "docs" / "howto" / "editors.md").read_text(encoding="utf-8")
+    assert [code for code in {**LEFT_TO_THE_COMPILER, **UNSEEN} if f"`{code}`" not in page] == []
+
+
+_hosts = ("", "ghcr.io/", "GHCR.io/", "docker.io/", "index.Docker.io/", "localhost/", "localhost:5000/", "my.org/")
+_paths = (
+    "python",
+    "library/python",
+    "acme",
+    "acme/x",
+    "acme/x/y",
+    "acme-x/y",
+    "library",
+    "library/acme/x",
+    "my.app",
+    "x",
+)
+
+
+@pytest.mark.parametrize(
+    "registry",
+    [
+        "ghcr.io",
+        "ghcr.io/acme",
+        "docker.io",
+        "docker.io/library",
+        "docker.io/library/python",
+        "docker.io/acme",
+        "docker.io/acme/x",
+        "Index.docker.io/acme",
+        "localhost:5000",
+        "localhost/acme",
+    ],
+)
+def test_the_expression_of_a_registry_is_that_of_its_images(registry: str) -> None:
+    images = [
+        f"{host}{path}{tag}" for host in _hosts for path in _paths for tag in ("", ":3.12", "@sha256:" + "a" * 64)
+    ]
+    good = [image for image in images if image_fault(image) is None]
+    assert [image for image in good if re.search(images_below(registry), image)] == [
+        image for image in good if is_below(image, registry)
+    ]
