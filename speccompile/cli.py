@@ -9,8 +9,11 @@ from contextlib import redirect_stderr, redirect_stdout
 from typing import NoReturn, TextIO, cast
 
 # These know nothing but argparse until they are called.
+from speccompile.cli_argocd import add_argocd
 from speccompile.cli_check import add_check
 from speccompile.cli_explain import add_explain
+from speccompile.cli_helm import add_helm
+from speccompile.cli_krm import add_krm
 from speccompile.cli_options import Command
 from speccompile.cli_profiles import add_profiles
 from speccompile.cli_render import add_render
@@ -25,6 +28,9 @@ _COMMANDS = (
     add_explain,
     add_profiles,
     add_schema,
+    add_krm,
+    add_helm,
+    add_argocd,
 )
 """Each gives the command line one command, or several that are close."""
 

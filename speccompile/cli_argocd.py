@@ -1,0 +1,195 @@
+"""Takes arguments of `speccompile argocd`, the environment and streams, gives an exit code; see `cli.py`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, TextIO
+
+from speccompile.cli_findings import grades_of, judged, tell
+from speccompile.cli_options import add_command, add_findings, add_inputs
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from speccompile.argocd import Parameters
+    from speccompile.cli_options import Commands
+    from speccompile.diagnostics import Diagnostic
+    from speccompile.inputs import Inputs
+
+DONE, INPUT = 0, 1
+_FIXED = ("profiles", "platform", "project")
+_EXAMPLES = """\
+examples:
+  speccompile argocd generate                          what contrib/argocd/plugin.yaml runs
+  speccompile argocd parameters
+"""
+_GENERATE_EXAMPLES = """\
+examples:
+  speccompile argocd generate                          the application in the current directory
+  speccompile argocd generate --platform /etc/speccompile/platform.yaml
+                                                       under a platform that no application can change
+  ARGOCD_APP_PARAMETERS='[{"name": "runs", "array": ["runs/train.yaml"]}]' speccompile argocd generate
+"""
+_PARAMETERS_EXAMPLES = """\
+examples:
+  speccompile argocd parameters | jq
+"""
+
+
+def add_argocd(commands: Commands) -> None:
+    """Gives the command line its `argocd` with everything below it."""
+    what = "a config management plugin for Argo CD: see contrib/argocd"
+    parser = add_command(commands, "argocd", what, _EXAMPLES)
+    parser.set_defaults(run=run_argocd)
+    below = parser.add_subparsers(dest="about", metavar="WHAT", required=True)
+    generating = add_command(
+        below, "generate", "print the manifests of the application in the current directory", _GENERATE_EXAMPLES
+    )
+    announcing = add_command(
+        below, "parameters", "announce what the application can set, with the values it has", _PARAMETERS_EXAMPLES
+    )
+    for one in (generating, announcing):
+        add_inputs(one)
+        add_findings(one, "values of a run that a profile or the platform changes are errors")
+
+
+def run_argocd(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:
+    """The exit code of one call; with errors nothing goes to stdout, and without there is always something."""
+    from speccompile.argocd import VARIABLE, read_parameters
+    from speccompile.diagnostics import CompileError
+    from speccompile.inputs import CallError
+    from speccompile.resources import bundled_library
+
+    fixed = [name for name in _FIXED if vars(arguments)[name]]
+    try:
+        parameters = read_parameters(os.environ.get(VARIABLE, ""), fixed, bundled_library())
+        arguments.strict = arguments.strict or parameters.strict
+        inputs = _inputs(arguments, parameters)
+        if arguments.about == "parameters":
+            return _announce(inputs, fixed, stdout)
+        return _generate(arguments, inputs, stdout, stderr)
+    except CallError as error:
+        arguments.refuse(str(error))
+    except CompileError as error:
+        tell(judged((), grades_of(arguments), stopping=error.diagnostics), stderr, quiet=arguments.quiet)
+    return INPUT
+
+
+def _inputs(arguments: argparse.Namespace, parameters: Parameters) -> Inputs:
+    """What the application is made of: its own project's runs, or all that is in its directory.
+
+    Raises CallError, or CompileError also if something is outside of the repository.
+    """
+    from pathlib import Path  # not for --help
+
+    from speccompile.diagnostics import stop_if_any
+    from speccompile.inputs import STREAM, Flags, settle
+    from speccompile.search import PROJECT_FILE, identity
+
+    project = arguments.project or parameters.project
+    stop_if_any(_outside([Path(parameters.project)] if parameters.project else []))
+    is_project = project or identity(Path(PROJECT_FILE))
+    inputs = settle(
+        Flags(
+            ["./-" if run == STREAM else run for run in parameters.runs] or (() if is_project else (".",)),
+            arguments.profiles or parameters.profiles,
+            arguments.platform or parameters.platform,
+            None,
+            project,
+        )
+    )
+    chosen = [
+        *inputs.runs,
+        *(() if arguments.profiles else inputs.profiles),
+        *(() if arguments.platform else (inputs.platform,)),
+    ]
+    stop_if_any(_outside(path for path in chosen if isinstance(path, Path)))
+    return inputs
+
+
+def _outside(paths: Iterable[Path]) -> Iterator[Diagnostic]:
+    """A finding for each path that leads out of the repository: what is there is none of the application's business."""
+    from speccompile.diagnostics import Diagnostic
+    from speccompile.model import Layer, Source, Span
+
+    root = _root()
+    for path in paths:
+        if not _real(path).is_relative_to(root):
+            yield Diagnostic(
+                code="input/outside-repository",
+                message="this is outside of the application's repository",
+                span=Span(Source(str(path), "", Layer.PLATFORM)),
+                help="name a file of the repository, or set it on the plugin's own command line",
+            )
+
+
+def _root() -> Path:
+    """The repository's own directory, which is above the application's by the path that Argo CD tells."""
+    from pathlib import Path, PurePath
+
+    here = _real(Path())
+    parts = PurePath(os.environ.get("ARGOCD_APP_SOURCE_PATH", "")).parts
+    return here.parents[len(parts) - 1] if parts and here.parts[-len(parts) :] == parts else here
+
+
+def _real(path: Path) -> Path:
+    """Where the path leads. Raises CallError if that cannot be told."""
+    from speccompile.inputs import CallError
+
+    try:
+        return path.resolve()
+    except (OSError, RuntimeError, ValueError) as error:
+        raise CallError(f"{str(path)!r} leads nowhere: {error}") from error
+
+
+def _generate(arguments: argparse.Namespace, inputs: Inputs, stdout: TextIO, stderr: TextIO) -> int:
+    from speccompile.api import read_setting
+    from speccompile.batch import compile_files
+    from speccompile.diagnostics import CompileError, has_errors
+    from speccompile.grades import STRICT
+    from speccompile.inputs import CallError, run_files
+
+    setting = read_setting(inputs.profiles, inputs.platform)
+    told: list[Diagnostic] = []
+    stopping = list(setting.findings)
+    texts: list[str] = []
+    for result in compile_files(run_files(inputs), setting):
+        if isinstance(result, CompileError):
+            stopping += result.diagnostics
+        else:
+            told += result.diagnostics
+            texts.append(result.to_yaml())
+    findings = judged(told, grades_of(arguments, inputs.severity, STRICT), stopping=stopping)
+    tell(findings, stderr, quiet=arguments.quiet)
+    if has_errors(findings):
+        return INPUT
+    if not texts:
+        # Argo CD would take no output for no objects, and may delete all that there are.
+        raise CallError("there is no run in the application")
+    stdout.write("---\n".join(texts))
+    return DONE
+
+
+def _announce(inputs: Inputs, fixed: Iterable[str], stdout: TextIO) -> int:
+    from pathlib import Path  # not for --help
+
+    from speccompile.api import read_setting
+    from speccompile.argocd import announcements
+
+    def called(paths: Iterable[object]) -> list[str]:
+        # Relative, because Argo CD has the repository in another place each time.
+        return [
+            Path(os.path.relpath(path)).as_posix() if isinstance(path, Path) else str(path) for path in paths if path
+        ]
+
+    setting = read_setting(inputs.profiles, inputs.platform)
+    found = {
+        "runs": called(path for path in inputs.runs if isinstance(path, Path)),
+        "profiles": called(inputs.profiles),
+        "platform": called([inputs.platform]),
+    }
+    shown = {name: values for name, values in found.items() if name not in fixed}
+    stdout.write(announcements(shown, sorted(setting.profiles)))
+    return DONE

@@ -1,0 +1,122 @@
+"""Takes arguments of `speccompile krm` and streams, gives an exit code; see `cli.py`."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, TextIO
+
+from speccompile.cli_options import add_command, add_findings, add_inputs
+
+if TYPE_CHECKING:
+    from speccompile.cli_options import Commands
+    from speccompile.inputs import Inputs
+    from speccompile.krm import Config, Resources
+    from speccompile.model import Layer, Node
+    from speccompile.parse import Parsed
+    from speccompile.pieces import Found
+    from speccompile.setting import Setting
+
+DONE, INPUT = 0, 1
+_EXAMPLES = """\
+examples:
+  kustomize build --enable-alpha-plugins --enable-exec examples/kustomize/generator
+  kustomize build --enable-alpha-plugins --enable-exec examples/kustomize/transformer
+  speccompile krm --profiles profiles/ < resourcelist.yaml
+"""
+
+
+def add_krm(commands: Commands) -> None:
+    """Gives the command line its `krm`."""
+    what = "a function for Kustomize and kpt: replace the runs of the ResourceList on standard input by their manifests"
+    parser = add_command(commands, "krm", what, _EXAMPLES)
+    parser.set_defaults(run=run_krm)
+    add_inputs(parser)
+    add_findings(parser, "values of a run that a profile or the platform changes are errors")
+
+
+def run_krm(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:
+    """The exit code of one call; with errors the resources go to stdout as they came, with results."""
+    from speccompile.cli_piped import piped, told
+    from speccompile.diagnostics import CompileError
+    from speccompile.inputs import CallError
+    from speccompile.krm import read_resources, results_of, with_results
+    from speccompile.resources import bundled_library
+
+    resources = None
+    try:
+        resources = read_resources(piped(), bundled_library())
+        return _compile(arguments, resources, stdout, stderr)
+    except CallError as error:
+        arguments.refuse(str(error))
+    except CompileError as error:
+        findings = told(arguments, None, (), error.diagnostics, stderr)
+        if resources is not None:
+            stdout.write(with_results(resources.text, results_of(findings, ())))
+    return INPUT
+
+
+def _compile(arguments: argparse.Namespace, resources: Resources, stdout: TextIO, stderr: TextIO) -> int:
+    from speccompile.cli_piped import settled, told
+    from speccompile.diagnostics import has_errors
+    from speccompile.krm import read_config, results_of, with_manifests, with_results
+    from speccompile.pieces import compile_found
+    from speccompile.resources import bundled_library
+
+    config = read_config(resources.config, bundled_library())
+    arguments.strict = arguments.strict or config.strict
+    paths = [path for path in config.profiles if isinstance(path, str)]
+    platform = config.platform if isinstance(config.platform, str) else None
+    inputs = settled(arguments.profiles or paths, arguments.platform or platform, arguments.project or config.project)
+    setting = _setting(arguments, config, inputs)
+    others = tuple(_others(resources, config))
+    runs = (*resources.runs.values(), *others)
+    made = compile_found(runs, setting)
+    findings = told(arguments, inputs, made.told, (*setting.findings, *made.stopping), stderr)
+    text = resources.text
+    is_good = not has_errors(findings)
+    if is_good:
+        placed = dict(zip(resources.runs, made.manifests, strict=False))
+        added = [manifest for manifests in made.manifests[len(placed) :] for manifest in manifests]
+        text = with_manifests(resources, placed, added)
+    stdout.write(with_results(text, results_of(findings, runs)))
+    return DONE if is_good else INPUT
+
+
+def _setting(arguments: argparse.Namespace, config: Config, inputs: Inputs) -> Setting:
+    """What the command line, the function's configuration or the project says, in this order of strength."""
+    from speccompile.api import setting_of
+    from speccompile.krm import document_of
+    from speccompile.model import Layer, Node
+    from speccompile.resources import bundled_library
+    from speccompile.setting import prepare
+
+    given = config.profiles if config.profiles and not arguments.profiles else tuple(map(str, inputs.profiles))
+    profiles = [parsed for one in given for parsed in _files(one, Layer.PROFILE)]
+    if isinstance(config.platform, Node) and not arguments.platform:
+        return prepare(profiles, document_of(config.platform, Layer.PLATFORM), bundled_library())
+    return setting_of(profiles, inputs.platform)
+
+
+def _others(resources: Resources, config: Config) -> Iterator[Found]:
+    """The runs that are no items."""
+    from speccompile.model import Layer
+    from speccompile.pieces import Found
+
+    if resources.own_run:
+        yield resources.own_run
+    for run in config.runs:
+        yield from map(Found, _files(run, Layer.RUN))
+
+
+def _files(given: str | Node, layer: Layer) -> Iterator[Parsed]:
+    """The files of a path, or what is given itself."""
+    from pathlib import Path  # not for --help
+
+    from speccompile.krm import document_of
+    from speccompile.load import expand, load
+
+    if isinstance(given, str):
+        yield from (load(file, layer) for file in expand([Path(given)]))
+    else:
+        yield document_of(given, layer)
