@@ -11,6 +11,7 @@ from typing import NoReturn, TextIO, cast
 # These know nothing but argparse until they are called.
 from speccompile.cli_argocd import add_argocd
 from speccompile.cli_check import add_check
+from speccompile.cli_completion import add_completion
 from speccompile.cli_explain import add_explain
 from speccompile.cli_helm import add_helm
 from speccompile.cli_krm import add_krm
@@ -28,6 +29,7 @@ _COMMANDS = (
     add_explain,
     add_profiles,
     add_schema,
+    add_completion,
     add_krm,
     add_helm,
     add_argocd,
