@@ -95,7 +95,7 @@ def _touches(files: Iterable[str]) -> IsTouched:
 
 
 def _are_profiles(gone: Iterable[Path], profiles: Iterable[Path]) -> bool:
-    """Whether one of the files that are gone was in one of the folders; a profile file of its own would be missed."""
+    """Whether one of the files that are gone was in a folder of profiles; one named outright is an error anyway."""
     import os
     from pathlib import Path
 

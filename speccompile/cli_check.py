@@ -82,6 +82,7 @@ def run_check(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> 
     from speccompile.cli_changed import settle_work
     from speccompile.diagnostics import CompileError
     from speccompile.inputs import CallError
+    from speccompile.width import printable
 
     beside = stderr if arguments.format == "text" else stdout
     try:
@@ -91,6 +92,8 @@ def run_check(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> 
         arguments.refuse(str(error))
     except CompileError as error:
         tell(judged((), grades_of(arguments), stopping=error.diagnostics), beside, arguments.format)
+    except OSError as error:
+        stderr.write(f"speccompile: {error.strerror or error}: {printable(str(error.filename))}\n")
     return INPUT
 
 
@@ -178,10 +181,10 @@ def _drift(
         return
     committed = Committed(str(file), text)
     meant = from_chart_template(text) if arguments.shape == "helm" else text
-    by_field = arguments.semantic and compiled is not None
-    fields = field_drift(Committed(str(file), meant), compiled) if arguments.semantic and compiled else None
+    by_field = compiled if arguments.semantic else None
+    fields = field_drift(Committed(str(file), meant), by_field) if by_field else None
     if fields is None:
-        finding = stale(committed, output.text, compiled, is_odd=by_field)
+        finding = stale(committed, output.text, compiled, is_odd=by_field is not None)
         yield Drift((finding,), as_diff(committed, output.text, paint), output)
     elif fields:
         yield Drift(fields, written=output)
@@ -200,10 +203,12 @@ def _unreadable(file: Path, error: OSError) -> Diagnostic:
 
 
 def _around(arguments: argparse.Namespace, work: Work, folder: Path, checked: Checked) -> Iterator[Drift]:
-    """What is wrong with the folder beside the files of runs: what is left over, and the list of all files."""
+    """What is wrong with the folder beside the files of runs: what is left over, and the list of all files.
+
+    Raises OSError if the list cannot be what it should be.
+    """
     from pathlib import Path
 
-    from speccompile.diagnostics import CompileError
     from speccompile.drift import orphan
     from speccompile.leftovers import orphans
     from speccompile.output import listing
@@ -220,12 +225,9 @@ def _around(arguments: argparse.Namespace, work: Work, folder: Path, checked: Ch
         for file in orphans(folder, files, own, work.setting.platform):
             yield Drift((orphan(str(file)),), removed=file)
     if arguments.kustomization:
-        try:
-            inside = (file.relative_to(folder) for file in files)
-            output = listing(inside, folder, is_whole=not _unknown(work, checked))
-            yield from _drift(output, None, folder, arguments, plain)
-        except OSError as error:
-            raise CompileError([_unreadable(Path(error.filename or folder), error)]) from None
+        inside = (file.relative_to(folder) for file in files)
+        output = listing(inside, folder, is_whole=not _unknown(work, checked))
+        yield from _drift(output, None, folder, arguments, plain)
 
 
 def _unknown(work: Work, checked: Checked) -> str:

@@ -7,8 +7,11 @@ from collections.abc import Iterable
 FILE = "kustomization.yaml"
 OTHER_FILES = ("kustomization.yml", "Kustomization")
 """What else Kustomize would take for such a list."""
-SIGN = "# The runs of this folder, listed by speccompile render --kustomization"
-"""The first line, by which a list of ours is known."""
+_HEAD = """\
+# The runs of this folder, listed by speccompile render --kustomization
+apiVersion: kustomize.config.k8s.io/v1beta1
+kind: Kustomization
+"""
 _ITEM = "- "
 
 
@@ -16,7 +19,7 @@ def kustomization(files: Iterable[str]) -> str:
     """The text of a Kustomization whose resources are the files, which are paths of names that need no quotes."""
     listed = "".join(f"{_ITEM}{file}\n" for file in sorted(files))
     resources = f"resources:\n{listed}" if listed else "resources: []\n"
-    return f"{SIGN}\napiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n{resources}"
+    return _HEAD + resources
 
 
 def listed(text: str) -> frozenset[str]:

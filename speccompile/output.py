@@ -64,7 +64,7 @@ class Output(NamedTuple):
     text: str
     manifests: tuple[dict[str, Any], ...] = ()
     """Those of the text, where they are to be printed as one list with others."""
-    sign: str | None = None
+    sign: re.Pattern[str] | None = None
     """What a file has that such a text was written to before; without it, the sign that manifests have."""
 
     @classmethod
@@ -84,20 +84,17 @@ def path_of(project: str, name: str, shape: str) -> Path:
 def listing(files: Iterable[Path], folder: Path, *, is_whole: bool) -> Output:
     """The kustomization.yaml that lists the files; where they are not all there are, those it lists already stay.
 
-    Raises OSError if a list that somebody else wrote, or wrote into, is in its place or beside it.
+    It replaces a list that we wrote, and nobody wrote into. Raises OSError if another list is beside it.
     """
     target = folder / kustomization.FILE
-    other = next((name for name in kustomization.OTHER_FILES if (folder / name).exists()), None)
+    other = next((folder / name for name in kustomization.OTHER_FILES if (folder / name).exists()), None)
     if other is not None:
-        raise FileExistsError(
-            17, "Kustomize would find two lists: rename yours, and make it an overlay", folder / other
-        )
-    there = read_text(target)
-    if there and there != kustomization.kustomization(kustomization.listed(there)):
-        raise FileExistsError(17, "somebody wrote this list, or into it: make it an overlay of the folder", str(target))
-    others = () if is_whole or not there else kustomization.listed(there)
-    names = {*(file.as_posix() for file in files), *(name for name in others if (folder / name).exists())}
-    return Output(Path(kustomization.FILE), kustomization.kustomization(names), sign=kustomization.SIGN)
+        raise FileExistsError(17, "Kustomize would find two lists: make this one an overlay", str(other))
+    listed = kustomization.listed(read_text(target) or "")
+    others = () if is_whole else (name for name in listed if (folder / name).exists())
+    text = kustomization.kustomization({*(file.as_posix() for file in files), *others})
+    untouched = re.compile(rf"\A{re.escape(kustomization.kustomization(listed))}\Z")
+    return Output(Path(kustomization.FILE), text, sign=untouched)
 
 
 class Report(NamedTuple):
@@ -155,7 +152,7 @@ def write_files(
     for output in outputs:
         target = root / output.path
         _check_folders(root, target.parent)
-        _check_target(target, known, re.compile(re.escape(output.sign)) if output.sign else _sign_of(output.text))
+        _check_target(target, known, output.sign or _sign_of(output.text))
         if target in stale:
             raise FileExistsError(17, "two texts would be written to one file", str(target))
         if not has_text(target, output.text):
@@ -224,7 +221,9 @@ def write_report(report: Report, inputs: Iterable[object], stdout: TextIO, stder
         if _is_sink(path):
             _pour(report.text, path)
         else:
-            write_files([Output(Path(path.name), report.text, sign=report.sign)], path.parent, known)
+            write_files(
+                [Output(Path(path.name), report.text, sign=re.compile(re.escape(report.sign)))], path.parent, known
+            )
     except OSError as error:
         stderr.write(f"speccompile: {printable(report.file)} was not written: {error.strerror or error}\n")
         return _FAILED

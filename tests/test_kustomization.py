@@ -146,7 +146,10 @@ def test_a_call_about_one_run_drops_no_other_from_the_list() -> None:
 def test_a_list_by_hand_is_never_replaced_or_doubled(name: str, text: str, capsys: pytest.CaptureFixture[str]) -> None:
     write({f"base/{name}": text})
     assert main(["render", "--kustomization"]) == 1
-    assert "overlay" in capsys.readouterr().err
+    told = "a file that speccompile did not write" if name == "kustomization.yaml" else "make this one an overlay"
+    assert told in capsys.readouterr().err
+    assert main(["check", "--kustomization"]) == (4 if name == "kustomization.yaml" else 1)
+    assert main(["check", "--kustomization", "--fix"]) == 1
     assert [path.name for path in Path("base").iterdir()] == [name]
     assert Path(f"base/{name}").read_text() == text
 
