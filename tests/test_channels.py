@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import shutil
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +15,7 @@ from typing import Any
 import pytest
 import yaml
 from hypothesis import given, settings
+from tools import program
 
 from speccompile.cli import main
 from speccompile.testing.strategies import Case, cases
@@ -82,3 +86,99 @@ def test_every_channel_gives_the_same_bytes(case: Case) -> None:
     assert yaml.safe_load(printed("krm", stdin=text))["items"] == [{"kind": "Other"}, *manifests]
     replaced = printed("krm", *options, stdin=f"{yaml.safe_dump(LIST)}items:\n- {json.dumps(run)}\n")
     assert yaml.safe_load(replaced)["items"] == manifests
+
+
+PROJECT = {
+    "speccompile.yaml": "runs: [runs]\nprofiles: [profiles]\noutput: base\n",
+    "profiles/gpu.yaml": (
+        "id: gpu\nresources: {gpu: 1}\nnode_selector: {gpu: a100}\n"
+        "---\napiVersion: batch/v1\nkind: Job\nspec: {template: {spec: {terminationGracePeriodSeconds: 5}}}\n"
+    ),
+    "runs/train.yaml": """\
+apiVersion: speccompile.dev/v1alpha1
+kind: Run
+metadata:
+  name: train
+  annotations: {note: "yes: 'quoted' {braces}"}
+spec:
+  action: job
+  profile: gpu
+  image: python:3.12
+  command: [python]
+  args: [-c, "print('a')\\n", "0123", "on"]
+  envs: {EMPTY: "", FLAG: "true", LINES: "a\\n\\nb\\n"}
+  secrets: [TOKEN]
+""",
+    "runs/web.yaml": """\
+apiVersion: speccompile.dev/v1alpha1
+kind: Run
+metadata: {name: web}
+spec:
+  action: serve
+  image: nginx:1.29
+  service_ports: [{port: 80}]
+  volumes:
+  - {name: conf, volume_type: config_map, mount_path: /conf, spec: {data: {a.txt: "x: 1\\n"}}}
+  - {name: data, volume_type: persistent_volume_claim, mount_path: /data}
+""",
+    "chart/Chart.yaml": "apiVersion: v2\nname: chart\nversion: 1.0.0\n",
+    "post/Chart.yaml": "apiVersion: v2\nname: post\nversion: 1.0.0\n",
+    "generator/kustomization.yaml": "generators: [compile.yaml]\n",
+    "transformer/kustomization.yaml": "resources: [train.yaml, web.yaml]\ntransformers: [compile.yaml]\n",
+}
+COMPILE = """\
+apiVersion: speccompile.dev/v1alpha1
+kind: Compile
+metadata:
+  name: compile
+  annotations:
+    config.kubernetes.io/function: "exec: {path: ./speccompile-krm}"
+"""
+
+
+def test_every_real_tool_gives_the_same_objects(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"])))
+    for kind in ("DATA", "CACHE", "CONFIG"):
+        monkeypatch.setenv(f"HELM_{kind}_HOME", str(tmp_path / kind))
+    files = {
+        **PROJECT,
+        "generator/compile.yaml": f"{COMPILE}spec: {{runs: [../runs/train.yaml, ../runs/web.yaml]}}\n",
+        "transformer/compile.yaml": COMPILE,
+        **{
+            f"{folder}/{name}.yaml": PROJECT[f"runs/{name}.yaml"]
+            for folder in ("transformer", "post/templates")
+            for name in ("train", "web")
+        },
+    }
+    for name, text in files.items():
+        Path(name).parent.mkdir(parents=True, exist_ok=True)
+        Path(name).write_text(text)
+    for folder in ("generator", "transformer"):
+        shutil.copy(root / "examples/kustomize" / folder / "speccompile-krm", folder)
+    expected = objects(printed("render", "-o", "-"))
+    assert len(expected) == 5
+    printed("render", "--kustomization")
+    printed("render", "-o", "chart/templates", "--helm")
+    subprocess.run([program("helm"), "plugin", "install", str(root / "contrib/helm")], capture_output=True, check=True)
+    kustomize = (program("kustomize"), "build", "--enable-alpha-plugins", "--enable-exec")
+    executable = str(root / "contrib/helm/speccompile-postrender")
+    channels = {
+        "files for kubectl kustomize": (program("kubectl"), "kustomize", "base"),
+        "files for kustomize": (*kustomize, "base"),
+        "a generator": (*kustomize, "generator"),
+        "a transformer": (*kustomize, "transformer"),
+        "templates for Helm 4": (program("helm"), "template", "chart"),
+        "templates for Helm 3": (program("helm3"), "template", "chart"),
+        "a plugin of Helm 4": (program("helm"), "template", "post", "--post-renderer", "speccompile"),
+        "a program of Helm 3": (program("helm3"), "template", "post", "--post-renderer", executable),
+        "Argo CD": ("speccompile", "argocd", "generate"),
+    }
+    for channel, command in channels.items():
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, f"{channel}: {done.stderr}"
+        assert objects(done.stdout) == expected, channel
+
+
+def objects(text: str) -> dict[tuple[str, str], Any]:
+    return {(one["kind"], one["metadata"]["name"]): one for one in yaml.safe_load_all(text) if one}
