@@ -14,6 +14,9 @@ from speccompile.paths import SIDES
 from speccompile.quantity import Quantity, QuantityError, parse_quantity
 from speccompile.validate import unknown_key
 
+SAME_PORT, NO_SPEC = "the same as `port`", "nothing is said"
+UNSAID = frozenset({SAME_PORT, NO_SPEC})
+"""How values are made that complete what somebody says, and that nobody said."""
 DISK = "ephemeral-storage"
 GPU = "gpu"
 """What `gpu` is called in the platform's own layers, until a run's profile says which resource it is."""
@@ -133,7 +136,7 @@ def _number(node: Node, _: Context) -> Node:
 def _ports(node: Node, _: Context) -> Node:
     def complete(item: Node) -> Node:
         port = item.fields["port"]
-        target = item.fields.get("target_port") or replace(port, derived="the same as `port`")
+        target = item.fields.get("target_port") or replace(port, derived=SAME_PORT)
         return item.with_fields({"port": port, "target_port": target})
 
     return node.mapped(complete)
@@ -159,7 +162,7 @@ def _volume(item: Node, context: Context) -> Node:
     if "claim_name" in canonical:
         # A claim that exists is a shared volume, whichever way it is asked for.
         fields["volume_type"] = replace(fields["volume_type"], value="shared_volume", derived="it names a claim")
-    origin = item.fields.get("spec", item)
+    origin = item.fields.get("spec") or replace(item, derived=NO_SPEC)
     return item.with_fields({**fields, "spec": origin.with_fields(canonical)})
 
 

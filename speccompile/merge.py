@@ -163,7 +163,7 @@ def _extensions(said: Node, layers: Sequence[Node], library: Library) -> Iterato
                 both = merge_layers(
                     [Node({name: node}, said.span), Node({name: layer.fields[name]}, said.span)], library
                 )
-                if both.fields[name].plain() != node.plain():
+                if not both.fields[name].is_like(node):
                     yield Override((name,), node, layer.fields[name], Change.EXTENDED)
 
 
@@ -235,7 +235,7 @@ def _replaced(_: Merger, path: list[Any], weaker: Node, stronger: Node, library:
     quantities = library.fields[path[0]].get("x-compare") == "quantity"
 
     def is_same(node: Node) -> bool:
-        return same_quantity(node, stronger) if quantities else bool(node.plain() == stronger.plain())
+        return same_quantity(node, stronger) if quantities else node.is_like(stronger)
 
     return stronger.over(*(node for node in (weaker, *weaker.lost) if not is_same(node)))
 

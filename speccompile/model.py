@@ -116,6 +116,19 @@ class Node:
             return {key: child.plain() for key, child in value.items()}
         return value
 
+    def is_like(self, other: Node) -> bool:
+        """Whether both say the same, wherever they stand; to Python true is 1, and 1 is 1.0, but not to readers."""
+        if self.is_scalar or other.is_scalar:
+            return type(self.value) is type(other.value) and self.value == other.value
+        mine, theirs = self.fields, other.fields
+        return (
+            isinstance(self.value, tuple) == isinstance(other.value, tuple)
+            and len(self.items) == len(other.items)
+            and mine.keys() == theirs.keys()
+            and all(one.is_like(two) for one, two in zip(self.items, other.items, strict=True))
+            and all(child.is_like(theirs[key]) for key, child in mine.items())
+        )
+
     def at(self, path: KeyPath) -> Node | None:
         """The node at the path below this one, or None where there is none."""
         node: Node | None = self
@@ -154,8 +167,7 @@ class Node:
 
     def beating(self, weaker: Node) -> Node:
         """The value with a weaker one, and all that had lost to that, among what lost to it; equal ones did not."""
-        said = self.plain()
-        return self.over(*(node for node in (weaker, *weaker.lost) if node.plain() != said))
+        return self.over(*(node for node in (weaker, *weaker.lost) if not node.is_like(self)))
 
     def marked(self, part: Part, *, weak: bool = False) -> Node:
         """The tree, every node of it as this part of its layer."""

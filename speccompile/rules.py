@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TypeAlias
 
-from speccompile.canon import DISK, amount, is_device, same_quantity
+from speccompile.canon import DISK, UNSAID, amount, is_device, same_quantity
 from speccompile.diagnostics import Diagnostic, Note, shown
 from speccompile.formats import QUANTITIES
 from speccompile.library import Library, Schema
@@ -231,7 +231,7 @@ def broken_bans(bans: Iterable[Ban], fields: Node, symbols: Symbols, library: Li
     for ban in bans:
         paths = (*concrete(ban.path, symbols), *_other_names(ban.path, fields))
         places = (*(found(fields, path, library) for path in paths), _as_secret(ban.path, secrets))
-        node = next((node for node in places if node), None)
+        node = next((node for node in places if node and node.derived not in UNSAID), None)
         if node is not None and id(ban.written) not in told:
             told.add(id(ban.written))
             yield _forbidden(ban, node)
