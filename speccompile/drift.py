@@ -144,7 +144,7 @@ def _objects(committed: Committed) -> Mapping[tuple[str, str], Node] | None:
     if len(committed.text) > MAX_BYTES:
         return None
     parsed = parse(Source(committed.name, committed.text, Layer.RUN))
-    found = [item for document in parsed.documents for item in _items(document.root)]
+    found = [item for document in parsed.documents for item in objects_of(document.root)]
     named = {(kind, name): node for node in found if (kind := _text(node, "kind")) and (name := _text(node, *_NAME))}
     return None if has_errors(parsed.findings) or len(named) != len(found) else named
 
@@ -152,7 +152,7 @@ def _objects(committed: Committed) -> Mapping[tuple[str, str], Node] | None:
 _NAME = ("metadata", "name")
 
 
-def _items(root: Node) -> Iterator[Node]:
+def objects_of(root: Node) -> Iterator[Node]:
     """The objects of a document; a `List` is those in it."""
     items = root.fields.get("items")
     if _text(root, "kind") == "List" and items is not None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 from speccompile.charts import from_chart_template
 from speccompile.diagnostics import has_errors
+from speccompile.drift import objects_of
 from speccompile.load import MAX_BYTES, read_stream
 from speccompile.model import Layer, Node, Platform, Source
 from speccompile.names import filled, placeholders
@@ -64,17 +65,8 @@ def _is_ours(path: Path, marks: Marks | None) -> bool:
     if marks is None or not isinstance(read, Source) or _KEY not in read.text:
         return False
     parsed = parse(Source(read.name, from_chart_template(read.text), read.layer))
-    found = [_labels(item) for document in parsed.documents for item in _objects(document.root)]
+    found = [_labels(item) for document in parsed.documents for item in objects_of(document.root)]
     return bool(found) and not has_errors(parsed.findings) and all(_has_marks(labels, marks) for labels in found)
-
-
-def _objects(root: Node) -> Iterator[Node]:
-    """The objects of a document; a `List` is those in it."""
-    kind, items = root.fields.get("kind"), root.fields.get("items")
-    if kind is not None and kind.value == "List" and items is not None:
-        yield from items.items
-    else:
-        yield root
 
 
 def _labels(item: Node) -> Mapping[str, Node]:
