@@ -20,6 +20,7 @@ from speccompile.cli_profiles import add_profiles
 from speccompile.cli_render import add_render
 from speccompile.cli_schema import add_schema
 from speccompile.cli_streams import Stream
+from speccompile.cli_verify import add_verify
 
 DONE, INPUT, BUG, CHANGES, INTERRUPTED = 0, 1, 3, 4, 130
 
@@ -27,6 +28,7 @@ _COMMANDS = (
     add_render,
     add_check,
     add_explain,
+    add_verify,
     add_profiles,
     add_schema,
     add_completion,

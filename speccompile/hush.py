@@ -22,7 +22,17 @@ _LINE_END = re.compile(r"\r\n|\r|\n")
 _KEY = re.compile(r"""(?:^|[{,\s"'])([-\w./]*secrets?[-\w./]*)["']?\s*:""", re.IGNORECASE)
 _MENTION = re.compile(r"secrets?", re.IGNORECASE)
 _IDENTIFIER = re.compile(r"[-\w.]*")
-_WORDS = "this is not YAML, and what stands here is not shown"
+_WORDS = ("this is not YAML, and what stands here is not shown", None)
+_OTHER_WORDS: dict[str, tuple[str, str | None]] = {
+    "yaml/ambiguous-scalar": ("this plain scalar means different things to YAML 1.1 and YAML 1.2 readers", "quote it"),
+    "yaml/control-character": ("a character here is not allowed", "remove it"),
+    "yaml/duplicate-key": ("a key stands here a second time", "keep one of the two"),
+    "yaml/merge-key": ("`<<` merges mappings only", None),
+    "yaml/non-string-key": ("this key is not a string, and keys are strings", "quote the key"),
+    "yaml/number": ("this is not a number this file can hold", "quote it, if it is text"),
+    "yaml/tag": ("a tag is not allowed here", "remove the tag"),
+}
+"""Of findings that are not about the syntax."""
 _TELLING = frozenset({Layer.RUN, Layer.PROFILE})
 _HARMLESS = frozenset({"yaml/stray-comma", "yaml/empty"})
 
@@ -135,9 +145,15 @@ def _hushed(finding: Diagnostic, *, was_read: bool) -> Diagnostic:
     around = None if was_read else _after_mention(span.source)
     if span.line not in secret_lines(span.source) and not (around and around.line <= span.line):
         return finding
+    return replace(without_words(finding), secret=around)
+
+
+def without_words(finding: Diagnostic) -> Diagnostic:
+    """A finding about the text of a file, in words that repeat nothing of it."""
     if finding.code in _HARMLESS:
-        return replace(finding, secret=around)
-    return replace(finding, message=_WORDS, help=None, secret=around)
+        return finding
+    message, cure = _OTHER_WORDS.get(finding.code, _WORDS)
+    return replace(finding, message=message, help=cure)
 
 
 def _after_mention(source: Source) -> Span | None:

@@ -14,17 +14,20 @@ from speccompile.search import ANYTHING, SUFFIXES, Identity, Unlisted, is_folder
 
 MAX_BYTES = 1024 * 1024
 """The largest file that is read; about a thousand runs."""
-MAX_MANIFESTS = 16 * MAX_BYTES
-"""The same for what others wrote and nobody can split: a chart's whole output, the definitions of a cluster."""
+MAX_MANIFESTS = 8 * MAX_BYTES
+"""The same for what others wrote and nobody can split: a chart's whole output, the definitions of a cluster.
+
+Text that is nothing but faults takes ten seconds and 250 MB a MiB.
+"""
 
 
-def load(entry: Path | Unlisted, layer: Layer, most: int = MAX_BYTES) -> Parsed:
+def load(entry: Path | Unlisted, layer: Layer, most: int | None = None) -> Parsed:
     """The documents of a file, or a finding that says why there are none; nothing raises."""
-    read = read_file(entry, layer, most)
+    read = read_file(entry, layer, most or MAX_BYTES)
     return parse(read) if isinstance(read, Source) else read
 
 
-def read_file(entry: Path | Unlisted, layer: Layer, most: int = MAX_BYTES) -> Source | Parsed:
+def read_file(entry: Path | Unlisted, layer: Layer, most: int) -> Source | Parsed:
     """The text of a file, or why it cannot be read."""
     if isinstance(entry, Unlisted) and entry.error is None:
         return empty_directory(str(entry.path), layer)
@@ -38,9 +41,9 @@ def read_file(entry: Path | Unlisted, layer: Layer, most: int = MAX_BYTES) -> So
         return _unreadable(entry, layer, error)
 
 
-def load_stream(stream: BinaryIO, name: str, layer: Layer, most: int = MAX_BYTES) -> Parsed:
+def load_stream(stream: BinaryIO, name: str, layer: Layer, most: int | None = None) -> Parsed:
     """As `load`, for a stream that is open already."""
-    read = read_stream(stream, name, layer, most)
+    read = read_stream(stream, name, layer, most or MAX_BYTES)
     return parse(read) if isinstance(read, Source) else read
 
 
