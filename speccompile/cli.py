@@ -14,6 +14,7 @@ from speccompile.cli_check import add_check
 from speccompile.cli_completion import add_completion
 from speccompile.cli_explain import add_explain
 from speccompile.cli_helm import add_helm
+from speccompile.cli_init import add_init
 from speccompile.cli_krm import add_krm
 from speccompile.cli_options import Command
 from speccompile.cli_profiles import add_profiles
@@ -25,6 +26,7 @@ from speccompile.cli_verify import add_verify
 DONE, INPUT, BUG, CHANGES, INTERRUPTED = 0, 1, 3, 4, 130
 
 _COMMANDS = (
+    add_init,
     add_render,
     add_check,
     add_explain,

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 from speccompile.library import Library, with_absolute_references
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from importlib.resources.abc import Traversable
 
     from speccompile.codes import Code
 
 _SCHEMA = ".schema.json"
 _TEMPLATE = ".j2"
-_PRESET = ".yaml"
+_YAML = ".yaml"
 _CODES = "codes.toml"
 
 
@@ -39,9 +39,9 @@ def bundled_library() -> Library:
         if entry.name.endswith(_TEMPLATE)
     }
     presets = {
-        entry.name.removesuffix(_PRESET): entry.read_text(encoding="utf-8")
+        entry.name.removesuffix(_YAML): entry.read_text(encoding="utf-8")
         for entry in sorted(_folder("presets").iterdir(), key=lambda entry: entry.name)
-        if entry.name.endswith(_PRESET)
+        if entry.name.endswith(_YAML)
     }
     return Library(schemas, templates, presets)
 
@@ -68,6 +68,19 @@ def _packaged(name: str) -> str:
     from importlib.resources import files  # an installation read from a zip archive
 
     return (files("speccompile") / name).read_text(encoding="utf-8")
+
+
+def starter_texts() -> dict[str, str]:
+    """The files that a new project starts with, by their paths in it."""
+    return dict(sorted(_texts(_folder("starter"))))
+
+
+def _texts(folder: Traversable, at: str = "") -> Iterator[tuple[str, str]]:
+    for entry in folder.iterdir():
+        if entry.is_dir():
+            yield from _texts(entry, f"{at}{entry.name}/")
+        elif entry.name.endswith(_YAML):
+            yield f"{at}{entry.name}", entry.read_text(encoding="utf-8")
 
 
 def preset_names() -> tuple[str, ...]:

@@ -32,11 +32,15 @@ def test_the_wheel_holds_the_package_and_the_bundled_folders(root: Path, wheel: 
         f"speccompile/_bundled/{path.relative_to(root).as_posix()}" for path in (root / "templates").rglob("*.j2")
     }
     presets = {f"speccompile/_bundled/presets/{path.name}" for path in (root / "presets").glob("*.yaml")}
+    starter = {
+        f"speccompile/_bundled/{path.relative_to(root).as_posix()}" for path in (root / "starter").rglob("*.yaml")
+    }
     assert schemas
     assert templates
     assert presets
+    assert "speccompile/_bundled/starter/.pre-commit-config.yaml" in starter
     data = {"speccompile/py.typed", "speccompile/codes.toml"}
-    assert held == package | assets | schemas | templates | presets | data
+    assert held == package | assets | schemas | templates | presets | starter | data
 
 
 def test_the_wheel_runs_in_a_fresh_environment(root: Path, wheel: Path, tmp_path: Path) -> None:
@@ -59,6 +63,19 @@ def test_the_wheel_runs_in_a_fresh_environment(root: Path, wheel: Path, tmp_path
     subprocess.run([*command, *arguments, "--html", str(page)], check=True, cwd=tmp_path, env=environment)
     assert "kind: CronJob" in page.read_text(encoding="utf-8")
     subprocess.run([*command, "--code", "schema/cron"], check=True, cwd=tmp_path, env=environment)
+    # What `init` writes is the same from the wheel, and `check` finds nothing to say.
+    for name, called in (("installed", command[:1]), ("checkout", [sys.executable, "-m", "speccompile"])):
+        subprocess.run([*called, "init", name], check=True, capture_output=True, cwd=tmp_path, env=environment)
+        subprocess.run([*called, "check"], check=True, capture_output=True, cwd=tmp_path / name, env=environment)
+    made, known = (
+        {
+            path.relative_to(tmp_path / name): path.read_bytes()
+            for path in (tmp_path / name).rglob("*")
+            if path.is_file()
+        }
+        for name in ("installed", "checkout")
+    )
+    assert made == known
     # The plugin stands in whatever pytest run finds the package; the laws it serves are an extra.
     script = "import speccompile.testing, sys; assert 'hypothesis' not in sys.modules"
     subprocess.run([python, "-c", script], check=True, cwd=tmp_path, env=environment)
@@ -82,3 +99,7 @@ def test_a_wheel_on_the_path_as_a_zip_works_too(root: Path, wheel: Path, tmp_pat
     )
     assert "kind: Job" in done.stdout
     assert "dhcore/runtime: container" in done.stdout
+    subprocess.run(
+        [*command[:3], "init", "new"], check=True, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(wheel)}
+    )
+    assert (tmp_path / "new" / ".pre-commit-config.yaml").is_file()
