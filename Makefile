@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint types reference golden laws cost clean
+.PHONY: demo test lint types docs reference golden laws cost clean
 
 demo: $(VENV)/.installed
 	@$(BIN)/speccompile render examples/runs
@@ -18,13 +18,18 @@ lint: $(VENV)/.tested
 types: $(VENV)/.tested
 	$(BIN)/mypy
 
-# Pages that are made from the schemas and the table of codes; a test checks that they are fresh.
+# The documentation site, into site/; any warning fails it. The variable quietens a notice about the theme's successor.
+docs: $(VENV)/.tested
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+# Pages that are made from the schemas, the table of codes and the command line; a test checks that they are fresh.
 reference: $(VENV)/.installed
 	$(BIN)/python scripts/make_reference.py
 
-# Rewrites the expected files of golden/ and the table in docs/digitalhub.md. Read the diff before you commit it.
+# Rewrites the expected files of golden/, the table in docs/digitalhub.md, and what calls print on the pages. Read the
+# diff before you commit it.
 golden: $(VENV)/.tested
-	$(BIN)/pytest -q tests/test_golden.py tests/test_digitalhub.py --update-golden
+	$(BIN)/pytest -q tests/test_golden.py tests/test_digitalhub.py tests/test_site.py --update-golden
 
 # The laws with forty times as many examples, found anew each time; takes long, and is not part of CI.
 laws: $(VENV)/.tested
@@ -45,4 +50,4 @@ $(VENV)/.tested: $(VENV)/.installed
 	@touch $@
 
 clean:
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis dist
+	rm -rf $(VENV) site .mypy_cache .pytest_cache .ruff_cache .hypothesis dist

@@ -1,23 +1,33 @@
-"""Takes the schemas and the table of codes, gives docs/reference.md and docs/codes.md: everything, written once."""
+"""Takes the schemas, the table of codes and the parser of the command line, gives the pages made from them alone."""
 
 from __future__ import annotations
 
+import argparse
 import json
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from speccompile.cli import _parser
 from speccompile.library import Library, Schema
 from speccompile.resources import bundled_codes, bundled_library
 from speccompile.spelling import camel_case
 
-DOCS = Path(__file__).resolve().parent.parent / "docs"
+ROOT = Path(__file__).resolve().parent.parent
+DOCS = ROOT / "docs"
 _MERGE_WORDS = {
     "replace": "the profile's value replaces the run's",
     "map": "by key, the profile's value wins",
     "keyed": "by `{key}`, the profile's whole item wins",
     "union": "run and profile add up, equal items once",
     "affinity": "both hold",
+}
+_EXIT_CODES = {
+    0: "Done.",
+    1: "The input has errors.",
+    2: "The call itself is wrong.",
+    3: "A bug of ours.",
+    4: "Done, and something differs: committed manifests from their specs, or runs under changed profiles.",
 }
 _TYPE_WORDS = {"array": "list", "object": "map", "boolean": "true or false", "integer": "whole number"}
 
@@ -112,6 +122,113 @@ def codes() -> str:
     )
 
 
+def command_line() -> str:
+    """The commands with their arguments and examples, from the parser alone."""
+    return "\n".join(
+        [
+            "<!-- Made by scripts/make_reference.py from the parser of the command line: `make reference`. -->",
+            "# Command line",
+            "",
+            "`speccompile COMMAND --help` tells the same on one screen. Results go to stdout and everything else to",
+            "stderr; colour and progress are for terminals only.",
+            "",
+            "| exit code | meaning |",
+            "|---|---|",
+            *(f"| {code} | {meaning} |" for code, meaning in _EXIT_CODES.items()),
+            "",
+            *_commands(_parser()),
+        ]
+    )
+
+
+def _commands(parser: argparse.ArgumentParser) -> Iterator[str]:
+    """A section for each command below the parser; one that only has others below it is just their prefix."""
+    for action in parser._actions:  # noqa: SLF001  argparse has no public way to ask for these
+        if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001
+            for command in action.choices.values():
+                yield from _command(command)
+                yield from _commands(command)
+
+
+def _command(parser: argparse.ArgumentParser) -> Iterator[str]:
+    yield from (f"## `{parser.prog}`", "", parser.description or "", "")
+    formatter = parser._get_formatter()  # noqa: SLF001
+    rows = [
+        f"| {_spelled(action)} | {_cell(formatter._expand_help(action))} |"  # noqa: SLF001
+        for action in parser._actions  # noqa: SLF001
+        if action.help and action.help != argparse.SUPPRESS and action.dest != "help"
+    ]
+    if rows:
+        yield from ("| argument | meaning |", "|---|---|", *rows, "")
+    if parser.epilog:
+        yield from ("```text", parser.epilog.rstrip("\n"), "```", "")
+
+
+def _spelled(action: argparse.Action) -> str:
+    """An argument as it is typed: `PATH…`, `-o DIR`, `--format {text,json}`."""
+    choices = "{" + ",".join(map(str, action.choices or ())) + "}"
+    value = str(action.metavar or (choices if action.choices else action.dest.upper()))
+    if not action.option_strings:
+        return f"`{value}{'…' if action.nargs in ('*', '+') else ''}`"
+    said = "" if action.nargs == 0 else f" {value}"
+    return ", ".join(f"`{option}{said}`" for option in action.option_strings)
+
+
+def reports() -> str:
+    """The shapes of the JSON that commands print, from their schemas alone."""
+    files = sorted((ROOT / "schemas" / "reports").glob("*.json"))
+    return "\n".join(
+        [
+            "<!-- Made by scripts/make_reference.py from schemas/reports/: `make reference`. -->",
+            "# JSON reports",
+            "",
+            "What the formats for programs hold. The schemas are in `schemas/reports/` of the repository.",
+            "",
+            *(line for file in files for line in _report(file)),
+        ]
+    )
+
+
+def _report(file: Path) -> Iterator[str]:
+    schema = json.loads(file.read_text(encoding="utf-8"))
+    yield from (f"## {schema['title']}", "", schema["description"], "", f"Schema: `{file.name}`.", "")
+    yield from _shape(schema)
+    for name, part in schema.get("$defs", {}).items():
+        if "properties" in part:
+            yield from (f"### {schema['title']}: {name}", "", part.get("description", ""), "")
+            yield from _shape(part)
+
+
+def _shape(schema: Schema) -> Iterator[str]:
+    yield from ("| key | type | meaning |", "|---|---|---|", *_keys(schema, ""), "")
+
+
+def _keys(schema: Schema, prefix: str) -> Iterator[str]:
+    for key, part in schema["properties"].items():
+        yield f"| `{prefix}{key}` | {_kind(part)} | {_cell(part.get('description', ''))} |"
+        for inner in (part, *part.get("anyOf", ())):
+            if "properties" in inner:
+                yield from _keys(inner, f"{prefix}{key}.")
+
+
+def _kind(schema: Schema) -> str:
+    """The type of a value in a report, in a few words; a shape that has a table of its own is called by its name."""
+    if "$ref" in schema:
+        return str(schema["$ref"]).rpartition("/")[2]
+    if "const" in schema or "enum" in schema:
+        return ", ".join(f"`{json.dumps(value)}`" for value in schema.get("enum", (schema.get("const"),)))
+    if several := schema.get("anyOf") or schema.get("oneOf"):
+        return " or ".join(_kind(one) for one in several)
+    types = schema.get("type", "anything")
+    words = [_TYPE_WORDS.get(word, word) for word in ([types] if isinstance(types, str) else types)]
+    items = schema.get("items")
+    return " or ".join(f"list of {_kind(items)}" if word == "list" and items else word for word in words)
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
 def _anchor(name: str) -> str:
     return name.replace("/", "")
 
@@ -200,7 +317,12 @@ def _type(library: Library, schema: Schema) -> str:
     return " ".join([named, *bounds])
 
 
-PAGES: Mapping[str, Callable[[], str]] = {"reference.md": reference, "codes.md": codes}
+PAGES: Mapping[str, Callable[[], str]] = {
+    "reference.md": reference,
+    "cli.md": command_line,
+    "codes.md": codes,
+    "json.md": reports,
+}
 
 if __name__ == "__main__":
     for name, page in PAGES.items():

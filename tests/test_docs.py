@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import re
 import runpy
-import shlex
 from pathlib import Path
 
 import pytest
-
-from speccompile.cli import main
+from pages import has_examples, played
 
 
 def test_the_pages_that_are_made_are_fresh(root: Path) -> None:
@@ -26,22 +24,13 @@ def test_architecture_names_only_modules_that_exist_and_all_of_them(root: Path) 
     assert {name for name in modules - named if not name.endswith(("__init__.py", "__main__.py"))} == set()
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/admin.md", "docs/explain.md"])
-def test_the_examples_of_a_page_give_what_it_shows(
-    page: str, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_the_examples_of_the_readme_give_what_it_shows(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each fenced block that opens with `# file: NAME` is a file; each `console` block a call and its whole output."""
-    text = (root / page).read_text(encoding="utf-8")
+    text = (root / "README.md").read_text(encoding="utf-8")
     monkeypatch.chdir(tmp_path)
-    for name, body in re.findall(r"```yaml\n# file: (\S+)\n(.*?)```", text, re.DOTALL):
-        Path(name).parent.mkdir(parents=True, exist_ok=True)
-        Path(name).write_text(f"# file: {name}\n{body}", encoding="utf-8")
-    calls = re.findall(r"```console\n\$ speccompile (.*?)\n(.*?)```", text, re.DOTALL)
-    assert calls
-    for arguments, expected in calls:
-        main(shlex.split(arguments))
-        captured = capsys.readouterr()
-        assert captured.err + captured.out == expected
+    assert has_examples(text)
+    assert text == played(text)
 
 
 def test_the_changelog_knows_this_version(root: Path) -> None:
