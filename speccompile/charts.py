@@ -12,6 +12,6 @@ def as_chart_template(text: str) -> str:
     return text.replace(_OPENS, _WRITTEN)
 
 
-def from_chart_template(text: str) -> str:
-    """What a template that we wrote renders to."""
-    return text.replace(_WRITTEN, _OPENS)
+def from_chart_template(text: str) -> str | None:
+    """What a template that we wrote renders to; None if there are other actions in it, which Helm alone can tell."""
+    return None if _OPENS in text.replace(_WRITTEN, "") else text.replace(_WRITTEN, _OPENS)

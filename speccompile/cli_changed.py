@@ -24,6 +24,11 @@ class Work(NamedTuple):
     chosen: Affected | None = None
     """The runs to compile, if not all."""
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing that concerns a run has changed."""
+        return self.chosen is not None and not self.chosen.total and not self.chosen.unread
+
 
 def settle_work(arguments: argparse.Namespace, stderr: TextIO) -> Work:
     """Raises CallError, or CompileError with what is wrong with the project file."""
@@ -63,14 +68,13 @@ def _chosen(changed: Sequence[str], inputs: Inputs, setting: Setting, shape: str
     if gone is None:
         return None
     gone = (*gone, *(Path(path) for path in changed if not os.path.lexists(path)))
-    files = (*changed, *map(str, gone))
-    if not files:
-        return Affected({}, frozenset(), 0, ())
-    is_touched = _touches(files)
+    is_touched = _touches((*changed, *map(str, gone)))
     of_all = (inputs.project, inputs.platform)
-    if any(is_touched(str(path)) for path in of_all if path) or _are_profiles(gone, inputs.profiles):
+    if any(is_touched(str(path)) for path in of_all if path) or _are_below(gone, inputs.profiles):
         return None
     folder = Path(inputs.output or inputs.home or "")
+    if not gone and not any(is_touched(str(path)) for path in inputs.files) and not _are_below(changed, [folder]):
+        return Affected({}, frozenset(), 0, ())
 
     def output_of(subject: Subject) -> str:
         return str(folder / path_of(subject.project, subject.name, shape))
@@ -94,10 +98,12 @@ def _touches(files: Iterable[str]) -> IsTouched:
     return is_touched
 
 
-def _are_profiles(gone: Iterable[Path], profiles: Iterable[Path]) -> bool:
-    """Whether one of the files that are gone was in a folder of profiles; one named outright is an error anyway."""
+def _are_below(files: Iterable[Path | str], folders: Iterable[Path]) -> bool:
+    """Whether one of the files is, or was, in one of the folders."""
     import os
     from pathlib import Path
 
-    folders = {Path(os.path.realpath(folder)) for folder in profiles}
-    return any(not folders.isdisjoint(Path(os.path.realpath(file)).parents) for file in gone)
+    tops = {Path(os.path.realpath(folder)) for folder in folders}
+    # Of many files in one folder, the folder is looked up once.
+    inside = {Path(os.path.realpath(Path(file).parent)) for file in files}
+    return any(not tops.isdisjoint((folder, *folder.parents)) for folder in inside)

@@ -55,6 +55,8 @@ class Checked(NamedTuple):
     """What became of the runs."""
 
     findings: tuple[Diagnostic, ...]
+    hindrances: tuple[Diagnostic, ...]
+    """Why files could not be compared."""
     drifts: tuple[Drift, ...]
     files: frozenset[Path]
     """Those that should be there."""
@@ -82,7 +84,6 @@ def run_check(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> 
     from speccompile.cli_changed import settle_work
     from speccompile.diagnostics import CompileError
     from speccompile.inputs import CallError
-    from speccompile.width import printable
 
     beside = stderr if arguments.format == "text" else stdout
     try:
@@ -92,8 +93,6 @@ def run_check(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> 
         arguments.refuse(str(error))
     except CompileError as error:
         tell(judged((), grades_of(arguments), stopping=error.diagnostics), beside, arguments.format)
-    except OSError as error:
-        stderr.write(f"speccompile: {error.strerror or error}: {printable(str(error.filename))}\n")
     return INPUT
 
 
@@ -115,13 +114,19 @@ def _check(arguments: argparse.Namespace, work: Work, folder: Path, stdout: Text
     is_text = arguments.format == "text"
     grades = grades_of(arguments, work.inputs.severity, STRICT)
     checked = _compared(arguments, work, folder, paint_for(stdout))
-    findings = judged(checked.findings, grades, stopping=work.setting.findings)
+    stopping = (*work.setting.findings, *checked.hindrances)
+    around: tuple[Drift, ...] = ()
+    try:
+        around = tuple(_around(arguments, work, folder, checked))
+    except OSError as error:
+        stopping = (*stopping, _hindrance(error, folder))
+    findings = judged(checked.findings, grades, stopping=stopping)
     # What is merely worth a notice is told by those who look at runs; here it would hide what differs.
     findings = tuple(finding for finding in findings if finding.severity is not Severity.NOTICE)
     if has_errors(findings):
         tell(findings, stderr if is_text else stdout, arguments.format, quiet=arguments.quiet)
         return INPUT
-    found = (*checked.drifts, *_around(arguments, work, folder, checked))
+    found = (*checked.drifts, *around)
     drifts = [graded for drift in found if (graded := drift._replace(findings=judged(drift.findings, grades))).findings]
     told = tuple(finding for drift in drifts for finding in drift.findings)
     if is_text:
@@ -133,7 +138,7 @@ def _check(arguments: argparse.Namespace, work: Work, folder: Path, stdout: Text
     if arguments.fix and not _fix(drifts, folder, work.inputs, stdout if is_text else stderr, stderr):
         return INPUT
     if not arguments.quiet:
-        stderr.write(_summary(drifts, checked, work, is_fixed=arguments.fix))
+        stderr.write(_summary(drifts, checked, work, folder, is_fixed=arguments.fix))
     return DRIFT if has_errors(told) else DONE
 
 
@@ -144,6 +149,7 @@ def _compared(arguments: argparse.Namespace, work: Work, folder: Path, paint: Pa
     from speccompile.output import Output
 
     findings: list[Diagnostic] = []
+    hindrances: list[Diagnostic] = []
     drifts: list[Drift] = []
     files: set[Path] = set()
     left_out = 0
@@ -157,8 +163,8 @@ def _compared(arguments: argparse.Namespace, work: Work, folder: Path, paint: Pa
         try:
             drifts += _drift(output, result, folder, arguments, paint)
         except OSError as error:
-            findings.append(_unreadable(folder / output.path, error))
-    return Checked(tuple(findings), tuple(drifts), frozenset(files), left_out)
+            hindrances.append(_hindrance(error, folder / output.path))
+    return Checked(tuple(findings), tuple(hindrances), tuple(drifts), frozenset(files), left_out)
 
 
 def _drift(
@@ -170,10 +176,10 @@ def _drift(
     from speccompile.output import has_text, read_text
 
     file = folder / output.path
-    if has_text(file, output.text):
-        return
-    if file.is_symlink():
+    if file.is_symlink() or (file.parent != folder and file.parent.is_symlink()):
         yield Drift((linked(str(file), compiled),), written=output)
+        return
+    if has_text(file, output.text):
         return
     text = read_text(file)
     if text is None:
@@ -182,7 +188,7 @@ def _drift(
     committed = Committed(str(file), text)
     meant = from_chart_template(text) if arguments.shape == "helm" else text
     by_field = compiled if arguments.semantic else None
-    fields = field_drift(Committed(str(file), meant), by_field) if by_field else None
+    fields = field_drift(Committed(str(file), meant), by_field) if by_field and meant is not None else None
     if fields is None:
         finding = stale(committed, output.text, compiled, is_odd=by_field is not None)
         yield Drift((finding,), as_diff(committed, output.text, paint), output)
@@ -190,16 +196,16 @@ def _drift(
         yield Drift(fields, written=output)
 
 
-def _unreadable(file: Path, error: OSError) -> Diagnostic:
+def _hindrance(error: OSError, file: Path) -> Diagnostic:
     from speccompile.diagnostics import Diagnostic
     from speccompile.model import Layer, Source, Span
 
-    return Diagnostic(
-        code="input/unreadable",
-        message=f"the file cannot be read: {error.strerror or error}",
-        span=Span(Source(str(file), "", Layer.RUN)),
-        help="check its permissions and that it is a file",
-    )
+    span = Span(Source(str(error.filename or file), "", Layer.RUN))
+    reason = str(error.strerror or error)
+    if isinstance(error, FileExistsError):
+        return Diagnostic(code="check/in-the-way", message=reason, span=span, help="move it out of the way")
+    cure = "check its permissions and that it is a file"
+    return Diagnostic(code="input/unreadable", message=f"the file cannot be read: {reason}", span=span, help=cure)
 
 
 def _around(arguments: argparse.Namespace, work: Work, folder: Path, checked: Checked) -> Iterator[Drift]:
@@ -215,25 +221,26 @@ def _around(arguments: argparse.Namespace, work: Work, folder: Path, checked: Ch
     from speccompile.paint import plain
     from speccompile.search import identity
 
-    if work.chosen and not work.chosen.total and not work.chosen.unread:
+    if work.is_idle:
         return
     files = checked.files | {Path(name) for name in work.chosen.outputs} if work.chosen else checked.files
-    if not _unknown(work, checked):
-        home = work.inputs.home
-        others = (*work.inputs.files, *((home,) if home and identity(home) != identity(folder) else ()))
-        own = frozenset(told for path in others if (told := identity(path)))
+    if not _unknown(work, folder, checked):
+        own = frozenset(told for path in work.inputs.files if (told := identity(path)))
         for file in orphans(folder, files, own, work.setting.platform):
             yield Drift((orphan(str(file)),), removed=file)
     if arguments.kustomization:
-        inside = (file.relative_to(folder) for file in files)
-        output = listing(inside, folder, is_whole=not _unknown(work, checked))
+        inside = (file.relative_to(folder) for file in files if file in checked.files or file.exists())
+        output = listing(inside, folder, is_whole=not _unknown(work, folder, checked))
         yield from _drift(output, None, folder, arguments, plain)
 
 
-def _unknown(work: Work, checked: Checked) -> str:
+def _unknown(work: Work, folder: Path, checked: Checked) -> str:
     """Why nobody can tell whether a file is left over; empty if one can."""
-    if not work.inputs.is_whole:
-        return "the call is not about all runs of a project"
+    from speccompile.search import identity
+
+    home = work.inputs.home
+    if not work.inputs.is_whole or home is None or identity(home) != identity(folder):
+        return "this is not about all runs of a project and its own folder"
     if checked.left_out:
         return "runs with errors may give any file"
     unread = work.chosen.unread if work.chosen else ()
@@ -274,12 +281,12 @@ def _fix(drifts: Sequence[Drift], folder: Path, inputs: Inputs, told: TextIO, st
     return True
 
 
-def _summary(drifts: Sequence[Drift], checked: Checked, work: Work, *, is_fixed: bool) -> str:
+def _summary(drifts: Sequence[Drift], checked: Checked, work: Work, folder: Path, *, is_fixed: bool) -> str:
     from speccompile.width import printable
 
-    if work.chosen and not work.chosen.total and not work.chosen.unread:
-        return "speccompile: no file was named as changed, and none is gone\n"
-    unknown = _unknown(work, checked) if work.inputs.is_whole else ""
+    if work.is_idle:
+        return "speccompile: nothing that concerns a run has changed\n"
+    unknown = _unknown(work, folder, checked) if work.inputs.is_whole else ""
     aside = f"speccompile: files that are left over were not looked for: {printable(unknown)}\n" if unknown else ""
     if drifts:
         files, be, were = ("file", "is", "was") if len(drifts) == 1 else ("files", "are", "were")

@@ -47,13 +47,13 @@ def missing(file: str, compiled: Compiled | None) -> Diagnostic:
 
 
 def linked(file: str, compiled: Compiled | None) -> Diagnostic:
-    """There is a link where the file should be; where it leads is nobody's business, and is not shown."""
+    """There is a link where the file, or its folder, should be; where it leads is nobody's business."""
     return Diagnostic(
         code="check/stale",
-        message="a link stands here, in place of a file of manifests",
+        message="a link stands here, or in place of the folder, and links are not followed",
         span=Span(Source(file, "", Layer.RUN)),
         notes=_run(compiled),
-        help=FIX,
+        help=f"remove the link, and {FIX}",
     )
 
 
@@ -141,7 +141,7 @@ def field_drift(committed: Committed, compiled: Compiled) -> tuple[Diagnostic, .
 
 
 def _objects(committed: Committed) -> Mapping[tuple[str, str], Node] | None:
-    if len(committed.text) > MAX_BYTES:
+    if len(committed.text.encode(errors="replace")) > MAX_BYTES:
         return None
     parsed = parse(Source(committed.name, committed.text, Layer.RUN))
     found = [item for document in parsed.documents for item in objects_of(document.root)]

@@ -170,10 +170,14 @@ def write_files(
                 stream.write(output.text)
             Path(name).chmod(0o666 & ~_umask())
         # Set aside, they can be put back as long as anything can fail.
-        aside = {file: file.with_name(f".speccompile-{file.name}") for file in leftovers}
-        for file, hidden in aside.items():
-            file.rename(hidden)
-            undo.callback(hidden.rename, file)
+        aside: dict[Path, Path] = {}
+        for file in leftovers:
+            handle, name = tempfile.mkstemp(dir=file.parent, prefix=".speccompile-")
+            os.close(handle)
+            aside[file] = Path(name)
+            undo.callback(Path(name).unlink, missing_ok=True)
+            file.replace(name)
+            undo.callback(Path(name).replace, file)
         for made, target in staged:
             # Replaces a link instead of following it.
             made.replace(target)
@@ -294,19 +298,23 @@ def _sign_of(text: str) -> re.Pattern[str]:
 
     No run can set it, and a platform can give it another value, or none; then the first object must be the same.
     """
-    manager = _labelled(r'([^\s",]+)').search(text)
+    manager = re.search(_labelled(r'([^\s",]+)'), text, re.MULTILINE)
+    head = _HEAD.match(text)
+    first = rf"\A{re.escape(head[0] if head else text)}\n"
     if manager is None:
-        head = _HEAD.match(text)
-        return re.compile(rf"\A{re.escape(head[0] if head else text)}\n")
-    return _labelled(rf"(?:speccompile|{re.escape(manager[1] or manager[2])})")
+        return re.compile(first)
+    ours = _labelled(rf"(?:speccompile|{re.escape(manager[1] or manager[2])})")
+    # The platform may have called the manager by another name.
+    once = rf"{first}[\s\S]*?(?:{_labelled('')})"
+    return re.compile(rf"{ours}|{once}", re.MULTILINE)
 
 
-def _labelled(manager: str) -> re.Pattern[str]:
-    """The label of a manager in the metadata of an object, as we write it in YAML and in JSON."""
-    label = rf'"?app\.kubernetes\.io/managed-by"?: "?{manager}"?(?=[\s,])'
-    in_yaml = rf"^  labels:\n(?:    [^\n]*\n)*?    {label}"
+def _labelled(manager: str) -> str:
+    """A pattern for the label of a manager, or of any, in the metadata of an object, as we write YAML and JSON."""
+    label = r'"?app\.kubernetes\.io/managed-by"?: ' + (rf'"?{manager}"?(?=[\s,])' if manager else "")
+    in_yaml = rf"^  labels:\r?\n(?:    [^\n]*\n)*?    {label}"
     in_json = rf'"labels": \{{[^{{}}]*{label}'
-    return re.compile(f"{in_yaml}|{in_json}", re.MULTILINE)
+    return f"{in_yaml}|{in_json}"
 
 
 def _is_ours(target: Path, sign: re.Pattern[str]) -> bool:

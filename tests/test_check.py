@@ -222,7 +222,7 @@ def test_a_link_is_stale_and_what_is_behind_it_is_not_shown(call: Call, tmp_path
         Path("manifests/train.yaml").symlink_to(secret)
         code, out, err = call("check")
         assert code == 4
-        assert "a link stands here, in place of a file of manifests" in out
+        assert "a link stands here" in out
         assert "hunter2" not in out + err
         assert call("check --fix")[0] == 4
         assert files() == fresh
@@ -242,14 +242,14 @@ def test_nothing_is_done_if_something_cannot_be(call: Call, monkeypatch: pytest.
     replace("manifests/clean.yaml", "6Gi", "7Gi")
     write({"manifests/vision/old.yaml": Path("manifests/train.yaml").read_text()})
     before = files()
-    rename = Path.rename
+    rename = Path.replace
 
     def refused(self: Path, target: Path) -> Path:
         if self.name == "old.yaml":
             raise PermissionError(13, "Permission denied", str(self))
         return rename(self, target)
 
-    monkeypatch.setattr(Path, "rename", refused)
+    monkeypatch.setattr(Path, "replace", refused)
     code, _, err = call("check --fix")
     assert code == 1
     assert "nothing was written: Permission denied: manifests/vision/old.yaml" in err
@@ -436,6 +436,95 @@ def test_the_command_finds_the_projects_folder_for_single_runs(call: Call) -> No
     assert call("check runs/train.yaml")[0] == 4
 
 
+def test_by_field_nothing_hides_behind_what_is_not_read(call: Call) -> None:
+    """A file that is cut short, and templates in comments, which Helm executes."""
+    pod = "\n---\napiVersion: v1\nkind: Pod\nmetadata:\n  name: evil\n"
+    with Path("manifests/train.yaml").open("a", encoding="utf-8") as stream:
+        stream.write(f"#{'一' * 699_500}{pod}")
+    assert call("check --semantic")[0] == 4
+    assert call("render --helm -o chart")[0] == 0
+    with Path("chart/train.yaml").open("a", encoding="utf-8") as stream:
+        stream.write(f"# {{{{ {json.dumps(pod)} }}}}\n")
+    assert call("check --helm --semantic -o chart")[0] == 4
+
+
+def test_a_linked_folder_is_not_followed(call: Call, tmp_path: Path) -> None:
+    Path("manifests/vision").rename(tmp_path / "elsewhere")
+    Path("manifests/vision").symlink_to(tmp_path / "elsewhere")
+    code, out, _ = call("check")
+    assert code == 4
+    assert "a link stands here" in out
+    assert call("check --fix")[0] == 1
+    assert (tmp_path / "elsewhere/label.yaml").exists()
+
+
+def test_what_cannot_be_compared_is_never_up_to_date(call: Call) -> None:
+    Path("manifests/train.yaml").unlink()
+    Path("manifests/train.yaml").mkdir()
+    assert call("check --ignore check/in-the-way")[0] == 1
+    assert call("check --fix --warning check/in-the-way")[0] == 1
+
+
+def test_another_project_below_the_folder_keeps_its_manifests(call: Call) -> None:
+    write(
+        {"manifests/team/speccompile.yaml": PROJECT, "manifests/team/manifests/x.yaml": files()["manifests/train.yaml"]}
+    )
+    before = files()
+    assert call("check --fix")[0] == 0
+    assert files() == before
+
+
+def test_another_folder_than_the_projects_own_may_be_shared(call: Call) -> None:
+    assert call("render -o shared")[0] == 0
+    write({"shared/other.yaml": files()["manifests/train.yaml"]})
+    assert call("check -o shared --fix")[0] == 0
+    assert Path("shared/other.yaml").exists()
+
+
+def test_a_manager_that_others_have_too_makes_no_orphans(call: Call) -> None:
+    labels = "{app.kubernetes.io/managed-by: Helm, app.kubernetes.io/name: '{name}'}"
+    foreign = {"app.kubernetes.io/managed-by": "Helm", "app.kubernetes.io/name": "redis"}
+    write(
+        {
+            "platform.yaml": f"own_labels: {labels}\nselector_labels: [app.kubernetes.io/name]\n",
+            "speccompile.yaml": PROJECT.replace("manifests", "other") + "platform: platform.yaml\n",
+            "other/mine.yaml": json.dumps({"kind": "ConfigMap", "metadata": {"name": "a", "labels": foreign}}),
+        }
+    )
+    assert call("render")[0] == 0
+    assert call("check --fix")[0] == 0
+    assert Path("other/mine.yaml").exists()
+
+
+def test_removing_replaces_nothing(call: Call) -> None:
+    write({"manifests/.speccompile-clean.yaml": "precious\n"})
+    Path("runs/clean.yaml").unlink()
+    assert call("check --fix")[1] == "removed manifests/clean.yaml\n"
+    assert sorted(path.name for path in Path("manifests").iterdir()) == [
+        ".speccompile-clean.yaml",
+        "train.yaml",
+        "vision",
+    ]
+
+
+def test_pipes_in_the_folder_are_left_alone(call: Call) -> None:
+    os.mkfifo("manifests/pipe.yaml")
+    Path("manifests/linked.yaml").symlink_to("pipe.yaml")
+    assert call("check --fix")[0] == 0
+
+
+def test_windows_line_ends_and_a_new_name_of_the_application_are_mended(call: Call) -> None:
+    fresh = files()
+    path = Path("manifests/train.yaml")
+    path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
+    assert call("check --fix")[0] == 4
+    assert files() == fresh
+    for name in ("acme", "beta"):
+        write({"platform.yaml": f"application: {name}\n", "speccompile.yaml": PROJECT + "platform: platform.yaml\n"})
+        assert call("check --fix")[0] == 4
+        assert f"managed-by: {name}\n" in path.read_text()
+
+
 class TestChanged:
     """With `--changed`, only runs that the files concern are compiled."""
 
@@ -455,16 +544,18 @@ class TestChanged:
             ("profiles/gpu.yaml", "1 run (of 3)"),
             ("profiles/cpu.yaml", "2 runs (of 3)"),
             ("manifests/vision/label.yaml", "1 run (of 3)"),
-            ("README.md", "0 runs (of 3)"),
+            ("manifests/hand.yaml", "0 runs (of 3)"),
             ("speccompile.yaml", "3 runs"),
         ],
     )
     def test_the_runs_that_a_file_concerns_are_looked_at(self, call: Call, paths: str, told: str) -> None:
+        write({"manifests/hand.yaml": "by hand\n"})
         assert call(f"check --changed {paths}") == (0, "", f"speccompile: up to date: the manifests of {told}\n")
 
     def test_nothing_is_nothing(self, call: Call) -> None:
-        told = "speccompile: no file was named as changed, and none is gone\n"
+        told = "speccompile: nothing that concerns a run has changed\n"
         assert call("check --changed") == (0, "", told)
+        assert call("check --changed README.md") == (0, "", told)
 
     def test_the_platform_concerns_all(self, call: Call) -> None:
         write(

@@ -149,6 +149,7 @@ def test_a_list_by_hand_is_never_replaced_or_doubled(name: str, text: str, capsy
     told = "a file that speccompile did not write" if name == "kustomization.yaml" else "make this one an overlay"
     assert told in capsys.readouterr().err
     assert main(["check", "--kustomization"]) == (4 if name == "kustomization.yaml" else 1)
+    assert "Traceback" not in capsys.readouterr().err
     assert main(["check", "--kustomization", "--fix"]) == 1
     assert [path.name for path in Path("base").iterdir()] == [name]
     assert Path(f"base/{name}").read_text() == text
@@ -170,3 +171,16 @@ def test_what_makes_no_sense_together_is_refused(
         main(["render", *arguments])
     assert stop.value.code == 2
     assert told in capsys.readouterr().err
+
+
+def test_a_run_that_was_broken_before_is_not_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["render", "--kustomization"])
+    write({"runs/broken.yaml": "name: broken\naction: job\n"})
+    assert main(["check", "--kustomization", "--changed", "--fix", "--", "runs/train.yaml"]) == 0
+    assert "broken" not in Path("base/kustomization.yaml").read_text()
+    Path("base/kustomization.yaml").unlink()
+    Path("base/kustomization.yaml").mkdir()
+    capsys.readouterr()
+    Path("runs/broken.yaml").unlink()
+    assert main(["check", "--kustomization", "--format", "json"]) == 1
+    assert '"check/in-the-way"' in capsys.readouterr().out
