@@ -33,12 +33,13 @@ class Amount(NamedTuple):
 
 
 class Demand(NamedTuple):
-    """What is demanded of an amount: bounds, values one of which it is, or that it is not said at all."""
+    """What is demanded of an amount: bounds, values one of which it is, what its text is, or that nothing is said."""
 
     is_meant: Callable[[Amount], bool]
     reason: str
     bounds: Bounds = Bounds()
     values: frozenset[Fraction] | None = None
+    text: Made | None = None
     is_banned: bool = False
 
 
@@ -137,7 +138,7 @@ def allowed(demands: Iterable[Demand], *, may_be_pair: bool = False) -> Made:
     """The amounts that satisfy all demands; what is not said satisfies them too, and so does a pair."""
     told = list(demands)
     reason = "; ".join(dict.fromkeys(demand.reason for demand in told))
-    shown = {"description": reason, "errorMessage": reason}
+    shown: Made = {"description": reason, "errorMessage": reason}
     unsaid = ["object", "null"] if may_be_pair else ["null"]
     if any(demand.is_banned for demand in told):
         return {**shown, "type": unsaid}
@@ -146,8 +147,10 @@ def allowed(demands: Iterable[Demand], *, may_be_pair: bool = False) -> Made:
         min((one.bounds.most for one in told if one.bounds.most is not None), default=None),
     )
     choices = [demand.values for demand in told if demand.values is not None]
+    if texts := [{**demand.text, "errorMessage": demand.reason} for demand in told if demand.text]:
+        shown["allOf"] = texts
     if not choices:
-        return {**shown, **within(bounds)}
+        return {**shown, **(within(bounds) if bounds != Bounds() else {})}
     values = sorted(value for value in frozenset.intersection(*choices) if value in bounds)
     # Editors tell what the nearest alternative has against a value, and each of them says why.
     ways: list[Made] = [{"type": unsaid}, *equal_to(values)]
@@ -178,6 +181,22 @@ def said_in(wheres: Iterable[Where], wanted: Iterable[Amount]) -> Made:
     """What holds where one of the amounts is written in one of the places."""
     told = set(wanted)
     return either(_written(where.path) for where in wheres if told.intersection(where.amounts))
+
+
+def said_on(side: str, wheres: Iterable[Where], sources: Iterable[Amount]) -> Made:
+    """What holds where anything is written that stands on the side, or one of the amounts that it is made from."""
+    told = list(wheres)
+    on_it = [one for where in told for one in where.amounts if one.side == side]
+    unnamed = {"type": "object", "not": {"patternProperties": {key: {"type": "null"} for key in _KINDS}}}
+    return either([said_in(told, [*on_it, *sources]), *(with_key(one, unnamed) for one in SIDES)])
+
+
+def factored(platform: Platform) -> list[str]:
+    """The resources whose limit the platform makes from the request."""
+    return [name for name, factor in _FACTORS.items() if factor in platform.settings.fields]
+
+
+_FACTORS = {"cpu": "cpu_limit_factor", "memory": "memory_limit_factor"}
 
 
 def _written(path: tuple[str, ...]) -> Made:

@@ -9,7 +9,10 @@ from speccompile.cli_findings import tell
 from speccompile.cli_options import add_command, add_inputs, path
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from speccompile.cli_options import Commands
+    from speccompile.inputs import Inputs
 
 DONE, INPUT = 0, 1
 _NOUNS = ("run", "profile", "platform", "project")
@@ -19,10 +22,11 @@ examples:
   speccompile schema run                               what any run may say, as a JSON Schema for editors
   speccompile schema run -o .speccompile/run.schema.json
   speccompile schema run --profile 1xa100              what a run may still say under this profile
+  speccompile schema run --profile default             the same for runs that name no profile
   speccompile schema profile
 
-the first line of a file that an editor should check and complete:
-  # yaml-language-server: $schema=.speccompile/run.schema.json
+the first line of a file that an editor should check and complete, with the path as seen from that file:
+  # yaml-language-server: $schema=../.speccompile/run.schema.json
 """
 
 
@@ -79,10 +83,11 @@ def _text(arguments: argparse.Namespace) -> str:
 
 def _narrowed(arguments: argparse.Namespace) -> str:
     from speccompile.api import read_setting
-    from speccompile.diagnostics import CompileError, stop_if_any
+    from speccompile.diagnostics import stop_if_any
     from speccompile.inputs import Flags, settle
     from speccompile.model import Layer, Node, Source, Span
     from speccompile.narrowing import narrowed_text
+    from speccompile.policy import DEFAULT_PROFILE
     from speccompile.profiles import choose
 
     flags = Flags(profiles=arguments.profiles, platform=arguments.platform, project=arguments.project)
@@ -90,7 +95,19 @@ def _narrowed(arguments: argparse.Namespace) -> str:
     setting = read_setting(inputs.profiles, inputs.platform)
     stop_if_any(setting.findings)
     wanted = Node(arguments.profile, Span(Source("<command line>", "", Layer.PROFILE)))
-    profile, unknown = choose(wanted, setting.profiles)
-    if profile is None:
-        raise CompileError(unknown)
-    return narrowed_text(profile, setting)
+    # The default profile is what holds for runs without one, whether anybody wrote it or not.
+    profile, unknown = choose(None if arguments.profile == DEFAULT_PROFILE else wanted, setting.profiles)
+    stop_if_any(unknown)
+    return narrowed_text(profile, setting, _called(inputs))
+
+
+def _called(inputs: Inputs) -> Mapping[str, str]:
+    """The files as seen from the project, so that a schema has the same bytes wherever the call is made."""
+    from os.path import relpath
+    from pathlib import Path
+
+    from speccompile.search import identity
+
+    if identity(inputs.project) is None:
+        return {}
+    return {str(file): Path(relpath(file, inputs.project.parent)).as_posix() for file in inputs.files}

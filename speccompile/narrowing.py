@@ -10,59 +10,113 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, partial, reduce
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from speccompile import amounts
 from speccompile.amounts import RESOURCES, Amount, Demand, Where
 from speccompile.approve import approve
 from speccompile.canon import amount, gpu_kinds, settled
+from speccompile.derive import derive
 from speccompile.diagnostics import CompileError, Diagnostic, shown
 from speccompile.formats import QUANTITIES
 from speccompile.library import Library, Schema
 from speccompile.meeting import meet
 from speccompile.merge import merge, merge_layers
-from speccompile.model import BUILT_IN, Ban, KeyPath, Layer, Node, Platform, Profile, Rule, Run, Span
+from speccompile.model import BUILT_IN, Ban, KeyPath, Layer, Merged, Node, Platform, Profile, Rule, Run
 from speccompile.names import PLACEHOLDER
-from speccompile.paths import SIDES, found
+from speccompile.paths import SIDES, concrete, found
 from speccompile.patterns import LONGEST
 from speccompile.placing import (
+    CLAIMED,
     Leaf,
     either,
     holds,
+    implied,
     is_inside,
     placed,
+    places,
     same_port,
     same_volume,
+    sources,
     ways_to_write,
     with_key,
 )
 from speccompile.policy import CONFINING, DEFAULT_PROFILE, own_labels, own_prefix
 from speccompile.quantity import QuantityError
 from speccompile.regular import Bounds, images_below, is_portable, literal, whole, whole_numbers_within
-from speccompile.rules import CHECKS
-from speccompile.schemata import Made, Narrowed, actions_of, as_text, field_definitions, run_schema, said, spellings
+from speccompile.rules import CHECKS, broken_rules
+from speccompile.schemata import (
+    Made,
+    Narrowed,
+    actions_of,
+    as_text,
+    exported,
+    field_definitions,
+    run_schema,
+    said,
+    spellings,
+)
 from speccompile.setting import Setting
 
 Wish: TypeAlias = tuple[str, Made]
 """A field, and what must hold of it."""
+_AS_THEY_ARE: Mapping[str, str] = MappingProxyType({})
+_NO_PROFILE = Profile(
+    source=BUILT_IN.source,
+    id=Node(DEFAULT_PROFILE, BUILT_IN),
+    about={},
+    parents=(),
+    gpu_key=None,
+    fields=Node({}, BUILT_IN),
+    defaults=Node({}, BUILT_IN),
+    rules=(),
+    bans=(),
+    bases={},
+)
+"""What runs without a profile are under where nobody wrote the default one."""
 
 
-def narrowed_text(profile: Profile, setting: Setting) -> str:
-    """The schema of runs under the profile as JSON text."""
-    return as_text(narrowed_schema(profile, setting))
+def narrowed_text(profile: Profile | None, setting: Setting, files: Mapping[str, str] = _AS_THEY_ARE) -> str:
+    """The schema of runs under the profile as JSON text; `files` says how the files of the setting are called in it."""
+    return as_text(narrowed_schema(profile, setting, files))
 
 
-def narrowed_schema(profile: Profile, setting: Setting) -> Made:
-    """The schema of runs under the profile, in all forms of runs."""
-    view = View(profile, setting)
+def narrowed_schema(profile: Profile | None, setting: Setting, files: Mapping[str, str] = _AS_THEY_ARE) -> Made:
+    """The schema of runs under the profile, or under none, in all forms of runs."""
+    view = View(profile or _NO_PROFILE, setting, files)
     fields = field_definitions(view.library)
     for source in _SOURCES:
         for name, made in source(view):
             fields[name] = meet(fields[name], made)
     head, required = _head(view)
     needs = {action: list(_needs(action, view)) for action in actions_of(view.library)}
-    made = run_schema(view.library, Narrowed(fields, head, required, _namespace(view), needs))
-    return {**made, "title": f"Run under profile {shown(profile.id.value)}"}
+    long: Made = {}
+    narrowed = Narrowed(_shortened(fields, long), head, required, _namespace(view), needs)
+    made = run_schema(view.library, narrowed)
+    made["definitions"] |= long
+    return {**made, "title": f"Run under profile {shown(profile.id.value)}" if profile else "Run without a profile"}
+
+
+def _shortened(value: Any, long: Made) -> Any:
+    """The value with references in the place of long patterns, whose definitions are added to `long`, each once."""
+    if isinstance(value, list):
+        return [_shortened(child, long) for child in value]
+    if not isinstance(value, dict):
+        return value
+    made = {key: _shortened(child, long) for key, child in value.items()}
+    if not isinstance(made.get("pattern"), str) or len(made["pattern"]) < _LONG:
+        return made
+    # What an editor says of a text stands beside the pattern.
+    part = {key: made[key] for key in ("pattern", "errorMessage") if key in made}
+    name = next((name for name, known in long.items() if known == part), f"pattern {len(long) + 1}")
+    long[name] = part
+    rest = {key: child for key, child in made.items() if key != "pattern"}
+    return {**rest, "allOf": [*rest.get("allOf", ()), {"$ref": f"#/definitions/{name}"}]}
+
+
+_LONG = 500
+"""Characters of a pattern that is not worth writing twice."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +125,7 @@ class View:
 
     profile: Profile
     setting: Setting
+    files: Mapping[str, str]
 
     @property
     def library(self) -> Library:
@@ -122,7 +177,8 @@ class View:
     def who(self, node: Node) -> str:
         """Who says it, and where."""
         by = "the platform" if node.span.source.layer is Layer.PLATFORM else f"profile {shown(self.profile.id.value)}"
-        return f"{by} ({node.span.source.name}:{node.span.line})" if node.span.line else by
+        name = node.span.source.name
+        return f"{by} ({self.files.get(name, name)}:{node.span.line})" if node.span.line else by
 
     def fixed_by(self, node: Node) -> Made:
         return _told(f"fixed by {self.who(node)}: leave it out")
@@ -188,7 +244,7 @@ def _banned(view: View) -> Iterator[Wish]:
         if ban.path[0] == RESOURCES and len(ban.path) > 1:
             continue
         reason = _told(f"{view.who(ban.written)} forbids it")
-        yield view.placed(ban.path, partial(_unsaid, reason=reason))
+        yield from (view.placed(path, partial(_unsaid, reason=reason)) for path in places(ban.path))
         yield from _secrets(ban.path, reason)
 
 
@@ -206,8 +262,25 @@ def _ruled(view: View) -> Iterator[Wish]:
     for rule in _checking(view):
         if rule.path[0] != RESOURCES:
             reason = _told(_reason(rule, view))
-            yield view.placed(rule.path, partial(_checked, rule=rule, reason=reason, library=view.library))
+            yield from _ruled_field(rule, reason, view)
             yield from _secrets(rule.path, reason)
+
+
+def _ruled_field(rule: Rule, reason: Made, view: View) -> Iterator[Wish]:
+    checked = partial(_checked, rule=rule, reason=reason, library=view.library)
+    follows = implied(rule.path)
+    if follows is None:
+        yield from (view.placed(path, checked) for path in places(rule.path))
+        return
+    value = Node(follows.value, BUILT_IN)
+    is_good = all(check(value, rule) for keyword, check in CHECKS.items() if keyword in rule.constraint.fields)
+    # No item is null, and editors tell the reason for a type.
+    then = {} if is_good else {"type": "null", **reason}
+
+    def item(schema: Schema) -> Made:
+        return {"if": follows.condition, "then": then, "else": placed(schema, rule.path[2:], checked, view.library)}
+
+    yield view.placed(rule.path[:2], item)
 
 
 def _checking(view: View) -> Iterator[Rule]:
@@ -254,10 +327,15 @@ def _checked_value(schema: Schema, rule: Rule) -> Made:
     if bounds != Bounds():
         texts = {"pattern": whole_numbers_within(bounds)} if "string" in types else {}
         parts.append(amounts.within(bounds) | ({} if is_quantity else texts))
-    pattern = told["pattern"].value if "pattern" in told else None
-    if pattern is not None and is_portable(str(pattern)):
-        parts.append({"pattern": whole(str(pattern)), "maxLength": LONGEST})
+    parts.append(_pattern(rule))
     return reduce(meet, parts, {})
+
+
+def _pattern(rule: Rule) -> Made:
+    """What a rule's pattern asks of text, if editors read it alike."""
+    pattern = rule.constraint.fields.get("pattern")
+    is_read = pattern is not None and is_portable(str(pattern.value))
+    return {"pattern": whole(str(pattern.value)), "maxLength": LONGEST} if pattern and is_read else {}
 
 
 def _bounds(rule: Rule) -> Bounds:
@@ -292,19 +370,19 @@ def _amounts(view: View) -> Iterator[Wish]:
 
 def _places(view: View) -> list[Where]:
     paths = [*(rule.path for rule in view.rules), *(ban.path for ban in view.bans)]
-    paths += [(RESOURCES, *one) for one in _fixed_amounts(view)]
+    paths += [(RESOURCES, *one) for layer in (view.fixed, view.defaults) for one in _amounts_in(layer)]
     names = (*amounts.NAMED, *view.symbols["gpu"], *amounts.names_in(paths, view.symbols))
     return list(amounts.places(dict.fromkeys(names), view.platform, view.profile))
 
 
-def _fixed_amounts(view: View) -> Mapping[Amount, Node]:
-    sides = ((side, view.fixed.at((RESOURCES, side))) for side in SIDES)
+def _amounts_in(layer: Node) -> Mapping[Amount, Node]:
+    sides = ((side, layer.at((RESOURCES, side))) for side in SIDES)
     return {Amount(side, name): node for side, told in sides if told for name, node in told.fields.items()}
 
 
 def _demands(view: View) -> Iterator[Demand]:
     """Everything that is demanded of amounts."""
-    for one, node in _fixed_amounts(view).items():
+    for one, node in _amounts_in(view.fixed).items():
         reason = f"fixed by {view.who(node)}: leave it out"
         yield Demand(one.__eq__, reason, values=frozenset({amount(node).value}))
     for rule in _checking(view):
@@ -323,7 +401,8 @@ def _demands(view: View) -> Iterator[Demand]:
 def _ruled_amounts(rule: Rule, view: View) -> Iterator[Demand]:
     reason, bounds = _reason(rule, view), _bounds(rule)
     values = frozenset(_values(rule)) if "options" in rule.constraint.fields else None
-    yield Demand(partial(amounts.is_at, path=rule.path, symbols=view.symbols), reason, bounds, values)
+    is_meant = partial(amounts.is_at, path=rule.path, symbols=view.symbols)
+    yield Demand(is_meant, reason, bounds, values, text=_pattern(rule))
     if bounds.most is not None:
         yield Demand(partial(amounts.is_like, path=rule.path), reason, Bounds(most=bounds.most))
 
@@ -379,7 +458,7 @@ def _volumes(view: View) -> Iterator[Wish]:
     reason = _told(f"the platform allows {' or '.join(map(shown, types)) or 'no volumes'}")
     claims: Made = {} if "shared_volume" in types else {"not": {}, **reason}
     others = {"properties": {name: {"enum": types, **reason} for name in _TYPE}}
-    demands: list[Made] = [{"if": _CLAIMED, "then": claims, "else": others}]
+    demands: list[Made] = [{"if": CLAIMED, "then": claims, "else": others}]
     if not existing:
         demands.append({"if": _is_volume("config_map"), "then": said("spec", "data")})
     if not foreign:
@@ -394,8 +473,6 @@ def _volumes(view: View) -> Iterator[Wish]:
 
 
 _TYPE = ("volume_type", "volumeType")
-_CLAIMED: Made = {"anyOf": [said("spec", name) for name in ("claim_name", "claimName")]}
-"""What holds of a volume that names a claim."""
 
 
 def _is_volume(*kinds: str) -> Made:
@@ -413,7 +490,7 @@ def _sizes(view: View) -> Iterator[Wish]:
     demands = [{"if": said("spec", "medium", const="Memory"), "then": in_memory, "else": on_disk}]
     most, size = ceilings["pvc"], view.platform.settings.at(("pvc", "size"))
     if most and size and amount(size) > amount(most):
-        claims = {"allOf": [_is_volume("persistent_volume_claim", "ephemeral"), {"not": _CLAIMED}]}
+        claims = {"allOf": [_is_volume("persistent_volume_claim", "ephemeral"), {"not": CLAIMED}]}
         demands.append({"if": claims, "then": said("spec", "size")})
     yield "volumes", {"items": {**_in_spec(("size",), bounded["pvc"]), "allOf": demands}}
 
@@ -426,7 +503,9 @@ def _reserved(view: View) -> Iterator[Wish]:
     yield "annotations", {"propertyNames": {"not": own, **_told(_RESERVED)}}
     if view.setting_at("security", "disable_root"):
         confining = {"pattern": f"^(?:{'|'.join(map(literal, CONFINING))})"}
-        yield "annotations", {"propertyNames": {"not": confining, **_told("it changes how containers are confined")}}
+        fixed = view.fixed.fields.get("annotations")
+        may_be: list[Made] = [{"not": confining}, *({"const": key} for key in (fixed.fields if fixed else ()))]
+        yield "annotations", {"propertyNames": {**either(may_be), **_told("it changes how containers are confined")}}
 
 
 _RESERVED = "it is set by the compiler itself"
@@ -448,10 +527,11 @@ _SOURCES: tuple[Callable[[View], Iterator[Wish]], ...] = (
 
 def _head(view: View) -> tuple[Mapping[str, Made], Sequence[str]]:
     """What `profile` and `project` may be, and which of them must be there."""
-    known = run_schema(view.library)["definitions"]["flat"]["properties"]
+    known = exported(view.library.schemas["run"], "#/definitions/flat", view.library)["properties"]
     name = str(view.profile.id.value)
     if name == DEFAULT_PROFILE:
-        return {"profile": {**known["profile"], "enum": [name, "", None]}}, ()
+        names = [name] if name in view.setting.profiles else []
+        return {"profile": {**known["profile"], "enum": [*names, "", None]}}, ()
     profile = {**known["profile"], "type": "string", "enum": [name], "default": name}
     listed = view.setting_at("project_profiles")
     if listed is None:
@@ -473,44 +553,70 @@ def _namespace(view: View) -> Made:
 
 def _needs(action: str, view: View) -> Iterator[Wish]:
     """What a run must say itself: whatever is refused of one that says nothing but its action."""
-    for finding in _refused(action, view):
-        field, *steps = finding.path
-        if not finding.code.startswith(_NEEDED):
-            continue
-        if found(view.fixed, finding.path, view.library):
+    for path, finding in _refused(action, view):
+        field = path[0]
+        if path != _REQUESTS and found(view.fixed, finding.path, view.library):
             yield str(field), {"not": {}, "errorMessage": finding.message}
-        elif field == RESOURCES and len(steps) > 1:
-            yield RESOURCES, with_key(RESOURCES, _needed_amount(Amount(str(steps[0]), str(steps[1])), view))
-        elif field != RESOURCES or not steps:
+        elif field == RESOURCES:
+            yield RESOURCES, with_key(RESOURCES, _needed_amount(path, view))
+        else:
             schema = view.library.fields[str(field)]
-            # Findings call a variable by its name alone.
-            inside = [*steps, "value"] if field == "envs" and steps else steps
-            below = holds(schema, inside, view.library)
-            yield str(field), either(with_key(name, below) for name in spellings(str(field), schema))
+            below = [holds(schema, source[1:], view.library) for source in sources(path)]
+            yield str(field), either(with_key(name, one) for one in below for name in spellings(str(field), schema))
 
 
-_NEEDED = ("rule/", "policy/no-image", "policy/no-ports", "policy/ceiling")
+def _needed_amount(path: KeyPath, view: View) -> Made:
+    """What holds where an amount that the path leads to is written, or one that it is made from."""
+    wheres = _places(view)
+    if len(path) <= len(_REQUESTS):
+        sides = [str(side) for side in path[1:]] or SIDES
+        made = [Amount(SIDES[0], name) for name in amounts.factored(view.platform)] if SIDES[1] in sides else []
+        return either(amounts.said_on(side, wheres, made) for side in sides)
+    told = [Amount(str(side), str(name)) for _, side, name in concrete(path, view.symbols)]
+    return amounts.said_in(wheres, [*told, *(_source(one, view) for one in told)])
 
 
-def _needed_amount(one: Amount, view: View) -> Made:
-    """The amount, or what stands in for it: a limit for a request, a request for a limit that is derived from it."""
-    return amounts.said_in(_places(view), [Amount(side, one.name) for side in SIDES])
+def _source(one: Amount, view: View) -> Amount:
+    """What the amount is made from: a request from the limit, a limit from the request if the platform has a factor."""
+    (other,) = (Amount(side, one.name) for side in SIDES if side != one.side)
+    is_made = one.side == SIDES[0] or one.name in amounts.factored(view.platform)
+    is_given = found(view.defaults, (RESOURCES, *one), view.library)
+    is_fixed = found(view.fixed, (RESOURCES, *other), view.library)
+    return one if is_given or is_fixed or not is_made else other
 
 
-def _refused(action: str, view: View) -> Iterable[Diagnostic]:
-    """What there is against a run that says nothing but its action."""
-    nobody = Span(BUILT_IN.source)
+_NEEDED = ("policy/no-image", "policy/no-ports", "policy/ceiling")
+
+
+def _refused(action: str, view: View) -> Iterator[tuple[KeyPath, Diagnostic]]:
+    """What there is against a run that says nothing but its action, and the field that would cure it."""
     run = Run(
         source=BUILT_IN.source,
-        name=Node("run", nobody),
-        project=Node("default", nobody),
-        action=Node(action, nobody),
+        name=Node("run", BUILT_IN),
+        project=Node("default", BUILT_IN),
+        action=Node(action, BUILT_IN),
         profile=None,
         facts={},
-        fields=Node({}, nobody),
+        fields=Node({}, BUILT_IN),
     )
+    merged, _ = merge(run, view.profile, view.platform, view.library)
     try:
-        approve(merge(run, view.profile, view.platform, view.library)[0], view.library)
+        approve(merged, view.library)
     except CompileError as error:
-        return error.diagnostics
-    return ()
+        yield from ((one.path, one) for one in error.diagnostics if one.code in _NEEDED)
+        yield from _broken(merged, view)
+
+
+def _broken(merged: Merged, view: View) -> Iterator[tuple[KeyPath, Diagnostic]]:
+    """What rules have against it; whatever `gpu` stands for is what a rule on `gpu` requires."""
+    try:
+        specs = merged.spec, derive(merged).spec
+    except CompileError:
+        return
+    for rule in view.rules:
+        for one in broken_rules([rule], specs, view.symbols, merged.run.name, view.library):
+            is_there = rule.path[0] == RESOURCES and one.code != _MISSING
+            yield one.path if is_there else rule.path, one
+
+
+_MISSING = "rule/required"

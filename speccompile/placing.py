@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from speccompile.formats import QUANTITIES
 from speccompile.library import Library, Schema
+from speccompile.model import KeyPath
 from speccompile.quantity import parse_quantity
 from speccompile.schemata import Made, said, spellings
 
@@ -51,14 +52,14 @@ def _with_key(schema: Schema, step: str | int, library: Library) -> Made | None:
         return None
     if library.resolve(items[key]).get("type") != "integer":
         return said(key, const=step)
-    return said(key, const=int(step)) if str(step).isdecimal() else None
+    return said(key, const=int(step)) if str(step).isdecimal() and str(int(step)) == step else None
 
 
 def holds(schema: Schema, steps: Steps, library: Library) -> Made:
     """What holds of a value that says something at the steps below it."""
     schema = library.resolve(schema)
     if not steps:
-        return {} if schema is _INSIDE else _SAYING
+        return _SAYING_INSIDE if schema is _INSIDE else _SAYING_OPAQUE if "x-opaque" in schema else _SAYING
     step, *rest = steps
     properties: Mapping[str, Schema] = schema.get("properties", {})
     if step in properties:
@@ -75,15 +76,20 @@ def holds(schema: Schema, steps: Steps, library: Library) -> Made:
 
 
 _SAYING: Made = {
+    # No null is an object, and editors tell the reason for a type, though not that for a `not`.
+    "if": {"type": "null"},
+    "then": {"type": "object", "errorMessage": "the profile or the platform wants a value here"},
     "not": {
         "anyOf": [
-            {"type": "null"},
             {"type": "array", "maxItems": 0},
             {"type": "object", "additionalProperties": {"type": "null"}},
         ]
-    }
+    },
 }
 """What holds of a value that says anything: an empty list or map says nothing."""
+_SAYING_OPAQUE: Made = {"not": {"enum": [None, {}]}}
+_SAYING_INSIDE: Made = {"not": {"enum": [{}, []]}}
+"""The same of what nobody reads, in which null is something, and of any place inside."""
 
 
 def with_key(key: str, schema: Made) -> Made:
@@ -91,13 +97,65 @@ def with_key(key: str, schema: Made) -> Made:
 
 
 def either(schemas: Iterable[Made]) -> Made:
+    """What holds where one of the schemas does: nothing, if there is none."""
     ways = list(schemas)
+    if not ways:
+        return {"not": {}}
     return ways[0] if len(ways) == 1 else {"anyOf": ways}
 
 
 def is_inside(schema: Schema) -> bool:
     """Whether a leaf is inside of what nobody reads, where null is something said."""
     return schema is _INSIDE
+
+
+# Where a value is written that the canonical spec has elsewhere
+
+_FILLED = ("size", "storage_class", "access_mode", "size_limit")
+"""What the platform fills in where a volume does not say it."""
+CLAIMED: Made = {"anyOf": [said("spec", name) for name in ("claim_name", "claimName")]}
+"""What holds of a volume that names a claim."""
+_UNTARGETED: Made = {"properties": {name: {"type": "null"} for name in ("target_port", "targetPort")}}
+
+
+class Implied(NamedTuple):
+    """What a key of an item is if something holds of the item, whatever is written there."""
+
+    condition: Made
+    value: str | int
+
+
+def implied(path: KeyPath) -> Implied | None:
+    """How the value at the path follows from others; None if it is as written."""
+    match path:
+        case ("volumes", _, "volume_type"):
+            return Implied(CLAIMED, "shared_volume")
+        case ("service_ports", str(port), "target_port") if port.isdecimal():
+            return Implied(_UNTARGETED, int(port))
+        case _:
+            return None
+
+
+def places(path: KeyPath) -> Sequence[KeyPath]:
+    """Where runs write what the canonical spec has at the path."""
+    match path:
+        case ("volumes", key, "sub_path"):
+            return path, ("volumes", key, "spec", "sub_path")
+        case ("volumes", _, "spec", "sub_path"):
+            return ()
+        case _:
+            return (path,)
+
+
+def sources(path: KeyPath) -> Sequence[KeyPath]:
+    """Where runs write something, so that the canonical spec has something at the path, or may have."""
+    match path:
+        case ("service_ports", _, "target_port") | ("volumes", _, "spec"):
+            return (path[:2],)
+        case ("volumes", _, "spec", str(key)) if key in _FILLED:
+            return (path[:2],)
+        case _:
+            return places(path)
 
 
 # The ways to write a value

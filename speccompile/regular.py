@@ -246,10 +246,15 @@ _ATOM: Final = (
 _TIMES: Final = r"(?:[*+?]|\{[0-9]+(?:,[0-9]*)?\})\??(?![*+?{])"
 _PORTABLE: Final = re.compile(rf"(?:\((?:\?[:=!])?(?!\?)|\||{_ATOM}(?:{_TIMES})?)*")
 """What regular expressions may be made of for editors to read them as Python does."""
+_AHEAD: Final = re.compile(r"\(\?[=!]")
+_REPEATED: Final = re.compile(r"\)[*+?{]")
+"""Where one looks ahead, and where a group is repeated: JavaScript lets nobody repeat the looking."""
 
 
 def is_portable(pattern: str) -> bool:
     """Whether a Python regular expression means the same to JavaScript, as far as text of one line goes."""
+    if _AHEAD.search(pattern) and _REPEATED.search(pattern):
+        return False
     return _PORTABLE.fullmatch(pattern) is not None
 
 

@@ -56,7 +56,19 @@ def schema_text(noun: str, library: Library) -> str:
 
 
 def as_text(schema: Made) -> str:
-    return json.dumps(schema, indent=1, ensure_ascii=False) + "\n"
+    """The schema as JSON that is short, and in which a change of one property is a change of one line."""
+    return _lines(schema, _LEVELS) + "\n"
+
+
+_LEVELS = 4
+"""As deep as the properties of a definition."""
+
+
+def _lines(value: Any, levels: int) -> str:
+    if not levels or not value or not isinstance(value, dict):
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    entries = (f"{json.dumps(key, ensure_ascii=False)}: {_lines(child, levels - 1)}" for key, child in value.items())
+    return "{\n" + ",\n".join(entries) + "\n}"
 
 
 def schema_of(noun: str, library: Library) -> Made:
@@ -97,7 +109,10 @@ def exported(schema: Schema, where: str, library: Library, *, may_be_null: bool 
 
 def _exported(schema: Schema, about: Schema, where: str, library: Library, *, may_be_null: bool = False) -> Made:
     """The schema, of which `about` declares the keys: conditions speak of keys that others declare."""
-    schema = library.resolve(schema)
+    name = schema.get("$ref", "").removeprefix(_TO_A_PART)
+    schema, written = library.resolve(schema), schema
+    if name in _parts_in(library) and about is schema:
+        return _beside(f"#/definitions/{name}", written) | ({} if may_be_null else {"type": schema["type"]})
     made = {keyword: schema[keyword] for keyword in _KEPT if keyword in schema}
     if may_be_null:
         made |= {"type": [*_listed(made["type"]), "null"]} if "type" in made else {}
@@ -181,6 +196,16 @@ def _beside(address: str, schema: Schema) -> Made:
     return {"allOf": [{"$ref": address}], **{word: schema[word] for word in _FOR_EDITORS if word in schema}}
 
 
+_TO_A_PART = "placement.schema.json#/$defs/"
+
+
+def _parts_in(library: Library) -> Mapping[str, Schema]:
+    """The parts of affinities that stand in several places."""
+    parts: Mapping[str, Schema] = library.schemas["placement"]["$defs"]
+    return {name: part for name, part in parts.items() if "properties" in part and name not in _WHOLE}
+
+
+_WHOLE = ("affinity", "toleration")
 _FOR_EDITORS = ("description", "default", "doNotSuggest")
 _TO_A_FIELD = "fields.schema.json#/properties/"
 
@@ -223,10 +248,10 @@ def _parts(schema: Schema) -> Iterator[Schema]:
 
 
 def field_definitions(library: Library) -> Made:
-    """A definition for each field, which everything refers to that has fields."""
+    """A definition for each field, which everything refers to that has fields, and for each part of several."""
     return {
         name: exported(child, f"#/definitions/{name}", library, may_be_null=True)
-        for name, child in _fields_in(library).items()
+        for name, child in {**_fields_in(library), **_parts_in(library)}.items()
     }
 
 

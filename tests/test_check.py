@@ -555,6 +555,7 @@ class TestChanged:
     def test_nothing_is_nothing(self, call: Call) -> None:
         told = "speccompile: nothing that concerns a run has changed\n"
         assert call("check --changed") == (0, "", told)
+        write({"README.md": "hello\n"})
         assert call("check --changed README.md") == (0, "", told)
 
     def test_the_platform_concerns_all(self, call: Call) -> None:

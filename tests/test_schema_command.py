@@ -225,6 +225,12 @@ VOLUME = {"volume_type": "config_map", "name": "v", "mount_path": "/v"}
             "action": "job",
             "affinity": {"podAffinity": {REQUIRED: [{"topologyKey": "z", "matchLabelKeys": []}]}},
         },
+        {"name": "a", "action": "job", "affinity": {"podAffinity": {REQUIRED: [None]}, "podAntiAffinity": None}},
+        {
+            "name": "a",
+            "action": "job",
+            "affinity": {"podAffinity": {PREFERRED: [{"weight": 1, "podAffinityTerm": None}]}},
+        },
         {
             "name": "a",
             "action": "job",
@@ -275,11 +281,19 @@ def test_a_profile_file_may_be_a_config_map(data: Any, is_good: bool) -> None:
 # What editors can read
 
 
-def _schemas_in(value: Any) -> Iterator[dict[str, Any]]:
+def schemas_in(value: Any) -> Iterator[dict[str, Any]]:
     if isinstance(value, dict):
         yield value
     for child in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
-        yield from _schemas_in(child)
+        yield from schemas_in(child)
+
+
+def pointed(schema: Data, reference: str) -> Any:
+    """What a reference of the schema leads to."""
+    place: Any = schema
+    for step in reference.split("/")[1:]:
+        place = place[int(step) if isinstance(place, list) else step]
+    return place
 
 
 @pytest.mark.parametrize("noun", NOUNS)
@@ -287,21 +301,31 @@ def test_a_schema_stands_alone(noun: str) -> None:
     schema = SCHEMAS[noun]
     Draft7Validator.check_schema(schema)
     assert schema["$id"].startswith("https://speccompile.dev/")
-    for inner in _schemas_in(schema):
+    for inner in schemas_in(schema):
         reference = inner.get("$ref", "#")
         assert isinstance(reference, dict) or reference.startswith("#")
         assert set(inner) & {"$ref"} == set() or set(inner) == {"$ref"}, "draft 7 reads nothing beside a reference"
         assert not [key for key in inner if key.startswith("x-")]
 
 
+@pytest.mark.parametrize(("noun", "most"), [("run", 80_000), ("profile", 140_000), ("platform", 80_000)])
+def test_a_schema_is_small_enough_to_commit(noun: str, most: int) -> None:
+    text = schema_text(noun, LIBRARY)
+    assert json.loads(text) == SCHEMAS[noun]
+    assert len(text.encode()) <= most
+
+
+def test_a_property_has_a_line_of_its_own() -> None:
+    text = schema_text("run", LIBRARY)
+    for key, schema in SCHEMAS["run"]["definitions"]["flat"]["properties"].items():
+        assert f'\n"{key}": {json.dumps(schema, ensure_ascii=False, separators=(",", ":"))}' in text
+
+
 @pytest.mark.parametrize("noun", NOUNS)
 def test_every_reference_leads_somewhere(noun: str) -> None:
-    for inner in _schemas_in(SCHEMAS[noun]):
+    for inner in schemas_in(SCHEMAS[noun]):
         if isinstance(inner.get("$ref"), str):
-            place: Any = SCHEMAS[noun]
-            for step in inner["$ref"].split("/")[1:]:
-                place = place[int(step) if isinstance(place, list) else step]
-            assert isinstance(place, dict)
+            assert isinstance(pointed(SCHEMAS[noun], inner["$ref"]), dict)
 
 
 def test_every_field_can_be_hovered_over_and_completed() -> None:
@@ -444,6 +468,9 @@ def test_a_quantity_within_its_bounds_is_never_refused(text: str, bound: str) ->
         ("é", False),
         ("a*+", False),
         ("[a&&b]", True),
+        ("(?=a)*b", False),
+        ("(?!a){2}b", False),
+        ("(?=a)b*(c)", True),
     ],
 )
 def test_only_a_pattern_that_editors_read_alike_is_handed_on(pattern: str, portable: bool) -> None:
@@ -502,6 +529,45 @@ def test_the_project_says_where_profiles_are_and_the_command_line_wins(
     assert "wants at most `8Gi`, because the nodes have 16Gi" in told
     (tmp_path / "other.yaml").write_text("id: other\n")
     assert main(["schema", "run", "--profile", "other", "--profiles", "other.yaml"]) == 0
+
+
+def test_the_bytes_are_the_same_wherever_the_call_is_made(
+    project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (project / "platform.yaml").write_text("preset: digitalhub\nceilings: {cpu: 8}\n")
+    (project / "speccompile.yaml").write_text("profiles: [profiles]\nplatform: platform.yaml\n")
+    (project / "runs").mkdir()
+    calls: tuple[tuple[str, list[str]], ...] = (
+        (".", []),
+        ("runs", []),
+        ("..", ["--project", f"{project.name}/speccompile.yaml"]),
+        ("runs", ["--profiles", "../profiles", "--platform", str(project / "platform.yaml")]),
+    )
+    told = set()
+    for folder, more in calls:
+        monkeypatch.chdir(project / folder)
+        assert main(["schema", "run", "--profile", "1xa100", *more]) == 0
+        told.add(capsys.readouterr().out)
+    (text,) = told
+    assert "(profiles/gpu.yaml:2)" in text
+    assert "(platform.yaml:2)" in text
+
+
+def test_without_a_project_files_are_called_as_they_were_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "here").mkdir()
+    (tmp_path / "gpu.yaml").write_text(PROFILE)
+    monkeypatch.chdir(tmp_path / "here")
+    for file in ("../gpu.yaml", str(tmp_path / "gpu.yaml")):
+        assert main(["schema", "run", "--profile", "1xa100", "--profiles", file]) == 0
+        assert f"({file}:2)" in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("project")
+def test_the_default_profile_need_not_exist(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["schema", "run", "--profile", "default"]) == 0
+    assert json.loads(capsys.readouterr().out)["title"] == "Run without a profile"
 
 
 @pytest.mark.usefixtures("project")
