@@ -49,7 +49,7 @@ def _below(place: Place, step: str | int, library: Library) -> Place | Fault:
         return Place((*place.path, step), schema["items"])
     key = spelled(step, properties)
     if key in properties:
-        return _side(place, key, library.resolve(properties[key]))
+        return _moved(place, key, library.resolve(properties[key]))
     if schema.get("x-opaque"):
         return Place((*place.path, step), schema)
     others = schema.get("additionalProperties")
@@ -68,13 +68,17 @@ def _instead(place: Place, meant: str | None, properties: Mapping[str, Schema]) 
     return f"`{here}` has {', '.join(f'`{name}`' for name in properties)}" if properties else f"stop at `{here}`"
 
 
-def _side(place: Place, key: str, schema: Schema) -> Place:
-    """`resources.mem` is its request, and `resources.mem.limits` stands among the limits."""
+def _moved(place: Place, key: str, schema: Schema) -> Place:
+    """The canonical place: `resources.mem` is its request, `resources.mem.limits` stands among the limits."""
     if "x-resource" in schema:
         symbol = key if key in ("gpu", "disk") else schema["x-resource"]
         return Place((*place.path, "requests", symbol), schema)
     if "x-resource" in place.schema:
         return Place((place.path[0], key, place.path[-1]), schema)
+    match (*place.path, key):
+        case ("volumes", name, "spec", "sub_path"):
+            # Wherever runs write it, it stands on the item.
+            return Place(("volumes", name, key), schema)
     return Place((*place.path, key), schema)
 
 
