@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from speccompile.diagnostics import Diagnostic, stop_if_any
 from speccompile.library import Library
-from speccompile.model import Layer, Node, Source
+from speccompile.model import Document, Layer, Node, Source
 from speccompile.parse import parse
 from speccompile.validate import validate
 
@@ -31,8 +31,9 @@ def read_parameters(text: str, fixed: Collection[str], library: Library) -> Para
     """Raises CompileError with all that is wrong with them; what is fixed is not for applications to say."""
     if text.strip() in ("", "null"):
         return Parameters()
-    parsed = parse(Source(f"<{VARIABLE}>", text, Layer.PLATFORM))
-    stop_if_any(parsed.findings)
+    # Nobody should write secrets there, but who does will not see them repeated: that is for what a run says.
+    parsed = parse(Source(f"<{VARIABLE}>", text, Layer.RUN))
+    stop_if_any((*parsed.findings, *map(_further, parsed.documents[1:])))
     tree, findings = validate(parsed.documents[0].root, "parameters", library)
     stop_if_any(findings)
     stop_if_any(finding for item in tree.items for finding in _faults(item, fixed))
@@ -43,6 +44,15 @@ def read_parameters(text: str, fixed: Collection[str], library: Library) -> Para
         platform=_first(values, "platform"),
         project=_first(values, "project"),
         strict=_first(values, "strict") == "true",
+    )
+
+
+def _further(document: Document) -> Diagnostic:
+    return Diagnostic(
+        code="schema/wrong-value",
+        message="the parameters are one document, and this is another",
+        span=document.root.span,
+        help="write one list of parameters",
     )
 
 
@@ -92,7 +102,7 @@ def announcements(found: Mapping[str, Sequence[str]], ids: Sequence[str]) -> str
 def _announcement(name: str, values: Sequence[str], ids: Sequence[str]) -> dict[str, Any]:
     kind = _KINDS[name]
     tooltips = {
-        "runs": "Files and directories, relative to the application's path",
+        "runs": "Files and directories, relative to the application's path; without any, the runs of the project file",
         "profiles": f"Files and directories; they hold {', '.join(ids)}" if ids else "Files and directories",
         "platform": "The platform file, or the name of a bundled preset; without it, the built-in platform",
     }

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 DONE, INPUT = 0, 1
 _FIXED = ("profiles", "platform", "project")
+_WILDCARDS = frozenset("*?[")
 _EXAMPLES = """\
 examples:
   speccompile argocd generate                          what contrib/argocd/plugin.yaml runs
@@ -68,10 +69,11 @@ def run_argocd(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) ->
         arguments.strict = arguments.strict or parameters.strict
         inputs = _inputs(arguments, parameters)
         if arguments.about == "parameters":
-            return _announce(inputs, fixed, stdout)
+            return _announce(inputs, parameters, fixed, stdout)
         return _generate(arguments, inputs, stdout, stderr)
     except CallError as error:
-        arguments.refuse(str(error))
+        # The plugin's own command line is in order: this is the application's fault.
+        stderr.write(f"speccompile argocd: error: {error}\n")
     except CompileError as error:
         tell(judged((), grades_of(arguments), stopping=error.diagnostics), stderr, quiet=arguments.quiet)
     return INPUT
@@ -85,28 +87,49 @@ def _inputs(arguments: argparse.Namespace, parameters: Parameters) -> Inputs:
     from pathlib import Path  # not for --help
 
     from speccompile.diagnostics import stop_if_any
-    from speccompile.inputs import STREAM, Flags, settle
+    from speccompile.inputs import STREAM, CallError, Flags, settle
+    from speccompile.load import expand
     from speccompile.search import PROJECT_FILE, identity
 
-    project = arguments.project or parameters.project
-    stop_if_any(_outside([Path(parameters.project)] if parameters.project else []))
-    is_project = project or identity(Path(PROJECT_FILE))
-    inputs = settle(
-        Flags(
-            ["./-" if run == STREAM else run for run in parameters.runs] or (() if is_project else (".",)),
-            arguments.profiles or parameters.profiles,
-            arguments.platform or parameters.platform,
-            None,
-            project,
-        )
+    project = _project(arguments, parameters)
+    is_whole = not parameters.runs and (arguments.project or parameters.project or identity(Path(PROJECT_FILE)))
+    runs = ["./-" if run == STREAM else run for run in parameters.runs] or ["."]
+    flags = Flags(
+        () if is_whole else runs,
+        arguments.profiles or parameters.profiles,
+        arguments.platform or parameters.platform,
+        None,
+        str(project) if project else None,
+        searches=False,
     )
+    try:
+        inputs = settle(flags)
+    except CallError as error:
+        raise CallError(f"there are no `runs` in {project}; add them there, or set the parameter `runs`") from error
     chosen = [
         *inputs.runs,
-        *(() if arguments.profiles else inputs.profiles),
+        *(() if arguments.profiles else (*inputs.profiles, *expand(inputs.profiles))),
         *(() if arguments.platform else (inputs.platform,)),
     ]
-    stop_if_any(_outside(path for path in chosen if isinstance(path, Path)))
+    stop_if_any(_outside(dict.fromkeys(path for path in chosen if isinstance(path, Path))))
     return inputs
+
+
+def _project(arguments: argparse.Namespace, parameters: Parameters) -> Path | None:
+    """The project file: the plugin's, or one of the repository, in the application's directory if none is named."""
+    from pathlib import Path
+
+    from speccompile.diagnostics import stop_if_any
+    from speccompile.project import find_project, locate
+
+    if arguments.project:
+        return Path(arguments.project)
+    named = Path(parameters.project) if parameters.project else None
+    stop_if_any(_outside([named] if named else []))
+    found = locate(named, _root()) if named else find_project(Path(), _root())
+    # Before it is read: what it says may be shown.
+    stop_if_any(_outside([found] if found else []))
+    return found
 
 
 def _outside(paths: Iterable[Path]) -> Iterator[Diagnostic]:
@@ -141,7 +164,7 @@ def _real(path: Path) -> Path:
     try:
         return path.resolve()
     except (OSError, RuntimeError, ValueError) as error:
-        raise CallError(f"{str(path)!r} leads nowhere: {error}") from error
+        raise CallError(f"{str(path)!r} leads nowhere: its links go in a circle, or it is no name of a file") from error
 
 
 def _generate(arguments: argparse.Namespace, inputs: Inputs, stdout: TextIO, stderr: TextIO) -> int:
@@ -172,7 +195,7 @@ def _generate(arguments: argparse.Namespace, inputs: Inputs, stdout: TextIO, std
     return DONE
 
 
-def _announce(inputs: Inputs, fixed: Iterable[str], stdout: TextIO) -> int:
+def _announce(inputs: Inputs, parameters: Parameters, fixed: Iterable[str], stdout: TextIO) -> int:
     from pathlib import Path  # not for --help
 
     from speccompile.api import read_setting
@@ -186,10 +209,26 @@ def _announce(inputs: Inputs, fixed: Iterable[str], stdout: TextIO) -> int:
 
     setting = read_setting(inputs.profiles, inputs.platform)
     found = {
-        "runs": called(path for path in inputs.runs if isinstance(path, Path)),
+        "runs": parameters.runs or called(_named_runs(inputs)),
         "profiles": called(inputs.profiles),
         "platform": called([inputs.platform]),
     }
     shown = {name: values for name, values in found.items() if name not in fixed}
     stdout.write(announcements(shown, sorted(setting.profiles)))
     return DONE
+
+
+def _named_runs(inputs: Inputs) -> tuple[Path, ...]:
+    """The files and directories that the project file names; none if it has patterns, which parameters have not.
+
+    Not what they hold: whoever saves what is announced would miss every run that comes later.
+    """
+    from pathlib import Path
+
+    from speccompile.load import load
+    from speccompile.model import Layer
+
+    if not inputs.is_whole:
+        return (Path(),)
+    named = [str(node.value) for node in load(inputs.project, Layer.PLATFORM).documents[0].root.fields["runs"].items]
+    return () if any(_WILDCARDS & {*name} for name in named) else tuple(inputs.project.parent / name for name in named)

@@ -40,7 +40,7 @@ def run_krm(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> in
     from speccompile.cli_piped import piped, told
     from speccompile.diagnostics import CompileError
     from speccompile.inputs import CallError
-    from speccompile.krm import read_resources, results_of, with_results
+    from speccompile.krm import read_resources, refused, results_of
     from speccompile.resources import bundled_library
 
     resources = None
@@ -52,14 +52,14 @@ def run_krm(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> in
     except CompileError as error:
         findings = told(arguments, None, (), error.diagnostics, stderr)
         if resources is not None:
-            stdout.write(with_results(resources.text, results_of(findings, ())))
+            stdout.write(refused(resources, results_of(findings, ())))
     return INPUT
 
 
 def _compile(arguments: argparse.Namespace, resources: Resources, stdout: TextIO, stderr: TextIO) -> int:
     from speccompile.cli_piped import settled, told
     from speccompile.diagnostics import has_errors
-    from speccompile.krm import read_config, results_of, with_manifests, with_results
+    from speccompile.krm import answered, read_config, refused, results_of
     from speccompile.pieces import compile_found
     from speccompile.resources import bundled_library
 
@@ -73,14 +73,14 @@ def _compile(arguments: argparse.Namespace, resources: Resources, stdout: TextIO
     runs = (*resources.runs.values(), *others)
     made = compile_found(runs, setting)
     findings = told(arguments, inputs, made.told, (*setting.findings, *made.stopping), stderr)
-    text = resources.text
-    is_good = not has_errors(findings)
-    if is_good:
-        placed = dict(zip(resources.runs, made.manifests, strict=False))
-        added = [manifest for manifests in made.manifests[len(placed) :] for manifest in manifests]
-        text = with_manifests(resources, placed, added)
-    stdout.write(with_results(text, results_of(findings, runs)))
-    return DONE if is_good else INPUT
+    results = results_of(findings, runs)
+    if has_errors(findings):
+        stdout.write(refused(resources, results))
+        return INPUT
+    placed = dict(zip(resources.runs, made.manifests, strict=False))
+    added = [manifest for manifests in made.manifests[len(placed) :] for manifest in manifests]
+    stdout.write(answered(resources, placed, added, results))
+    return DONE
 
 
 def _setting(arguments: argparse.Namespace, config: Config, inputs: Inputs) -> Setting:

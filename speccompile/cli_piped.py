@@ -16,27 +16,36 @@ if TYPE_CHECKING:
     from speccompile.inputs import Inputs
     from speccompile.model import Source
 
-MAX_STREAM = 16 * 1024 * 1024
-"""The most that is read of a stream, of which runs may be a small part."""
-
 
 def piped() -> Source:
     """What stands on standard input. Raises CallError if it cannot be read, and CompileError if it is no text."""
     from speccompile.diagnostics import CompileError
     from speccompile.inputs import CallError
-    from speccompile.load import read_stream
+    from speccompile.load import MAX_MANIFESTS, read_stream
     from speccompile.model import Layer, Source
     from speccompile.pieces import STREAM_NAME
 
     if sys.stdin is None:
         raise CallError("standard input is closed")
     try:
-        read = read_stream(sys.stdin.buffer, STREAM_NAME, Layer.RUN, MAX_STREAM)
+        read = read_stream(sys.stdin.buffer, STREAM_NAME, Layer.RUN, MAX_MANIFESTS)
     except OSError as error:
         raise CallError(f"standard input cannot be read: {error.strerror or error}") from error
     if not isinstance(read, Source):
-        raise CompileError(read.findings)
+        raise CompileError(map(_of_a_stream, read.findings))
     return read
+
+
+def _of_a_stream(finding: Diagnostic) -> Diagnostic:
+    """A finding about a file in words that are true of what another tool writes, which nobody can split or save."""
+    from dataclasses import replace
+
+    words = {
+        "input/too-large": (finding.message.replace("the file", "standard input"), "give it fewer resources at a time"),
+        "input/encoding": (finding.message, "write it as UTF-8"),
+    }
+    message, cure = words.get(finding.code, (finding.message, finding.help))
+    return replace(finding, message=message, help=cure)
 
 
 def settled(profiles: Sequence[str], platform: str | None, project: str | None) -> Inputs:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,7 +12,7 @@ from speccompile.load import expand, load, load_stream
 from speccompile.model import Layer, Span
 from speccompile.parse import Parsed
 from speccompile.project import Project, find_project, locate, own_files, platform_of, read_project
-from speccompile.search import PROJECT_FILE, Unlisted, identity
+from speccompile.search import PROJECT_FILE, Identity, Unlisted, identity
 
 STREAM = "-"
 
@@ -24,6 +25,8 @@ class Flags(NamedTuple):
     platform: str | None = None
     output: str | None = None
     project: str | None = None
+    searches: bool = True
+    """Whether a project file is looked for if none is named."""
 
 
 class Inputs(NamedTuple):
@@ -63,11 +66,15 @@ def settle(flags: Flags, *, wants_runs: bool = True) -> Inputs:
     A call that wants no runs is one about profiles and platform.
     """
     project = _project(flags) if wants_runs else _project_of_an_admin(flags)
+    profiles = tuple(map(Path, flags.profiles)) or project.profiles
+    platform = platform_of(flags.platform, Path()) if flags.platform else project.platform
+    # What this call takes for profiles and platform is no run, whoever names it.
+    own = own_files(project) | own_files(replace(project, profiles=profiles, platform=platform))
     return Inputs(
         project=project.path,
-        runs=tuple(_runs(flags.paths, project)),
-        profiles=tuple(map(Path, flags.profiles)) or project.profiles,
-        platform=platform_of(flags.platform, Path()) if flags.platform else project.platform,
+        runs=tuple(_runs(flags.paths, project, own)),
+        profiles=profiles,
+        platform=platform,
         output=flags.output or (None if flags.paths else project.output),
         home=project.output,
         is_whole=identity(project.path) is not None and all(_is_same(path, project.path) for path in flags.paths),
@@ -88,7 +95,8 @@ def run_files(inputs: Inputs) -> Iterator[Parsed]:
 
 
 def _project(flags: Flags) -> Project:
-    file = locate(Path(flags.project)) if flags.project else _found(flags.paths)
+    found = _found(flags.paths) if flags.searches and not flags.project else None
+    file = locate(Path(flags.project)) if flags.project else found
     if file is None and not flags.paths:
         raise CallError(f"give a PATH, or write a {PROJECT_FILE} that has `runs`: there is none here or above")
     if file is None:
@@ -128,12 +136,11 @@ def _found(paths: Sequence[str]) -> Path | None:
     return next(iter(found.values()), None)
 
 
-def _runs(paths: Sequence[str], project: Project) -> Iterator[Path | Unlisted | None]:
+def _runs(paths: Sequence[str], project: Project, own: frozenset[Identity]) -> Iterator[Path | Unlisted | None]:
     """The files of runs; the project file itself stands for all runs of the project."""
     if not paths:
         yield from project.runs
         return
-    own = own_files(project)
     for path in paths:
         if path == STREAM:
             yield None

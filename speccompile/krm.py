@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any, NamedTuple
 
-from speccompile.diagnostics import Diagnostic, Severity, stop_if_any
+from speccompile.diagnostics import CompileError, Diagnostic, Severity, stop_if_any
+from speccompile.hush import HIDDEN, lines_of, secret_lines
 from speccompile.library import Library
 from speccompile.model import Document, Layer, Node, Source, Span, format_path
-from speccompile.outline import Part, appended, edited, outline, replaced, text_of
+from speccompile.outline import Outline, Part, outline, rewritten, text_of
 from speccompile.parse import Parsed, parse
-from speccompile.pieces import CONFIG_KIND, Found, annotation, find_run, text_at
+from speccompile.pieces import CONFIG_KIND, RUN_KIND, Found, annotation, find_run, text_at
 from speccompile.report.place import file_of
-from speccompile.validate import validate
+from speccompile.validate import near, validate
 
 CONFIG = "functionConfig"
 _INDEXES = ("internal.config.kubernetes.io/index", "config.kubernetes.io/index")
@@ -26,13 +28,12 @@ Manifests = Sequence[Mapping[str, Any]]
 class Resources(NamedTuple):
     """A ResourceList: where its parts stand, and its runs."""
 
-    text: str
-    root: Part
+    known: Outline
     runs: Mapping[int, Found]
     """By the item that they are."""
     own_run: Found | None
     """The run that is the functionConfig, unless it is an item as well."""
-    config: Node | None
+    config: Parsed | None
     """The functionConfig, unless it is a run."""
 
 
@@ -47,30 +48,50 @@ class Config(NamedTuple):
 
 
 def read_resources(source: Source, library: Library) -> Resources:
-    """Raises CompileError if the text is no ResourceList, or what it says of the function cannot be read."""
-    root = outline(source)
-    _, findings = validate(root.node(), "resourcelist", library)
-    stop_if_any(findings)
-    parts = {key: value for key, (_, value) in (root.fields or {}).items()}
-    items = parts["items"].items if "items" in parts else ()
-    texts = (text_of(item, source.text) for item in items or ())
-    runs = {index: run for index, text in enumerate(texts) if (run := find_run(text))}
+    """Raises CompileError if the text is no ResourceList."""
+    known = outline(source)
+    _, findings = validate(known.root.node(), "resourcelist", library)
+    parts = {key: value for key, (_, value) in (known.root.fields or {}).items()}
+    items = (parts["items"].items if "items" in parts else None) or ()
+    stop_if_any((*findings, *_foreign_aliases(items, known)))
+    runs = {index: run for index, item in enumerate(items) if (run := find_run(text_of(item, source.text)))}
     if CONFIG not in parts or parts[CONFIG].node().value is None:
-        return Resources(source.text, root, runs, None, None)
+        return Resources(known, runs, None, None)
     text = text_of(parts[CONFIG], source.text)
-    if run := find_run(text):
-        # Kustomize puts what generates resources among the items as well.
-        known = [_reference(item.root) for item in runs.values()]
-        return Resources(source.text, root, runs, None if _reference(run.root) in known else run, None)
-    parsed = parse(Source(f"<{CONFIG}>", text, Layer.PLATFORM))
-    stop_if_any(parsed.findings)
-    return Resources(source.text, root, runs, None, parsed.documents[0].root)
+    run = find_run(text)
+    if run and (run.root is None or near(text_at(run.root, "kind"), (RUN_KIND, CONFIG_KIND)) != CONFIG_KIND):
+        return Resources(known, runs, None if _is_among(run, runs.values()) else run, None)
+    # Inline runs may hold secrets, and only what is of a run is kept from being shown.
+    return Resources(known, runs, None, parse(Source(f"<{CONFIG}>", text, Layer.RUN)))
 
 
-def read_config(config: Node | None, library: Library) -> Config:
+def _foreign_aliases(items: Sequence[Part], known: Outline) -> Iterator[Diagnostic]:
+    """A finding for each alias among the items that stands for no other item, and so might be a run unseen."""
+    starts = {item.start for item in items}
+    repeated = {alias.start for alias in known.aliases if alias.anchor in starts}
+    for item in items:
+        if item.is_alias and item.start not in repeated:
+            yield Diagnostic(
+                code="schema/wrong-type",
+                message="expected a resource, found an alias of something that is none of the items",
+                span=item.span,
+                help="write the resource out",
+            )
+
+
+def _is_among(run: Found, items: Iterable[Found]) -> bool:
+    """Whether the same stands among the items: Kustomize puts what generates resources there as well."""
+    own = [document.root for document in run.parsed.documents]
+    others = [[document.root for document in item.parsed.documents] for item in items]
+    return bool(own) and any(len(own) == len(other) and own[0].is_like(other[0]) for other in others)
+
+
+def read_config(parsed: Parsed | None, library: Library) -> Config:
     """Raises CompileError with all that is wrong with it."""
-    if config is None:
+    if parsed is None:
         return Config()
+    stop_if_any(parsed.findings)
+    config = parsed.documents[0].root
     is_map = (text_at(config, "apiVersion"), text_at(config, "kind")) == ("v1", "ConfigMap")
     tree, findings = validate(_from_config_map(config) if is_map else config, "compile", library)
     stop_if_any(findings)
@@ -105,8 +126,10 @@ def _from_text(key: str, node: Node) -> Node:
 
 
 def document_of(node: Node, layer: Layer) -> Parsed:
-    """A document that stands inside another one, speaking for a layer of its own."""
-    source = replace(node.span.source, layer=layer)
+    """A document that stands inside another one, speaking for a layer of its own; secrets beside it stay hidden."""
+    source = node.span.source
+    lines = (HIDDEN if number in secret_lines(source) else line for number, line in enumerate(lines_of(source), 1))
+    source = replace(source, layer=layer, text="\n".join(lines) if layer is Layer.PLATFORM else source.text)
     return Parsed((Document(source, _moved(node, source)),), ())
 
 
@@ -116,27 +139,27 @@ def _moved(node: Node, source: Source) -> Node:
     return moved.mapped(lambda child: _moved(child, source))
 
 
-def with_manifests(resources: Resources, manifests: Mapping[int, Manifests], added: Manifests) -> str:
-    """The text with the manifests of each run in its place, and those of others behind the last item."""
-    text, root = resources.text, resources.root
-    edits = [replaced((root.fields or {})["items"][1], index, made, text) for index, made in manifests.items()]
-    if added:
-        edits.append(appended(root, "items", added, text))
-    return edited(text, edits)
+def answered(resources: Resources, manifests: Mapping[int, Manifests], added: Manifests, results: Manifests) -> str:
+    """The text with the manifests of each run in its place, those of others and the results behind what there is.
+
+    Raises CompileError if it is written so that others' resources might suffer.
+    """
+    return rewritten(resources.known, "items", {"items": added, "results": results}, manifests)
 
 
-def with_results(text: str, results: Manifests) -> str:
-    """The text of a ResourceList with the results behind those it has; without any, as it is."""
-    if not results:
-        return text
-    root = outline(Source("", text, Layer.RUN))
-    return edited(text, [appended(root, "results", results, text)])
+def refused(resources: Resources, results: Manifests) -> str:
+    """The text with the results behind those it has, or as it is if they cannot be put there."""
+    try:
+        return answered(resources, {}, (), results)
+    except CompileError:
+        return resources.known.source.text
 
 
 def results_of(findings: Iterable[Diagnostic], runs: Iterable[Found]) -> list[dict[str, Any]]:
     """The findings as a ResourceList tells them."""
-    known = {run.label: run for run in runs if run.source}
-    return [_result(finding, known.get(finding.span.source.name) if finding.span else None) for finding in findings]
+    # By identity: two runs may have one name, and even one text.
+    known = {id(run.shown): run for run in runs if run.shown}
+    return [_result(finding, known.get(id(finding.span.source)) if finding.span else None) for finding in findings]
 
 
 def _result(finding: Diagnostic, run: Found | None) -> dict[str, Any]:
@@ -175,9 +198,16 @@ def _reference(root: Node | None) -> dict[str, str]:
 
 
 def _path_of(span: Span, root: Node) -> str:
-    """The path of what stands at the place, in the words of the item itself."""
-    for path, node in root.walk():
-        places = [place for place in (node.key, node.span if node.is_scalar else None) if place]
-        if any((place.line, place.column) == (span.line, span.column) for place in places):
-            return format_path(path)
-    return ""
+    """The path of what stands at the place, in the words of the item itself.
+
+    A mapping begins where its first key does; a finding about all of it, such as a missing key, ends where it ends.
+    """
+    nodes = list(root.walk())
+    whole = (path for path, node in nodes if not node.is_scalar and node.span[1:] == span[1:])
+    first = (
+        path
+        for path, node in nodes
+        for place in (node.key, node.span if node.is_scalar else None)
+        if place and (place.line, place.column) == (span.line, span.column)
+    )
+    return format_path(next(chain(whole, first), ()))

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from speccompile.diagnostics import CompileError, Diagnostic
+from speccompile.diagnostics import CompileError, Diagnostic, shown, stop_if_any
 from speccompile.model import Node, Source, Span
 from speccompile.parse import parse
+from speccompile.scalars import resolve
 from speccompile.serialize import serialize
 
 _DEPTH = 2
@@ -21,6 +24,7 @@ _NULLS = ("", "~", "null", "Null", "NULL")
 _LINE_ENDS = "\r\n\x85\u2028\u2029"
 _ESCAPED = re.compile("[\x7f-\uffff]")
 _LINE_END = re.compile(rf"\r\n|[{_LINE_ENDS}]")
+_BEFORE_ITEM = re.compile(rf"( *)(-?)[ \t]*(?:#[^{_LINE_ENDS}]*)?[{_LINE_ENDS}]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +36,8 @@ class Part:
     span: Span
     value: str | None = None
     """Of a scalar, as it is written."""
+    is_plain: bool = False
+    """Whether it is a scalar without quotes, which may be something else than text."""
     is_alias: bool = False
     """Whether it stands for a value somewhere else, whatever that is."""
     is_flow: bool = False
@@ -53,7 +59,9 @@ class Part:
             return Node({key: Node(node.value, node.span, span) for key, (span, node) in fields.items()}, self.span)
         if self.items is not None:
             return Node(tuple(item.node() for item in self.items), self.span)
-        return Node({} if self.is_alias else self.value, self.span)
+        if self.is_alias:
+            return Node({}, self.span)
+        return Node(resolve(self.value) if self.is_plain and self.value is not None else self.value, self.span)
 
 
 class Edit(NamedTuple):
@@ -64,7 +72,26 @@ class Edit(NamedTuple):
     text: str
 
 
-def outline(source: Source) -> Part:
+class Alias(NamedTuple):
+    """A place that stands for a value somewhere else."""
+
+    name: str
+    start: int
+    span: Span
+    anchor: int
+    """Where the value begins."""
+
+
+class Outline(NamedTuple):
+    """The one document of a text."""
+
+    source: Source
+    root: Part
+    aliases: tuple[Alias, ...]
+    """Those at any depth, but for such as stand for nothing."""
+
+
+def outline(source: Source) -> Outline:
     """The one document of the source. Raises CompileError where there is no such thing.
 
     What a scalar means is not asked, except for null: values of others are not for us to judge.
@@ -72,13 +99,29 @@ def outline(source: Source) -> Part:
     from ruamel.yaml import YAML  # a third of a second cold, wanted by who reads YAML only
     from ruamel.yaml.error import YAMLError
 
+    aliases: list[Alias] = []
     try:
-        roots = _parts(YAML(typ="safe", pure=True).parse(source.text), source)
+        events = _noting(YAML(typ="safe", pure=True).parse(source.text), source, aliases)
+        roots = _parts(events, source)
     except (YAMLError, ValueError, OverflowError, RecursionError):
         raise CompileError(_unreadable(source)) from None
     if len(roots) != 1:
         raise CompileError(_unreadable(source))
-    return roots[0]
+    return Outline(source, roots[0], tuple(aliases))
+
+
+def _noting(events: Iterable[Any], source: Source, aliases: list[Alias]) -> Iterator[Any]:
+    """The events as they are; `aliases` gains every alias with what its anchor means there."""
+    from ruamel.yaml import events as kinds  # see outline
+
+    anchors: dict[str, int] = {}
+    for event in events:
+        name = getattr(event, "anchor", None)
+        if name is not None and not isinstance(event, kinds.AliasEvent):
+            anchors[name] = event.start_mark.index
+        elif name in anchors:
+            aliases.append(Alias(name, event.start_mark.index, _span(event, source), anchors[name]))
+        yield event
 
 
 def _unreadable(source: Source) -> tuple[Diagnostic, ...]:
@@ -118,7 +161,8 @@ def _scalar(event: Any, source: Source) -> Part:
     text = getattr(event, "value", None)
     if text is None:
         return Part(start, end, span, is_alias=True)
-    return Part(start, end, span, None if event.style is None and text in _NULLS else text)
+    is_plain = event.style is None
+    return Part(start, end, span, None if is_plain and text in _NULLS else text, is_plain)
 
 
 def _collection(start: Any, inner: Sequence[Part], end: int, source: Source) -> Part:
@@ -143,47 +187,135 @@ def text_of(part: Part, text: str) -> str:
     return " " * (0 if part.is_flow else part.column) + text[part.start : part.end]
 
 
-def edited(text: str, edits: Iterable[Edit]) -> str:
-    """The text with all edits, which do not overlap."""
+Values = Sequence[Mapping[str, Any]]
+_NOTHING: Mapping[int, Values] = MappingProxyType({})
+
+
+def rewritten(known: Outline, key: str, added: Mapping[str, Values], replaced: Mapping[int, Values] = _NOTHING) -> str:
+    """The text with values in place of items of the list below the key, and values behind the last ones of lists.
+
+    All else is as it was, to the byte. Raises CompileError where the text is written so that this cannot be done.
+    """
+    root, text = known.root, known.source.text
+    fields = root.fields or {}
+    more = {name: values for name, values in added.items() if values}
+    edits = [_replaced(fields[key][1], index, values, text) for index, values in replaced.items()]
+    edits += [_appended(root, name, values, text) for name, values in more.items()]
+    if not edits:
+        return text
+    changed = {*more, *((key,) if replaced else ())}
+    stop_if_any(_loose(known.aliases, edits, {fields[name][1].start for name in changed & fields.keys()}))
+    new = _edited(text, edits)
+    if _has_marked_keys(root, text) or not _is_as_meant(known, new, _wanted(known, key, more, replaced)):
+        raise CompileError([_unsafe(root.span)])
+    return new
+
+
+def _unsafe(span: Span) -> Diagnostic:
+    return Diagnostic(
+        code="yaml/syntax",
+        message="this ResourceList cannot be edited safely",
+        span=span,
+        help="write it in plain block style, without anchors, tags and `?`",
+    )
+
+
+def _loose(aliases: Iterable[Alias], edits: Iterable[Edit], lists: Collection[int]) -> Iterator[Diagnostic]:
+    """A finding for each alias that would be left without its anchor, or stand for a list that changes."""
+    stretches = sorted((start, end) for start, end, _ in edits if start < end)
+    starts = [start for start, _ in stretches]
+    for alias in aliases:
+        before = bisect_right(starts, alias.anchor)
+        start, end = stretches[before - 1] if before else (0, 0)
+        if alias.anchor in lists or (start <= alias.anchor < end and not start <= alias.start < end):
+            yield Diagnostic(
+                code="yaml/unknown-alias",
+                message=f"alias {shown('*' + alias.name)} stands for something that manifests take the place of",
+                span=alias.span,
+                help="write the value out",
+            )
+
+
+def _has_marked_keys(root: Part, text: str) -> bool:
+    """Whether something stands before a key, which is a `?`: its value has a place of its own then."""
+    names = [name for name, _ in (root.fields or {}).values()]
+    return not root.is_flow and any(text[name.start - name.column : name.start].strip() for name in names)
+
+
+Texts = dict[str, list[str | None]]
+"""By key of the document, the texts of its list's items, or of its value."""
+
+
+def _texts(root: Part, text: str, lists: Collection[str]) -> Texts:
+    parts = {name: part for name, (_, part) in (root.fields or {}).items()}
+    inner = {name: (part.items or ()) if name in lists else (part,) for name, part in parts.items()}
+    return {name: [text[part.start : part.end] for part in some] for name, some in inner.items()}
+
+
+def _wanted(known: Outline, key: str, added: Mapping[str, Values], replaced: Mapping[int, Values]) -> Texts:
+    """What the document is to hold; None is a new item, whose text is not asked for."""
+    wanted = _texts(known.root, known.source.text, {*added, *((key,) if replaced else ())})
+    for index, values in sorted(replaced.items(), reverse=True):
+        wanted[key][index : index + 1] = [None] * len(values)
+    for name, values in added.items():
+        wanted.setdefault(name, []).extend([None] * len(values))
+    return wanted
+
+
+def _is_as_meant(known: Outline, new: str, wanted: Texts) -> bool:
+    """Whether the new text, read again, holds what it should: no way of writing YAML may cost anybody a resource."""
+    try:
+        after = outline(Source(known.source.name, new, known.source.layer))
+    except CompileError:
+        return False
+    found = _texts(after.root, new, {name for name, texts in wanted.items() if None in texts})
+    return list(found) == list(wanted) and all(
+        len(texts) == len(found[name])
+        and all(one in (None, other) for one, other in zip(texts, found[name], strict=True))
+        for name, texts in wanted.items()
+    )
+
+
+def _edited(text: str, edits: Iterable[Edit]) -> str:
+    """The text with all edits, which do not overlap; of two in one place the first comes first."""
     pieces: list[str] = []
     at = 0
-    for start, end, new in sorted(edits):
+    for start, end, new in sorted(edits, key=lambda edit: (edit.start, edit.end)):
         pieces += (text[at:start], new)
         at = end
     return "".join((*pieces, text[at:]))
 
 
-Values = Sequence[Mapping[str, Any]]
-
-
-def replaced(items: Part, index: int, values: Values, text: str) -> Edit:
+def _replaced(items: Part, index: int, values: Values, text: str) -> Edit:
     """One item of a list gives way to others."""
-    item = items.items[index] if items.items else items
+    item = (items.items or ())[index]
     if items.is_flow:
         return Edit(item.start, item.end, _flow(values)[1:-1])
-    start = _dash_line(item, items, text)
-    return Edit(start, line_end(item.end, text), block(values, items.column))
+    start, column = _dash(item, text)
+    return Edit(start, _line_end(item.end, text), _block(values, column))
 
 
-def appended(root: Part, key: str, values: Values, text: str) -> Edit:
+def _appended(root: Part, key: str, values: Values, text: str) -> Edit:
     """A list below a key of the document has more items, or comes into being with these."""
+    pairs = tuple((root.fields or {}).values())
     name, items = (root.fields or {}).get(key, (None, None))
     if name is None or items is None:
+        (first, _), (_, last) = pairs[0], pairs[-1]
         if root.is_flow:
-            comma = ", " if root.fields else ""
-            return Edit(root.end - 1, root.end - 1, f'{comma}"{key}": {_flow(values)}')
-        end = line_end(root.end, text)
-        return Edit(end, end, f"{_break_before(end, text)}{' ' * root.column}{key}:\n{block(values, root.column)}")
+            return Edit(last.end, last.end, f', "{key}": {_flow(values)}')
+        end = _line_end(root.end, text)
+        lead = _break_before(end, text) + " " * first.column
+        return Edit(end, end, f"{lead}{key}:\n{_block(values, first.column)}")
     if not items.items:
         if root.is_flow:
             return Edit(name.start, items.end, f'"{key}": {_flow(values)}')
-        end = line_end(max(items.end, name.end), text)
-        return Edit(name.start, end, f"{key}:\n{block(values, root.column)}")
-    last = items.items[-1].end
+        end = _line_end(max(items.end, name.end), text)
+        return Edit(name.start, end, f"{key}:\n{_block(values, name.column)}")
+    last = items.items[-1]
     if items.is_flow:
-        return Edit(last, last, f", {_flow(values)[1:-1]}")
-    end = line_end(last, text)
-    return Edit(end, end, _break_before(end, text) + block(values, items.column))
+        return Edit(last.end, last.end, f", {_flow(values)[1:-1]}")
+    end = _line_end(last.end, text)
+    return Edit(end, end, _break_before(end, text) + _block(values, _dash(last, text)[1]))
 
 
 def _flow(values: Values) -> str:
@@ -191,27 +323,33 @@ def _flow(values: Values) -> str:
     return _ESCAPED.sub(lambda found: f"\\u{ord(found.group()):04x}", json.dumps(values, ensure_ascii=False))
 
 
-def block(values: Values, column: int) -> str:
+def _block(values: Values, column: int) -> str:
     """The values as items of a list whose dashes stand in the column."""
     lead = " " * column
     texts = (serialize([value]).rstrip("\n").replace("\n", f"\n{lead}  ") for value in values)
     return "".join(f"{lead}- {text}\n" for text in texts)
 
 
-def _dash_line(item: Part, items: Part, text: str) -> int:
-    """Where the line begins on which the dash of the item stands; up to it there are only comments."""
-    lead = " " * items.column + "-"
-    start = _line_start(item.start, text)
-    while start and not text.startswith(lead, start):
-        start = _line_start(start - 1, text)
-    return start
+def _dash(item: Part, text: str) -> tuple[int, int]:
+    """Where the line begins on which the dash of the item stands, and its column; up to it there are only comments.
+
+    Raises CompileError where there is no such line.
+    """
+    start, end = item.start - item.column, item.start
+    while found := _BEFORE_ITEM.fullmatch(text, start, end):
+        if found[2]:
+            return start, len(found[1])
+        if not start:
+            break
+        start, end = _line_start(start - 1, text), start
+    raise CompileError([_unsafe(item.span)])
 
 
 def _line_start(index: int, text: str) -> int:
     return max(text.rfind(end, 0, index) for end in _LINE_ENDS) + 1
 
 
-def line_end(index: int, text: str) -> int:
+def _line_end(index: int, text: str) -> int:
     """Behind the line in which something ends; at the index itself, if that is where a line begins."""
     if not _break_before(index, text):
         return index

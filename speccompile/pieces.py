@@ -16,11 +16,15 @@ from speccompile.parse import Parsed, parse
 from speccompile.setting import Setting
 
 STREAM_NAME = "<stdin>"
+RUN_KIND = "Run"
+CONTAINER_KIND = "List"
+"""The kind of Kubernetes that holds other objects."""
 CONFIG_KIND = "Compile"
 """The kind of our own that is no run: it tells a function what to compile."""
 HELM_FILE = "postrenderer.helm.sh/postrender-filename"
 _GROUP = "speccompile.dev"
-_LOOKS_LIKE_A_RUN = re.compile(r"""apiVersion["']?\s*:\s*["']?speccompile\.dev/""")
+_OWN_KEY = r"""["']?apiVersion["']?\s*:\s*["']?speccompile\.dev/"""
+_IN_BRACKETS = re.compile(rf"\{{[^{{}}\[\]]*?{_OWN_KEY}")
 _FILES = ("internal.config.kubernetes.io/path", "config.kubernetes.io/path", HELM_FILE)
 """Annotations by which kpt, Kustomize and Helm say which file a document came from."""
 
@@ -32,15 +36,10 @@ class Found(NamedTuple):
     root: Node | None = None
     """As it was written, with the annotations of tools; nothing if the text is broken."""
     source: Source | None = None
+    shown: Source | None = None
+    """The source by the name that people know the run by."""
     file: str | None = None
     """The file it came from, if the stream tells."""
-
-    @property
-    def label(self) -> str:
-        """What people know it by."""
-        name = text_at(self.root, "metadata", "name")
-        run = f"Run {shown(name)[1:-1]}" if name else "a Run"
-        return f"{self.file} ({run})" if self.file else run
 
 
 class Made(NamedTuple):
@@ -60,12 +59,47 @@ def find_run(text: str, file: str | None = None) -> Found | None:
     source = Source(file or STREAM_NAME, text, Layer.RUN)
     parsed = parse(source)
     roots = [document.root for document in parsed.documents]
-    if not (any(map(is_run, roots)) if roots else _LOOKS_LIKE_A_RUN.search(text)):
+    listed = tuple(_listed(run) for root in roots for run in _runs_in_list(root))
+    if not listed and not (any(map(is_run, roots)) if roots else _looks_like_a_run(text)):
         return None
-    documents = (replace(document, root=without_tools(document.root)[0]) for document in parsed.documents)
+    documents = () if listed else (replace(one, root=without_tools(one.root)[0]) for one in parsed.documents)
     root = roots[0] if roots else None
-    named = next(filter(None, (annotation(root, key) for key in _FILES)), file)
-    return Found(Parsed(tuple(documents), parsed.findings), root, source, shown(named, 200)[1:-1] if named else None)
+    told = next(filter(None, (annotation(root, key) for key in _FILES)), file)
+    named = shown(told, 200)[1:-1] if told else None
+    label = _label(root, named, CONTAINER_KIND if listed else RUN_KIND)
+    found = Parsed(tuple(documents), (*parsed.findings, *listed))
+    return Found(found, root, source, replace(source, name=label), named)
+
+
+def _looks_like_a_run(text: str) -> bool:
+    """Whether a document that cannot be read has our group as a key of its own: what it merely holds is no run."""
+    lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
+    column = len(lines[0]) - len(lines[0].lstrip()) if lines else 0
+    own = re.compile(f" {{{column}}}{_OWN_KEY}")
+    return bool(_IN_BRACKETS.match(text.lstrip())) or any(map(own.match, lines))
+
+
+def _label(root: Node | None, file: str | None, kind: str) -> str:
+    """What people know a run by."""
+    name = text_at(root, "metadata", "name")
+    run = f"{kind} {shown(name)[1:-1]}" if name else f"a {kind}"
+    return f"{file} ({run})" if file else run
+
+
+def _runs_in_list(root: Node) -> Iterator[Node]:
+    """The runs of a List of Kubernetes, and of Lists in it."""
+    if text_at(root, "kind") == CONTAINER_KIND and "items" in root.fields:
+        for item in root.fields["items"].items:
+            yield from (item,) if is_run(item) else _runs_in_list(item)
+
+
+def _listed(run: Node) -> Diagnostic:
+    return Diagnostic(
+        code="run/unknown-form",
+        message=f"a run stands in a `{CONTAINER_KIND}`, where it is not compiled",
+        span=(run.fields.get("kind") or run).span,
+        help="write it as a document of its own",
+    )
 
 
 def is_run(root: Node) -> bool:
@@ -94,7 +128,7 @@ def compile_found(runs: Sequence[Found], setting: Setting) -> Made:
 
 def _renamed(findings: Iterable[Diagnostic], runs: Iterable[Found]) -> Iterator[Diagnostic]:
     """The findings, in which each run of the stream goes by its label."""
-    sources = {id(run.source): replace(run.source, name=run.label) for run in runs if run.source}
+    sources = {id(run.source): run.shown for run in runs if run.source and run.shown}
 
     def moved(span: Span | None) -> Span | None:
         return span._replace(source=sources.get(id(span.source), span.source)) if span else None

@@ -47,11 +47,11 @@ def load_project(path: Path | str) -> Project:
     return read_project(locate(Path(path)))
 
 
-def locate(path: Path) -> Path:
+def locate(path: Path, within: Path | None = None) -> Path:
     """The path itself, or, if it is a directory, the project file in it or above it; raises where there is none."""
     if not is_folder(path):
         return path
-    found = find_project(path)
+    found = find_project(path, within)
     if found is None:
         raise CompileError(
             [
@@ -66,12 +66,16 @@ def locate(path: Path) -> Path:
     return found
 
 
-def find_project(start: Path) -> Path | None:
-    """The project file in the directory, or in the directory of the file, or the nearest one above."""
+def find_project(start: Path, within: Path | None = None) -> Path | None:
+    """The project file in the directory, or in the directory of the file, or the nearest one above.
+
+    Within a directory, given as it really is, the search does not leave it.
+    """
     folder = start if is_folder(start) else start.parent
     # A link leads upwards from where it stands; only `..` must be followed as the operating system does.
     top = _real(folder) if ".." in folder.parts else _here() / folder
-    return next((_near_by(file) for at in (top, *top.parents) if _is_there(file := at / PROJECT_FILE)), None)
+    folders = [at for at in (top, *top.parents) if within is None or _real(at).is_relative_to(within)]
+    return next((_near_by(file) for at in folders if _is_there(file := at / PROJECT_FILE)), None)
 
 
 def read_project(file: Path, given: Mapping[str, Sequence[Path]] = _NOTHING) -> Project:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 from contextlib import suppress
@@ -24,6 +25,7 @@ from speccompile.resources import bundled_library
 
 ROOT = Path(__file__).resolve().parent.parent
 PLUGIN: dict[str, Any] = yaml.safe_load((ROOT / "contrib" / "argocd" / "plugin.yaml").read_text(encoding="utf-8"))
+PAGE = ROOT / "docs" / "howto" / "argocd.md"
 SPEC = PLUGIN["spec"]
 GENERATE: list[str] = SPEC["generate"]["command"]
 ANNOUNCE: list[str] = SPEC["parameters"]["dynamic"]["command"]
@@ -184,7 +186,7 @@ def test_strict_makes_errors_of_overrides_and_its_default_is_the_one_announced()
 
 def test_the_announcement_tells_what_the_application_has() -> None:
     announced = {one["name"]: one for one in json.loads(briefly(ANNOUNCE).stdout)}
-    assert announced["runs"]["array"] == ["runs/clean.yaml", "runs/train.yaml"]
+    assert announced["runs"]["array"] == ["runs"]
     assert announced["profiles"]["array"] == ["../profiles"]
     assert "small" in announced["profiles"]["tooltip"]
     assert announced["platform"]["string"] == ""
@@ -192,6 +194,117 @@ def test_the_announcement_tells_what_the_application_has() -> None:
     # Setting what is announced changes nothing.
     set_again = [{"name": name, one["collectionType"]: one[one["collectionType"]]} for name, one in announced.items()]
     assert briefly(GENERATE, parameters=set_again) == briefly(GENERATE)
+    # Nor does it leave out what comes later.
+    Path("app/runs/later.yaml").write_text(RUN.format(name="later"))
+    assert briefly(GENERATE, parameters=set_again) == briefly(GENERATE)
+
+
+@pytest.mark.parametrize(
+    ("project", "parameters", "announced"),
+    [
+        ("runs: [runs/*.yaml]\nprofiles: [../profiles]\n", [], []),
+        ("runs: [runs/clean.yaml]\nprofiles: [../profiles]\n", [], ["runs/clean.yaml"]),
+        (
+            "runs: [runs]\nprofiles: [../profiles]\n",
+            [{"name": "runs", "array": ["runs/clean.yaml"]}],
+            ["runs/clean.yaml"],
+        ),
+        ("runs: [runs]\n", [{"name": "project", "string": "../speccompile.yaml"}], ["runs/clean.yaml"]),
+    ],
+)
+def test_runs_are_announced_as_they_are_named(project: str, parameters: Any, announced: list[str]) -> None:
+    Path("app/speccompile.yaml").write_text(project)
+    Path("speccompile.yaml").write_text("runs: [app/runs/clean.yaml]\n")
+    found = {one["name"]: one for one in json.loads(briefly(ANNOUNCE, parameters=parameters).stdout)}
+    assert found["runs"]["array"] == announced
+    set_again = [one for one in parameters if one["name"] == "project"] + [{"name": "runs", "array": announced}]
+    assert briefly(GENERATE, parameters=set_again).stdout == briefly(GENERATE, parameters=parameters).stdout
+
+
+TELLING = "hunter2: [hunter2\n"
+
+
+@pytest.fixture
+def outside(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("outside")
+    for name in ("secret.yaml", "speccompile.yaml"):
+        (folder / name).write_text(TELLING)
+    return folder
+
+
+def test_no_link_leads_out_of_the_repository(outside: Path) -> None:
+    for link in ("profiles/link.yaml", "app/runs/link.yaml", "app/speccompile.yaml"):
+        target, kept = Path(link), Path(link).read_text() if Path(link).exists() else None
+        target.unlink(missing_ok=True)
+        target.symlink_to(outside / "secret.yaml")
+        for command in (GENERATE, ANNOUNCE):
+            found = briefly(command)
+            assert found.code == 1, link
+            assert "error[input/outside-repository]" in found.stderr
+            assert "hunter2" not in found.stderr
+        target.unlink()
+        if kept:
+            target.write_text(kept)
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        [],
+        [{"name": "runs", "array": ["runs"]}],
+        [{"name": "runs", "array": ["sub/a.yaml"]}],
+        [{"name": "project", "string": "."}],
+    ],
+)
+def test_no_project_file_is_looked_for_outside_of_the_repository(outside: Path, parameters: Any) -> None:
+    app = outside / "repository" / "app"
+    (app / "runs").mkdir(parents=True)
+    (app / "sub").mkdir()
+    (app / "sub" / "speccompile.yaml").symlink_to(outside / "secret.yaml")
+    for folder in ("runs", "sub"):
+        (app / folder / "a.yaml").write_text(RUN.format(name="a"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(outside / "repository")
+        found = briefly(GENERATE, parameters=parameters or [{"name": "runs", "array": ["runs"]}])
+        assert "hunter2" not in found.stderr
+        is_asked_for = any(one["name"] == "project" for one in parameters)
+        assert found.code == is_asked_for
+        assert ("error[input/missing-file]" in found.stderr) == is_asked_for
+
+
+def test_profiles_and_platform_of_the_parameters_are_no_runs() -> None:
+    Path("app/speccompile.yaml").unlink()
+    Path("profiles").rename("app/profiles")
+    Path("app/platform.yaml").write_text("namespace: ai-jobs\n")
+    parameters = [{"name": "profiles", "array": ["profiles"]}, {"name": "platform", "string": "platform.yaml"}]
+    found = briefly(GENERATE, parameters=parameters)
+    assert found.code == 0, found.stderr
+    assert found.stdout.count("  namespace: ai-jobs\n") == 2
+
+
+@pytest.mark.parametrize(
+    ("project", "message"),
+    [
+        (
+            "profiles: [../profiles]\n",
+            "there are no `runs` in speccompile.yaml; add them there, or set the parameter `runs`",
+        ),
+        ("runs: [runs]\nprofiles: [loop]\n", "'loop' leads nowhere"),
+    ],
+)
+def test_faults_of_an_application_are_no_faults_of_the_command_line(project: str, message: str) -> None:
+    Path("app/loop").symlink_to("loop")
+    Path("app/speccompile.yaml").write_text(project)
+    found = briefly(GENERATE)
+    assert found.code == 1
+    assert message in found.stderr
+    assert "usage" not in found.stderr
+
+
+def test_secrets_in_parameters_are_never_shown() -> None:
+    found = briefly(GENERATE, parameters='[{"name": "runs", "secrets": {"A": "hunter2hunter2"}, "bogus": 1}]')
+    assert found.code == 1
+    assert "hunter2" not in found.stderr
 
 
 def test_what_the_plugin_fixes_is_not_for_applications_to_set() -> None:
@@ -208,6 +321,7 @@ def test_what_the_plugin_fixes_is_not_for_applications_to_set() -> None:
     [
         ("[{", "error[yaml/syntax]"),
         ('{"name": "runs"}', "error[schema/wrong-type]: expected a list"),
+        ('[{"name": "strict", "string": "true"}]\n---\n[]', "the parameters are one document, and this is another"),
         ([1], "error[schema/wrong-type]"),
         ([{"string": "x"}], "error[schema/missing-key]: missing `name`"),
         ([{"name": "profile", "array": ["x"]}], "did you mean `profiles`?"),
@@ -260,27 +374,37 @@ def test_a_folder_without_a_project_file_is_all_that_is_in_it_under_the_project_
     assert found.code == 0, found.stderr
     assert found.stdout == rendered(RUN.format(name="clean"), PROFILED)
     announced = {one["name"]: one for one in json.loads(briefly(ANNOUNCE, app="app/runs").stdout)}
-    assert announced["runs"]["array"] == ["clean.yaml", "train.yaml"]
+    assert announced["runs"]["array"] == ["."]
     assert announced["profiles"]["array"] == ["../../profiles"]
 
 
-def test_the_sidecar_runs_the_server_of_argo_cd_as_its_user() -> None:
-    patch = yaml.safe_load((ROOT / "contrib" / "argocd" / "sidecar.yaml").read_text(encoding="utf-8"))
+def test_the_sidecar_runs_the_image_that_the_page_builds() -> None:
+    folder = ROOT / "contrib" / "argocd"
+    patch = yaml.safe_load((folder / "sidecar.yaml").read_text(encoding="utf-8"))
     pod = patch["spec"]["template"]["spec"]
     (container,) = pod["containers"]
-    assert container["command"] == ["/var/run/argocd/argocd-cmp-server"]
-    assert container["securityContext"]["runAsUser"] == 999
-    own = {volume["name"] for volume in pod["volumes"]}
-    mounts = {mount["name"]: mount["mountPath"] for mount in container["volumeMounts"]}
-    assert mounts == {
-        "var-files": "/var/run/argocd",
-        "plugins": "/home/argocd/cmp-server/plugins",
-        "speccompile-tmp": "/tmp",
-    }
-    assert own == {"speccompile-tmp"}
-    image = (ROOT / "contrib" / "argocd" / "Dockerfile").read_text(encoding="utf-8")
-    assert "/home/argocd/cmp-server/config/plugin.yaml" in image
-    assert "USER 999" in image
+    told = [(folder / "Dockerfile").read_text(encoding="utf-8"), PAGE.read_text(encoding="utf-8")]
+    assert [re.findall(r"docker build -f contrib/argocd/Dockerfile -t (\S+) \.\n", text) for text in told] == [
+        [container["image"]]
+    ] * 2
+    (user,) = re.findall(r"^USER (\d+)$", told[0], re.MULTILINE)
+    assert int(user) == container["securityContext"]["runAsUser"]
+    copied = dict(re.findall(r"^COPY (\S+) (\S+)$", told[0], re.MULTILINE))
+    assert all((ROOT / source).exists() for source in copied)
+    # What the sidecar has of its own is mounted, and nothing hides the plugin that the image brings.
+    mounts = {mount["name"]: Path(mount["mountPath"]) for mount in container["volumeMounts"]}
+    assert {volume["name"] for volume in pod["volumes"]} <= mounts.keys()
+    plugin = Path(copied["contrib/argocd/plugin.yaml"])
+    assert not any(plugin.is_relative_to(path) for path in mounts.values())
+    assert any(Path(container["command"][0]).is_relative_to(path) for path in mounts.values())
+
+
+def test_the_image_is_made_of_nothing_that_git_does_not_know() -> None:
+    names = (ROOT / ".dockerignore").read_text(encoding="utf-8").split("\n")
+    ignored = {line.removesuffix("/") for line in (ROOT / ".gitignore").read_text(encoding="utf-8").split()}
+    kept = {line.removeprefix("**/") for line in names if line and not line.startswith("#")}
+    assert ignored - {"examples/manifests"} <= kept
+    assert ".git" in kept
 
 
 _JSON = st.recursive(

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -84,8 +85,19 @@ def test_every_channel_gives_the_same_bytes(case: Case) -> None:
     config = {**ENVELOPE, "kind": "Compile", "spec": inline}
     text = f"{yaml.safe_dump(LIST)}items:\n- kind: Other\nfunctionConfig: {json.dumps(config)}\n"
     assert yaml.safe_load(printed("krm", stdin=text))["items"] == [{"kind": "Other"}, *manifests]
-    replaced = printed("krm", *options, stdin=f"{yaml.safe_dump(LIST)}items:\n- {json.dumps(run)}\n")
-    assert yaml.safe_load(replaced)["items"] == manifests
+    assert items_of(printed("krm", stdin=text)) == f"kind: Other\n---\n{expected}"
+    head = f"{yaml.safe_dump(LIST)}items:\n"
+    replaced = printed("krm", *options, stdin=f"{head}- {json.dumps(run)}\n")
+    assert replaced.startswith(head)
+    assert items_of(replaced) == expected
+
+
+def items_of(resources: str) -> str:
+    """The items of a ResourceList in block style, each as the document that it is."""
+    _, _, items = resources.partition("\nitems:\n")
+    lines = takewhile(lambda line: line[0] in "- \n", items.splitlines(keepends=True))
+    parted = (f"---\n{line[2:]}" if line.startswith("- ") else line[2:] or "\n" for line in lines)
+    return "".join(parted).removeprefix("---\n")
 
 
 PROJECT = {

@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import os
 import shutil
+import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
@@ -129,9 +131,10 @@ def _helm(name: str, home: Path) -> Helm:
     homes = {f"HELM_{kind}_HOME": str(home / kind) for kind in ("DATA", "CACHE", "CONFIG")}
     environment = {**os.environ, "PATH": binaries, **homes}
 
-    def call(*arguments: str) -> Answer:
+    def call(*arguments: str, stderr: int = subprocess.PIPE) -> Answer:
         command = [program(name), *arguments]
-        done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment, timeout=60)
+        streams: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": stderr, "text": True}
+        done = subprocess.run(command, check=False, env=environment, timeout=60, **streams)
         return Answer(done.returncode, done.stdout, done.stderr)
 
     return call
@@ -224,6 +227,40 @@ def test_findings_are_shown_and_nothing_is_rendered(helm: Helm, helm3: Helm) -> 
         assert "  --> demo/templates/web.yaml (Run rel-web):" in found.stderr
 
 
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="the plugin finds Helm's standard error there")
+@pytest.mark.parametrize("kind", ["pipe", "file", "appended", "fifo", "socket"])
+def test_findings_come_where_the_errors_of_helm_4_do_and_never_make_it_wait(helm: Helm, kind: str) -> None:
+    Path("err").write_text("before\n")
+    os.mkfifo("fifo")
+    held = os.open("fifo", os.O_RDWR)
+    near, far = socket.socketpair()
+    given = {
+        "pipe": lambda: subprocess.PIPE,
+        "file": lambda: os.open("err", os.O_WRONLY | os.O_TRUNC),
+        "appended": lambda: os.open("err", os.O_WRONLY | os.O_APPEND),
+        "fifo": lambda: os.open("fifo", os.O_WRONLY),
+        "socket": near.fileno,
+    }[kind]()
+    # From here on nobody reads the FIFO: whoever opens it to write would wait for ever.
+    os.close(held)
+    with near, far:
+        found = helm(*TEMPLATE, *HELM_4, stderr=given)
+    # Its own error kills Helm if nobody can read it.
+    assert found.code == (-signal.SIGPIPE if kind == "fifo" else 1)
+    assert found.stdout.strip() == ""
+    shown = found.stderr if kind == "pipe" else Path("err").read_text()
+    assert ("error[profile/unknown]" in shown) == (kind in ("pipe", "appended"))
+    assert kind != "appended" or shown.startswith("before\nerror[profile/unknown]")
+    assert kind != "file" or shown.startswith("Error: ")
+
+
+def test_helm_3_shows_notices_to_nobody(helm3: Helm) -> None:
+    Path("small.yaml").write_text("id: small\nimage: other\n")
+    assert "notice[merge/overridden]" in called(helm3(*TEMPLATE).stdout, "--profiles", "small.yaml").stderr
+    found = helm3(*TEMPLATE, *HELM_3, *WITH_PROFILE)
+    assert (found.code, found.stderr) == (0, "")
+
+
 def test_a_chart_that_renders_nothing_stays_harmless(helm: Helm, helm3: Helm) -> None:
     shutil.rmtree("chart/templates")
     Path("chart/templates").mkdir()
@@ -296,6 +333,18 @@ def test_findings_name_the_template_and_the_run_and_come_all_at_once() -> None:
 
 def test_a_kind_of_our_group_that_nobody_knows_does_not_slip_through() -> None:
     assert "expected `Run`" in called(RUN.format(name="a").replace("kind: Run", "kind: Runn")).stderr
+
+
+def test_a_run_inside_a_list_does_not_slip_through() -> None:
+    inner = RUN.format(name="a").rstrip("\n").replace("\n", "\n  ")
+    found = called(f"# Source: x.yaml\napiVersion: v1\nkind: List\nitems:\n- kind: X\n- {inner}\n")
+    assert (found.code, found.stdout) == (1, "")
+    assert "a run stands in a `List`, where it is not compiled\n  --> x.yaml (a List):7:9\n" in found.stderr
+
+
+def test_a_text_with_a_run_in_it_is_no_broken_run() -> None:
+    for text in (PLAIN + "x: *y\n", PLAIN.replace("apiVersion", "  apiVersion", 1), f"{{a: {{{RUN}"):
+        assert called(text) == (0, text, "")
 
 
 @pytest.mark.parametrize("arguments", [["--ignore", "schema/quantity"], ["--notice", "schema/quantity"]])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -33,6 +34,15 @@ def run(name: str = "train", *, metadata: Mapping[str, Any] | None = None, **fie
 def listed(*items: Mapping[str, Any], config: Mapping[str, Any] | None = None) -> dict[str, Any]:
     more = {"functionConfig": config} if config else {}
     return {"apiVersion": "config.kubernetes.io/v1", "kind": "ResourceList", "items": list(items), **more}
+
+
+HEAD = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\n"
+
+
+def item(data: Mapping[str, Any], lead: str = "") -> str:
+    """One resource as an item of a list in block style."""
+    inner = yaml.safe_dump(data, sort_keys=False, allow_unicode=True).rstrip("\n").replace("\n", f"\n{lead}  ")
+    return f"{lead}- {inner}\n"
 
 
 def configured(**spec: Any) -> dict[str, Any]:
@@ -212,6 +222,9 @@ def test_the_run_that_is_the_function_config_is_generated_once() -> None:
     local = {"annotations": {"config.kubernetes.io/local-config": "true"}}
     assert answer(run(metadata=local), config=run()).data == generated
     assert answer(run("other"), config=run()).data["items"] == [*manifests(run("other")), *manifests(run())]
+    found = answer(run(), config=run(image="b"))
+    assert (found.code, found.data["items"]) == (1, [run()])
+    assert "error[run/duplicate]" in found.stderr
 
 
 @pytest.mark.parametrize("items", ["", "items:\n", "items: []\n", "items: null # none\n", "items: [ ]"])
@@ -307,6 +320,24 @@ def test_results_tell_what_where_and_how_severe() -> None:
     assert "--> team/run.yaml (Run train):" in found.stderr
 
 
+def test_results_name_the_right_one_of_two_runs_with_one_name() -> None:
+    spaces = ("dev", "prod", "test")
+    written = [
+        run(metadata={"namespace": space}, project=space, resources={"mem": "8GB" if space == "dev" else "8Gi"})
+        for space in spaces
+    ]
+    (result,) = answer(*written).data["results"]
+    assert (result["resourceRef"]["namespace"], result["field"]) == ("dev", {"path": "spec.resources.mem"})
+
+
+def test_results_about_a_missing_key_name_what_it_is_missing_in() -> None:
+    (result,) = answer(run(volumes=[{"mount_path": "/x", "name": "v"}])).data["results"]
+    assert (result["tags"], result["field"]) == ({"code": "schema/missing-key"}, {"path": "spec.volumes[0]"})
+    (result,) = answer({**run(), "spec": {"image": "a"}}).data["results"]
+    assert result["tags"] == {"code": "schema/missing-key"}
+    assert "field" not in result
+
+
 def test_results_of_profiles_name_their_file() -> None:
     Path("small.yaml").write_text("id: small\nresources: {mem: 1Gb}\n")
     found = answer(run(), arguments=["--profiles", "small.yaml"])
@@ -349,7 +380,6 @@ def test_an_error_cannot_be_ignored_into_a_run_that_is_left_alone() -> None:
         ("apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: []\nitems: []", "yaml/duplicate-key"),
         ("apiVersion: config.kubernetes.io/v1\nkind: ResourceList\n---\na: 1", "yaml/syntax"),
         ("apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nfunctionConfig: x", "schema/wrong-type"),
-        ("apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nx: &x {}\nfunctionConfig: *x", "yaml/unknown-alias"),
         (f"apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nx: {'[' * 99_999}", "yaml/too-deep"),
         (b"\xff", "input/encoding"),
         (b"# " + b"x" * 17_000_000, "input/too-large"),
@@ -359,6 +389,17 @@ def test_what_is_no_resource_list_is_refused(text: str | bytes, code: str) -> No
     found = called(text)
     assert (found.code, found.stdout) == (1, "")
     assert f"error[{code}]" in found.stderr
+
+
+def test_a_stream_that_is_too_large_is_no_file_to_split() -> None:
+    found = called(b"# " + b"x" * 17_000_000)
+    assert "standard input is larger than" in found.stderr
+    assert "file" not in found.stderr
+
+
+def test_a_number_is_told_from_a_text() -> None:
+    assert "found the number `5`" in called(f"{HEAD}functionConfig: 5\n").stderr
+    assert "found the string `5`" in called(f"{HEAD}functionConfig: '5'\n").stderr
 
 
 @pytest.mark.parametrize(
@@ -379,6 +420,123 @@ def test_a_faulty_function_config_is_told_and_the_items_come_back(config: Mappin
     assert (found.code, found.data["items"]) == (1, [run()])
     assert f"error[{code}]" in found.stderr
     assert code in [result["tags"]["code"] for result in found.data["results"]]
+
+
+@pytest.mark.parametrize("config", ["{a: *b}", "*b", "{a: !x 1}", "{a: {b: 1, b: 2}}"])
+def test_a_function_config_that_cannot_be_read_is_told_and_the_items_come_back(config: str) -> None:
+    found = called(f"{HEAD}items:\n{item(run())}functionConfig: {config}\n")
+    assert found.code == 1
+    assert found.stdout.startswith(f"{HEAD}items:\n{item(run())}")
+    assert "\nresults:\n- message: " in found.stdout
+
+
+def test_a_kind_that_nobody_knows_is_told_the_nearest() -> None:
+    for wrong, right in (("Compil", "Compile"), ("Rnu", "Run"), ("Thing", "Run")):
+        found = answer(config={"apiVersion": VERSION, "kind": wrong, "metadata": {"name": "x"}, "spec": {}})
+        assert f"expected `{right}`, found the string `{wrong}`" in found.stderr
+
+
+@pytest.mark.parametrize("beside", [{"bogus": 1}, {"platform": {"bogus": 1}}, {"profiles": [{"bogus": 1}]}, {}])
+def test_secrets_of_inline_runs_are_never_shown(beside: dict[str, Any]) -> None:
+    inline = {"name": "a", "action": "job", "image": "x", "secrets": {"A": "hunter2hunter2"}}
+    found = called(json.dumps(listed(config=configured(runs=[inline], **beside))))
+    assert found.code == 1
+    assert "hunter2" not in found.stderr
+    assert "hunter2" not in str(found.data["results"])
+
+
+# Ways of writing lists that Kustomize does not have, and other tools do.
+
+
+@pytest.mark.parametrize("head", ["items: &all", "items: !!seq", "items: !!seq &all # why", "&key items:", '"items":'])
+@pytest.mark.parametrize("lead", ["", "    "])
+def test_anchors_and_tags_cost_nobody_a_resource(head: str, lead: str) -> None:
+    other = f"{lead}- kind: X\n"
+    found = called(f"{HEAD}{head}\n{other}{item(run(), lead)}{other}")
+    assert found.code == 0, found.stderr
+    assert found.stdout.startswith(f"{HEAD}{head}\n{other}{lead}- apiVersion: batch/v1\n")
+    assert found.stdout.endswith(f"\n{other}")
+    assert len(found.data["items"]) == 3
+    added = called(f"{HEAD}functionConfig: {json.dumps(run())}\n{head}\n{other}")
+    assert added.data["items"] == [{"kind": "X"}, *manifests(run())]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "items:\n- &r\n{run}- kind: X\n  copy: *r\n",
+        "items:\n- &r {{{flow}}}\n- kind: X\n  copy: [*r]\n",
+        "items: [&r {{{flow}}}, {{kind: X, copy: *r}}]\n",
+        "items: [&r {{{flow}}}, *r]\n",
+        "items: [{{{other}}}, &r {{{flow}}}, {{{third}}}, {{kind: X, copy: *r}}]\n",
+        "items: [&r {{{flow}}}, {{{other}}}, {{kind: X, copy: *r}}]\n",
+        "items: &a\n- {{{flow}}}\nx: *a\n",
+        "items: &a []\nfunctionConfig: {{{flow}}}\nx: *a\n",
+        "functionConfig: {{{flow}}}\nitems: &a\n- kind: X\nx: {{y: *a}}\n",
+        "? items\n: - {{{flow}}}\n",
+        "? items\n: []\nfunctionConfig: {{{flow}}}\n",
+        "? x\n: y\nitems:\n- {{{flow}}}\n",
+        "functionConfig: {{{flow}}}\n? |\n  x\n: y\n",
+    ],
+)
+def test_what_cannot_be_edited_safely_is_refused_and_comes_back(text: str) -> None:
+    block = "".join(f"  {line}\n" for line in yaml.safe_dump(run()).splitlines())
+    flow, other, third = (json.dumps(run(name))[1:-1] for name in ("train", "other", "third"))
+    given = HEAD + text.format(run=block, flow=flow, other=other, third=third)
+    found = called(given)
+    assert found.code == 1
+    assert found.stdout.startswith(given)
+    assert {**found.data, "results": None} == {**yaml.safe_load(given), "results": None}
+    assert re.search(r"error\[yaml/(unknown-alias|syntax)\].*\n  --> <stdin>:\d+:\d+\n", found.stderr)
+    assert "write " in found.stderr
+
+
+def test_an_edit_that_went_wrong_is_never_printed(monkeypatch: pytest.MonkeyPatch) -> None:
+    for broken in ("- kind: A\n- kind: B\n", "# nothing\n", "- [\n", "", "- kind: A\n---\n"):
+        monkeypatch.setattr("speccompile.outline._block", lambda *_, broken=broken: broken)
+        given = f"{HEAD}items:\n{item(run())}- kind: X\n"
+        found = called(given)
+        assert (found.code, found.stdout) == (1, given)
+        assert "cannot be edited safely" in found.stderr
+
+
+def test_an_item_that_is_an_alias_of_something_unseen_is_refused() -> None:
+    for text in (f"functionConfig: &r {json.dumps(run())}\nitems:\n- *r\n", "items: [*nothing]\n"):
+        found = called(HEAD + text)
+        assert (found.code, found.stdout) == (1, "")
+        assert "expected a resource, found an alias" in found.stderr
+    twice = f"{HEAD}items:\n- &x {{kind: X}}\n- *x\n"
+    assert called(f"{twice}{item(run())}").stdout.startswith(twice)
+
+
+def test_a_run_inside_a_list_is_no_run_that_slips_through() -> None:
+    for inner in (run(), {"apiVersion": "v1", "kind": "List", "items": [run()]}):
+        found = answer({"apiVersion": "v1", "kind": "List", "items": [CONFIG_MAP, inner]})
+        assert found.code == 1
+        assert "error[run/unknown-form]: a run stands in a `List`" in found.stderr
+    harmless = {"apiVersion": "v1", "kind": "List", "items": [{**CONFIG_MAP, "x": [run()]}]}
+    assert answer(harmless).data["items"] == [harmless]
+
+
+@pytest.mark.parametrize("items", ["", "items: [],", "items: [{kind: X},],", "items: [{kind: X,},{kind: Y}, ] ,"])
+def test_trailing_commas_do_not_double(items: str) -> None:
+    head = "apiVersion: config.kubernetes.io/v1, kind: ResourceList"
+    for written in (run(), run(profile="small")):
+        text = f"{{{head}, {items} functionConfig: {json.dumps(written)},}}"
+        found = called(text, "--notice", "profile/unknown")
+        others = yaml.safe_load(text).get("items") or []
+        assert found.data.get("items", []) == [*others, *(() if found.code else manifests(written))]
+        assert bool(found.code) == ("results" in found.data)
+
+
+def test_a_text_with_a_run_in_it_is_no_broken_run() -> None:
+    inner = "".join(f"      {line}\n" for line in yaml.safe_dump(run()).splitlines())
+    text = f"{HEAD}x: &x 1\nitems:\n- kind: ConfigMap\n  number: *x\n  data:\n    text: |\n{inner}"
+    assert called(text) == (0, text, "")
+    flow = f"{HEAD}x: &x 1\nitems:\n- {{kind: X, number: *x, y: {json.dumps(run())}}}\n"
+    assert called(flow) == (0, flow, "")
+    for broken in (f"- {json.dumps(run())[:-1]}, y: *x}}\n", f"{item(run())}  y: *x\n"):
+        assert "error[yaml/unknown-alias]" in called(f"{HEAD}x: &x 1\nitems:\n{broken}").stderr
 
 
 def test_bombs_of_others_cost_nothing_and_pass() -> None:
@@ -422,6 +580,59 @@ def test_whatever_is_in_the_list_only_runs_change(items: list[dict[str, Any]], w
     after = [new for one in before for new in (manifests(one) if one.get("apiVersion") == VERSION else [one])]
     assert found.data["items"] == [*after, *(manifests(config) if config else ())]
     assert config is not None or any(one.get("apiVersion") == VERSION for one in items) or found.stdout == text
+
+
+class Written(NamedTuple):
+    """A ResourceList in some style, and what an answer may do."""
+
+    text: str
+    is_safe: bool
+    """Whether no alias stands for what changes."""
+
+
+@st.composite
+def _styles(draw: st.DrawFn) -> Written:
+    """Anchors, tags and aliases, blocks and brackets, commas behind the last thing, comments."""
+    items = draw(_ITEMS)
+    texts: list[str] = []
+    anchors: dict[str, bool] = {}
+    for index, one in enumerate(items):
+        is_run = one.get("apiVersion") == VERSION
+        mark = draw(st.sampled_from(["", f"&a{index}", *(() if is_run else ("!!map", f"!!map &a{index}"))]))
+        anchors.update({name: is_run for name in mark.split() if name.startswith("&")})
+        told = json.dumps(one, ensure_ascii=False)
+        flow = draw(st.sampled_from([f"{mark} {told}", f"{mark} {told[:-1]},}}"])).strip()
+        texts.append(f"{mark} {item(one)[2:]}" if draw(st.booleans()) and not mark else f"{flow}\n")
+    copies = draw(st.lists(st.sampled_from(sorted(anchors)), max_size=2)) if anchors else []
+    texts += [f"{{kind: Copy, metadata: {{}}, x: [*{name[1:]}]}}\n" for name in copies]
+    mark, lead = draw(st.sampled_from(["", "&all", "!!seq", "!!seq &all", "# why"])), draw(st.sampled_from(["", "   "]))
+    rows = [f"{lead}- {text.strip()}".replace("\n", f"\n{lead}") for text in texts]
+    written = f"items: {mark}\n" + "".join(f"{row}\n" for row in rows)
+    if not rows or (mark != "# why" and all("\n" not in text.strip() for text in texts) and draw(st.booleans())):
+        comma = draw(st.sampled_from(["", ",", " , # the last\n"])) if texts else ""
+        written = f"items: {'' if mark == '# why' else mark} [{', '.join(text.strip() for text in texts)}{comma}]\n"
+    config = draw(st.sampled_from(["", f"functionConfig: {json.dumps(run('own'))}\n"]))
+    alias = "x: *all\n" if "&all" in mark and draw(st.booleans()) else ""
+    changes = bool(config) or any(one.get("apiVersion") == VERSION for one in items)
+    text = HEAD + draw(st.sampled_from([config + written + alias, written + alias + config, written + config + alias]))
+    return Written(text, is_safe=not any(anchors[name] for name in copies) and not (alias and changes))
+
+
+@given(written=_styles())
+def test_however_the_list_is_written_only_runs_change(written: Written) -> None:
+    before, found = yaml.safe_load(written.text), called(written.text)
+    assert found.code == (not written.is_safe), found.stderr
+    items = found.data["items"] or []
+    if not written.is_safe:
+        assert items == (before["items"] or [])
+        return
+    after = [
+        new for one in before["items"] or () for new in (manifests(one) if one.get("apiVersion") == VERSION else [one])
+    ]
+    assert items == [*after, *(manifests(run("own")) if "functionConfig" in before else ())]
+    assert {key: found.data[key] for key in before if key != "items"} == {
+        key: before[key] for key in before if key != "items"
+    }
 
 
 @given(start=st.integers(0, 400), length=st.integers(0, 9), new=st.text(max_size=3), write=_WRITERS)
