@@ -42,9 +42,10 @@ _COMMANDS = (
 
 _MAIN_EXAMPLES = """\
 examples:
-  speccompile render examples/runs/train.yaml
-  speccompile render examples/runs --profiles examples/profiles
-  speccompile validate --project examples/speccompile.yaml
+  speccompile init                                     a small project to begin with
+  speccompile render run.yaml --profiles profiles/     print the manifests of a run
+  speccompile explain run.yaml                         who set each value of them, and where
+  speccompile check                                    are the committed manifests those of the specs?
 """
 
 
