@@ -213,7 +213,7 @@ def rewritten(known: Outline, key: str, added: Mapping[str, Values], replaced: M
 
 def _unsafe(span: Span) -> Diagnostic:
     return Diagnostic(
-        code="yaml/syntax",
+        code="yaml/uneditable",
         message="this ResourceList cannot be edited safely",
         span=span,
         help="write it in plain block style, without anchors, tags and `?`",

@@ -487,7 +487,7 @@ def test_what_cannot_be_edited_safely_is_refused_and_comes_back(text: str) -> No
     assert found.code == 1
     assert found.stdout.startswith(given)
     assert {**found.data, "results": None} == {**yaml.safe_load(given), "results": None}
-    assert re.search(r"error\[yaml/(unknown-alias|syntax)\].*\n  --> <stdin>:\d+:\d+\n", found.stderr)
+    assert re.search(r"error\[yaml/(unknown-alias|uneditable)\].*\n  --> <stdin>:\d+:\d+\n", found.stderr)
     assert "write " in found.stderr
 
 
@@ -497,7 +497,7 @@ def test_an_edit_that_went_wrong_is_never_printed(monkeypatch: pytest.MonkeyPatc
         given = f"{HEAD}items:\n{item(run())}- kind: X\n"
         found = called(given)
         assert (found.code, found.stdout) == (1, given)
-        assert "cannot be edited safely" in found.stderr
+        assert "error[yaml/uneditable]: this ResourceList cannot be edited safely" in found.stderr
 
 
 def test_an_item_that_is_an_alias_of_something_unseen_is_refused() -> None:
