@@ -167,21 +167,13 @@ def _answer(arguments: argparse.Namespace, inputs: Inputs, versions: Sequence[st
 
 
 def _files(inputs: Inputs) -> Iterator[Parsed]:
-    """The files, read one after the other; raises CallError if standard input is wanted and closed."""
-    import sys
-
-    from speccompile.inputs import CallError
-    from speccompile.load import MAX_MANIFESTS, load, load_stream
-    from speccompile.model import Layer
+    """The files, but for those that only Kustomize reads; they may be larger than runs are."""
+    from speccompile.inputs import run_files
+    from speccompile.load import MAX_MANIFESTS
     from speccompile.verify_documents import is_for_kustomize
 
-    for entry in inputs.runs:
-        if entry is None and sys.stdin is None:
-            raise CallError("standard input is closed")
-        if entry is None:
-            yield load_stream(sys.stdin.buffer, "<stdin>", Layer.RUN, MAX_MANIFESTS)
-        elif not is_for_kustomize(getattr(entry, "name", "")):
-            yield load(entry, Layer.RUN, MAX_MANIFESTS)
+    entries = tuple(entry for entry in inputs.runs if not is_for_kustomize(getattr(entry, "name", "")))
+    return run_files(inputs._replace(runs=entries), MAX_MANIFESTS)
 
 
 def _apis(crds: Sequence[str], versions: Sequence[str]) -> tuple[list[Api], list[Diagnostic]]:
@@ -216,8 +208,8 @@ def _crd_trees(crds: Sequence[str], read: Callable[[Source], Parsed]) -> _Crds:
     from speccompile.diagnostics import Diagnostic
     from speccompile.load import expand
     from speccompile.model import Layer, Source, Span
+    from speccompile.pods import members
     from speccompile.verify_crds import CODE, is_definition
-    from speccompile.verify_documents import members
     from speccompile.verify_scalars import as_kubernetes_reads
     from speccompile.verify_secrets import secret_lines
 

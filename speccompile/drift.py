@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from difflib import unified_diff
 from typing import Any, NamedTuple
 
@@ -15,6 +15,7 @@ from speccompile.model import KeyPath, Layer, Manifest, Node, Source, Span, form
 from speccompile.paint import Paint, plain
 from speccompile.parse import parse
 from speccompile.pipeline import Compiled
+from speccompile.pods import members
 from speccompile.width import printable
 
 FIX = "run `speccompile check --fix`"
@@ -144,21 +145,12 @@ def _objects(committed: Committed) -> Mapping[tuple[str, str], Node] | None:
     if len(committed.text.encode(errors="replace")) > MAX_BYTES:
         return None
     parsed = parse(Source(committed.name, committed.text, Layer.RUN))
-    found = [item for document in parsed.documents for item in objects_of(document.root)]
+    found = [item for document in parsed.documents for item in members(document.root)]
     named = {(kind, name): node for node in found if (kind := _text(node, "kind")) and (name := _text(node, *_NAME))}
     return None if has_errors(parsed.findings) or len(named) != len(found) else named
 
 
 _NAME = ("metadata", "name")
-
-
-def objects_of(root: Node) -> Iterator[Node]:
-    """The objects of a document; a `List` is those in it."""
-    items = root.fields.get("items")
-    if _text(root, "kind") == "List" and items is not None:
-        yield from items.items
-    else:
-        yield root
 
 
 def _text(node: Node, *path: str) -> str:

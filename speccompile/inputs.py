@@ -83,15 +83,18 @@ def settle(flags: Flags, *, wants_runs: bool = True) -> Inputs:
     )
 
 
-def run_files(inputs: Inputs) -> Iterator[Parsed]:
-    """The files of runs, read one after the other. Raises CallError if standard input is wanted and closed."""
+def run_files(inputs: Inputs, most: int | None = None) -> Iterator[Parsed]:
+    """The files of runs, read one after the other. Raises CallError if standard input is wanted and closed.
+
+    With `most`, files may have so many bytes, and not only as many as runs may.
+    """
     for path in inputs.runs:
         if path is not None:
-            yield load(path, Layer.RUN)
+            yield load(path, Layer.RUN, most)
         elif sys.stdin is None:
             raise CallError("standard input is closed")
         else:
-            yield load_stream(sys.stdin.buffer, "<stdin>", Layer.RUN)
+            yield load_stream(sys.stdin.buffer, "<stdin>", Layer.RUN, most)
 
 
 def _project(flags: Flags) -> Project:

@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 from speccompile.charts import from_chart_template
 from speccompile.diagnostics import has_errors
-from speccompile.drift import objects_of
 from speccompile.load import MAX_MANIFESTS, read_stream
 from speccompile.model import Layer, Node, Platform, Source
 from speccompile.names import filled, placeholders
 from speccompile.parse import parse
+from speccompile.pods import members
 from speccompile.policy import own_labels
 from speccompile.search import ANYTHING, PROJECT_FILE, Identity, matching
 
@@ -72,7 +72,7 @@ def _is_ours(path: Path, marks: Marks | None) -> bool:
     if marks is None or text is None or _KEY not in text:
         return False
     parsed = parse(Source(str(path), text, Layer.RUN))
-    found = [_labels(item) for document in parsed.documents for item in objects_of(document.root)]
+    found = [_labels(item) for document in parsed.documents for item in members(document.root)]
     return bool(found) and not has_errors(parsed.findings) and all(_has_marks(labels, marks) for labels in found)
 
 

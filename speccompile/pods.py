@@ -1,8 +1,8 @@
-"""Takes an object that makes pods, gives its pod and containers."""
+"""Takes a tree of Kubernetes, gives what is in it: the objects of a list, the pod of an object, its containers."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from speccompile.model import KeyPath, Node
 
@@ -34,3 +34,13 @@ def pod_of(tree: Node) -> Node | None:
 def containers_of(pod: Node | None, section: str) -> tuple[Node, ...]:
     node = pod.fields.get(section) if pod else None
     return node.items if node else ()
+
+
+def members(root: Node) -> Iterator[Node]:
+    """The objects of a list as `kubectl get -o yaml` prints it, lists in it too, or the one object itself."""
+    kind, items = root.fields.get("kind"), root.fields.get("items")
+    if kind is not None and kind.value == "List" and items is not None and isinstance(items.value, tuple):
+        for item in items.items:
+            yield from members(item)
+    else:
+        yield root

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from speccompile.diagnostics import Diagnostic, has_errors
 from speccompile.model import Document, Node, Source, Span
 from speccompile.parse import MAX_DEPTH, Parsed, control_character, parse
+from speccompile.pods import members
 from speccompile.verify import Subject
 from speccompile.verify_scalars import as_kubernetes_reads
 
@@ -17,7 +18,6 @@ _OURS = "speccompile.dev/"
 _NO_OBJECTS = ("kustomize.config.k8s.io/", "config.kubernetes.io/")
 """Groups of what tools read and no cluster has."""
 _KUSTOMIZE = frozenset({"kustomization.yaml", "kustomization.yml", "Kustomization"})
-_LIST = "List"
 _ODD_ESCAPE = re.compile(r"(?<!\\)(?:\\\\)*\\(?:[bf]|u(?!003[ce]|0026))", re.IGNORECASE)
 """Escapes in JSON but for those of ends of lines, and of what servers escape; they may stand for what is refused."""
 
@@ -82,16 +82,6 @@ def _subjects(documents: Iterable[Document]) -> Iterator[Subject]:
         for tree in members(document.root):
             if not str(getattr(tree.fields.get("apiVersion"), "value", "")).startswith(_NO_OBJECTS):
                 yield Subject(tree, _first_line(tree))
-
-
-def members(root: Node) -> Iterator[Node]:
-    """The objects of a list as `kubectl get -o yaml` prints it, lists in it too, or the one object itself."""
-    kind, items = root.fields.get("kind"), root.fields.get("items")
-    if kind is not None and kind.value == _LIST and items is not None and isinstance(items.value, tuple):
-        for item in items.items:
-            yield from members(item)
-    else:
-        yield root
 
 
 def _first_line(tree: Node) -> Span:
