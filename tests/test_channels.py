@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import shutil
@@ -16,9 +15,9 @@ from typing import Any
 import pytest
 import yaml
 from hypothesis import given, settings
+from piped import piped
 from tools import program
 
-from speccompile.cli import main
 from speccompile.testing.strategies import Case, cases
 
 ENVELOPE = {"apiVersion": "speccompile.dev/v1alpha1", "kind": "Run"}
@@ -34,13 +33,9 @@ def _folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 def printed(*arguments: str, stdin: str = "") -> str:
     """What a call prints, if all is well."""
-    stdout, stderr = io.StringIO(), io.StringIO()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin.encode())))
-        patch.setattr(sys, "stdout", stdout)
-        patch.setattr(sys, "stderr", stderr)
-        assert main([*arguments, "--quiet"]) == 0, stderr.getvalue()
-    return stdout.getvalue()
+    answer = piped(stdin, *arguments, "--quiet")
+    assert answer.code == 0, answer.stderr
+    return answer.stdout
 
 
 def in_kubernetes_style(run: dict[str, Any]) -> dict[str, Any]:

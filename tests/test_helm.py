@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 import shutil
 import signal
@@ -12,16 +11,16 @@ import sys
 from collections.abc import Callable, Mapping
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
+from piped import Answer, piped
 from tools import program
 
 from speccompile import compile_run
-from speccompile.cli import main
 from speccompile.postrender import NOTHING, split
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -86,24 +85,9 @@ data:
 PROFILE = "id: small\nresources: {mem: 1Gi}\n"
 
 
-class Answer(NamedTuple):
-    """What one call gave."""
-
-    code: int
-    stdout: str
-    stderr: str
-
-
 def called(text: str | bytes, *arguments: str) -> Answer:
-    """The post-renderer called with the text on standard input, in this process."""
-    stdout, stderr = io.StringIO(), io.StringIO()
-    data = text if isinstance(text, bytes) else text.encode()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
-        patch.setattr(sys, "stdout", stdout)
-        patch.setattr(sys, "stderr", stderr)
-        code = main(["helm", *arguments])
-    return Answer(code, stdout.getvalue(), stderr.getvalue())
+    """The post-renderer called with the text on standard input."""
+    return piped(text, "helm", *arguments)
 
 
 def rendered(run: str | Mapping[str, Any]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import re
@@ -16,10 +15,10 @@ import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
+from piped import Answer, piped
 from tools import program
 
 from speccompile import compile_run
-from speccompile.cli import main
 
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ("build", "--enable-alpha-plugins", "--enable-exec")
@@ -57,30 +56,9 @@ CONFIG_MAP = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "set
 PROFILE = {"id": "small", "resources": {"mem": "1Gi"}}
 
 
-class Answer(NamedTuple):
-    """What one call gave."""
-
-    code: int
-    stdout: str
-    stderr: str
-
-    @property
-    def data(self) -> dict[str, Any]:
-        data: dict[str, Any] = yaml.safe_load(self.stdout)
-        return data
-
-
 def called(text: str | bytes, *arguments: str) -> Answer:
-    """The function called with the text on standard input, in this process."""
-    stdin, stdout, stderr = sys.stdin, io.StringIO(), io.StringIO()
-    data = text if isinstance(text, bytes) else text.encode()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
-        patch.setattr(sys, "stdout", stdout)
-        patch.setattr(sys, "stderr", stderr)
-        code = main(["krm", *arguments])
-    assert sys.stdin is stdin
-    return Answer(code, stdout.getvalue(), stderr.getvalue())
+    """The function called with the text on standard input."""
+    return piped(text, "krm", *arguments)
 
 
 def answer(*items: Mapping[str, Any], config: Mapping[str, Any] | None = None, arguments: Sequence[str] = ()) -> Answer:
