@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from speccompile.api import Function, compile_many, compile_run
+    from speccompile.compiled import Compiled
     from speccompile.diagnostics import CompileError, Diagnostic, Note, Severity
     from speccompile.explain import Explanation, Line, Lost
     from speccompile.model import Layer, Manifest, Origin, Override, Span
-    from speccompile.pipeline import Compiled
     from speccompile.project import Project, load_project
 
 __all__ = [
@@ -35,7 +35,7 @@ __all__ = [
 
 _HOMES = {
     "CompileError": "diagnostics",
-    "Compiled": "pipeline",
+    "Compiled": "compiled",
     "Diagnostic": "diagnostics",
     "Explanation": "explain",
     "Function": "api",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from itertools import product
 
 from speccompile.diagnostics import CompileError, Diagnostic, Note
@@ -58,7 +57,7 @@ def _both_terms(weaker: Node, stronger: Node) -> Node:
             ]
         )
     terms = [_both_expressions(one, other) for one, other in product(ours.items, theirs.items)]
-    return stronger.with_fields({"nodeSelectorTerms": replace(theirs, value=tuple(_shortest(terms)))})
+    return stronger.with_fields({"nodeSelectorTerms": theirs.but(value=tuple(_shortest(terms)))})
 
 
 def _both_expressions(one: Node, other: Node) -> Node:
@@ -109,4 +108,4 @@ def united(weaker: Node, stronger: Node, defaults: Mapping[str, Scalar] | None =
     for item in stronger.items:
         added.setdefault(identity(item), item)
     kept = [added.pop(identity(item), item) for item in weaker.items]
-    return replace(stronger, value=(*kept, *added.values()))
+    return stronger.but(value=(*kept, *added.values()))

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from speccompile.batch import Result, compile_files
+from speccompile.compiled import Compiled
 from speccompile.diagnostics import CompileError, Diagnostic
 from speccompile.load import expand, load
 from speccompile.model import Layer, Source, Span
 from speccompile.parse import Parsed, parse
-from speccompile.pipeline import Compiled
 from speccompile.resources import bundled_library, preset_names
 from speccompile.setting import Setting, prepare
 from speccompile.wrap import wrap

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from typing import TypeAlias
 
 from speccompile.affinity import both_hold, united
@@ -59,7 +58,7 @@ def _with_schedule(bases: Mapping[str, Node], library: Library) -> Mapping[str, 
     inner = {key: child for key, child in job.fields.items() if key in ("metadata", "spec")}
     outer = {
         **{key: child for key, child in job.fields.items() if key == "metadata"},
-        "kind": replace(job.fields["kind"], value="CronJob"),
+        "kind": job.fields["kind"].but(value="CronJob"),
         "spec": Node({"jobTemplate": job.with_fields(inner)}, job.span),
     }
     return joined({"CronJob": job.with_fields(outer)}, bases, library)
@@ -115,7 +114,7 @@ def _meet_items(weaker: Node, stronger: Node, schema: Schema, library: Library, 
             items[identity(item)] = known.beating(item)
         else:
             items[identity(item)] = item.beating(known)
-    return replace(stronger, value=tuple(items.values()))
+    return stronger.but(value=tuple(items.values()))
 
 
 MEETINGS: Mapping[str, Meeting] = {
@@ -183,7 +182,7 @@ def _with_main(base: Node, main: Node, kind: str) -> Node:
             return pod
         items = [one.with_fields({**one.fields, **name}) if _is_main(one) else one for one in known.items]
         first = () if any(map(_is_main, known.items)) else (main.with_fields(name),)
-        return pod.with_fields({**pod.fields, "containers": replace(known, value=(*first, *items))})
+        return pod.with_fields({**pod.fields, "containers": known.but(value=(*first, *items))})
 
     return _changed(base, PODS[kind], change)
 

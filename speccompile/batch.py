@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 
+from speccompile.compiled import Compiled
 from speccompile.diagnostics import CompileError, Diagnostic, Note, has_errors, shown
-from speccompile.model import Layer, Span
+from speccompile.model import Span
 from speccompile.parse import Parsed
-from speccompile.pipeline import Compiled, compile_document
+from speccompile.pipeline import compile_document
 from speccompile.runs import read_run
 from speccompile.setting import Setting
 
@@ -51,7 +52,7 @@ def _refuse_clashes(
     compiled: Compiled, runs: dict[tuple[str, str], Span], objects: dict[tuple[str, ...], Span]
 ) -> None:
     """Raises if the run, or one of its objects, was there before."""
-    identity, here = (compiled.project, compiled.name), compiled.run.name.span
+    identity, here = (compiled.project, compiled.name), compiled.place
     if identity in runs:
         raise CompileError(
             [
@@ -67,22 +68,18 @@ def _refuse_clashes(
         )
     runs[identity] = here
     clashes = []
-    for manifest in compiled.manifests:
-        metadata = manifest.tree.fields["metadata"].fields
-        name = metadata["name"].span
-        namespace = str(metadata["namespace"].value) if "namespace" in metadata else ""
-        # A name that the platform alone gives is no line of the run's.
-        made, span = (manifest.kind, manifest.name, namespace), name if name.source.layer is Layer.RUN else here
+    for kind, name, namespace, place in compiled.objects:
+        made = (kind, name, namespace)
         if made in objects:
             clashes.append(
                 Diagnostic(
                     code="run/duplicate-object",
-                    message=f"{manifest.kind} {shown(manifest.name)} would be made a second time",
-                    span=span,
+                    message=f"{kind} {shown(name)} would be made a second time",
+                    span=place,
                     notes=(Note("first here", objects[made]),),
                     help="rename one of the two",
                 )
             )
-        objects.setdefault(made, span)
+        objects.setdefault(made, place)
     if clashes:
         raise CompileError(clashes)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from typing import NamedTuple, TypeAlias
 
 from speccompile.affinity import united
@@ -87,14 +86,14 @@ def disk_name(platform: Platform) -> str:
 def quantity_text(node: Node) -> Node:
     """A number as the text Kubernetes reads; text stays as its author spelled it."""
     if isinstance(node.value, (int, float)) and not isinstance(node.value, bool):
-        return replace(node, value=parse_quantity(node.value).text)
+        return node.but(value=parse_quantity(node.value).text)
     return node
 
 
 def _executable(node: Node, _: Context) -> Node:
     if isinstance(node.value, str):
-        item = replace(node, derived="a string is one executable")
-        return replace(node, value=(item,))
+        item = node.but(derived="a string is one executable")
+        return node.but(value=(item,))
     return node
 
 
@@ -105,7 +104,7 @@ def _env_list(node: Node, _: Context) -> Node:
         Node({"name": _key_node(name, child), "value": child}, child.span, child.key)
         for name, child in node.fields.items()
     )
-    return replace(node, value=tuple(items))
+    return node.but(value=tuple(items))
 
 
 def _key_node(name: str, child: Node) -> Node:
@@ -117,7 +116,7 @@ def _map_by(key: str) -> Normalizer:
         if not isinstance(node.value, tuple):
             return node
         pairs = {
-            str(item.fields[key].value): replace(item.fields["value"], key=item.fields[key].span) for item in node.items
+            str(item.fields[key].value): item.fields["value"].but(key=item.fields[key].span) for item in node.items
         }
         return node.with_fields(dict(sorted(pairs.items())))
 
@@ -126,17 +125,17 @@ def _map_by(key: str) -> Normalizer:
 
 def _distinct_tolerations(node: Node, context: Context) -> Node:
     """The tolerations, equal ones once: what stands in a list twice means nothing more."""
-    return united(replace(node, value=()), node, context.library.item_defaults("tolerations"))
+    return united(node.but(value=()), node, context.library.item_defaults("tolerations"))
 
 
 def _number(node: Node, _: Context) -> Node:
-    return replace(node, value=int(str(node.value)))
+    return node.but(value=int(str(node.value)))
 
 
 def _ports(node: Node, _: Context) -> Node:
     def complete(item: Node) -> Node:
         port = item.fields["port"]
-        target = item.fields.get("target_port") or replace(port, derived=SAME_PORT)
+        target = item.fields.get("target_port") or port.but(derived=SAME_PORT)
         return item.with_fields({"port": port, "target_port": target})
 
     return node.mapped(complete)
@@ -161,8 +160,8 @@ def _volume(item: Node, context: Context) -> Node:
     canonical = {key: quantity_text(child) if key in _VOLUME_QUANTITIES else child for key, child in spec.items()}
     if "claim_name" in canonical:
         # A claim that exists is a shared volume, whichever way it is asked for.
-        fields["volume_type"] = replace(fields["volume_type"], value="shared_volume", derived="it names a claim")
-    origin = item.fields.get("spec") or replace(item, derived=NO_SPEC)
+        fields["volume_type"] = fields["volume_type"].but(value="shared_volume", derived="it names a claim")
+    origin = item.fields.get("spec") or item.but(derived=NO_SPEC)
     return item.with_fields({**fields, "spec": origin.with_fields(canonical)})
 
 

@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
     from speccompile.cli_changed import Work
     from speccompile.cli_options import Commands
+    from speccompile.compiled import Compiled
     from speccompile.diagnostics import Diagnostic
     from speccompile.inputs import Inputs
     from speccompile.output import Output
     from speccompile.paint import Paint
-    from speccompile.pipeline import Compiled
 
 DONE, INPUT, DRIFT = 0, 1, 4
 _EXAMPLES = """\
@@ -258,11 +258,9 @@ def _show(drifts: Sequence[Drift], stdout: TextIO, *, quiet: bool) -> None:
 
 def _brief(finding: Diagnostic) -> Diagnostic:
     """The finding without its line, which the lines below it show."""
-    from dataclasses import replace
-
     from speccompile.model import Span
 
-    return replace(finding, span=finding.span and Span(finding.span.source))
+    return finding._replace(span=finding.span and Span(finding.span.source))
 
 
 def _fix(drifts: Sequence[Drift], folder: Path, inputs: Inputs, told: TextIO, stderr: TextIO) -> bool:

@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from speccompile.batch import Result
     from speccompile.cli_options import Commands
     from speccompile.codes import Code
+    from speccompile.compiled import Compiled
     from speccompile.explain import Explanation
     from speccompile.inputs import Inputs
     from speccompile.model import KeyPath
     from speccompile.paint import Paint
-    from speccompile.pipeline import Compiled
     from speccompile.setting import Setting
 
 DONE, INPUT = 0, 1

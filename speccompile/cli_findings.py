@@ -32,8 +32,6 @@ def judged(
     Of what stops the whole call, errors stay errors: nobody is left with nothing and not told why.
     Where errors are to be kept, those to be ignored are notices.
     """
-    from dataclasses import replace
-
     from speccompile.diagnostics import Severity, in_order
     from speccompile.grades import IGNORE, graded
 
@@ -41,7 +39,7 @@ def judged(
     fixed = [finding for finding in stops if finding.severity is Severity.ERROR]
     others = [finding for finding in stops if finding.severity is not Severity.ERROR]
     errors = [finding for finding in found if finding.severity is Severity.ERROR] if keeps_errors else []
-    kept = [replace(error, severity=Severity.NOTICE) for error in errors if grades.get(error.code) == IGNORE]
+    kept = [error._replace(severity=Severity.NOTICE) for error in errors if grades.get(error.code) == IGNORE]
     return in_order((*fixed, *kept, *graded((*others, *found), grades)))
 
 

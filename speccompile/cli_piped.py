@@ -38,14 +38,12 @@ def piped() -> Source:
 
 def _of_a_stream(finding: Diagnostic) -> Diagnostic:
     """A finding about a file in words that are true of what another tool writes, which nobody can split or save."""
-    from dataclasses import replace
-
     words = {
         "input/too-large": (finding.message.replace("the file", "standard input"), "give it fewer resources at a time"),
         "input/encoding": (finding.message, "write it as UTF-8"),
     }
     message, cure = words.get(finding.code, (finding.message, finding.help))
-    return replace(finding, message=message, help=cure)
+    return finding._replace(message=message, help=cure)
 
 
 def settled(profiles: Sequence[str], platform: str | None, project: str | None) -> Inputs:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 
 from speccompile.diagnostics import Diagnostic, Note
 from speccompile.hush import lines_of
@@ -59,7 +58,7 @@ def _at_line(finding: Diagnostic) -> Diagnostic:
     """The finding with its place in words: within a folded or quoted text, no line of the outer file is it."""
     inner = finding.span
     notes = tuple(Note(note.message) for note in finding.notes)
-    return replace(finding, notes=(*notes, Note(f"in line {inner.line} of this text"))) if inner else finding
+    return finding._replace(notes=(*notes, Note(f"in line {inner.line} of this text"))) if inner else finding
 
 
 def _indent(node: Node, text: str) -> int | None:
@@ -80,13 +79,12 @@ def _moved(parsed: Parsed, move: Move, source: Source) -> Parsed:
 
 
 def _tree(node: Node, move: Move) -> Node:
-    moved = replace(node, span=move(node.span), key=move(node.key) if node.key else None)
+    moved = node.but(span=move(node.span), key=move(node.key) if node.key else None)
     return moved.mapped(lambda child: _tree(child, move))
 
 
 def _finding(finding: Diagnostic, move: Move) -> Diagnostic:
-    return replace(
-        finding,
+    return finding._replace(
         span=move(finding.span) if finding.span else None,
         secret=move(finding.secret) if finding.secret else None,
         notes=tuple(Note(note.message, move(note.span) if note.span else None) for note in finding.notes),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from typing import NamedTuple, TypeAlias
@@ -19,7 +18,7 @@ Derivation: TypeAlias = Callable[[Merged], Node]
 def derive(merged: Merged) -> Merged:
     """The merged spec after every derivation, in the table's order."""
     for derivation in DERIVATIONS:
-        merged = replace(merged, spec=derivation(merged))
+        merged = merged._replace(spec=derivation(merged))
     return merged
 
 
@@ -48,8 +47,7 @@ def _limit(merged: Merged, limited: Limited) -> Node:
         scaled = scaled_up(amount(request), Fraction(Decimal(str(factor.value))), limited.unit)
     except QuantityError as error:
         raise CompileError([_too_large(request, factor, error)]) from None
-    limit = replace(
-        request,
+    limit = request.but(
         value=scaled,
         derived=f"the {resource} request × {factor.value}",
         made_of=(request, factor),
@@ -57,8 +55,7 @@ def _limit(merged: Merged, limited: Limited) -> Node:
         weak=True,
     )
     if most and amount(request) <= amount(most) < parse_quantity(scaled):
-        limit = replace(
-            limit,
+        limit = limit.but(
             value=quantity_text(most).value,
             derived=f"the {resource} request × {factor.value}, at most the ceiling",
             made_of=(request, factor, most),
@@ -97,8 +94,8 @@ def _scratch_volume(merged: Merged) -> Node:
     made = "made from `disk`"
     volume = Node(
         {
-            "volume_type": replace(size, value="ephemeral", derived=made, lost=()),
-            "name": replace(size, value=disk["name"].value, derived=made, made_of=(disk["name"],), lost=()),
+            "volume_type": size.but(value="ephemeral", derived=made, lost=()),
+            "name": size.but(value=disk["name"].value, derived=made, made_of=(disk["name"],), lost=()),
             "mount_path": disk["mount_path"],
             "spec": Node({"size": size}, size.span, derived=made),
         },
@@ -111,7 +108,7 @@ def _scratch_volume(merged: Merged) -> Node:
         side: amounts.with_fields({name: node for name, node in amounts.fields.items() if name != SCRATCH_DISK})
         for side, amounts in resources.fields.items()
     }
-    grown = _with(spec, "volumes", replace(volumes, value=(*volumes.items, volume)))
+    grown = _with(spec, "volumes", volumes.but(value=(*volumes.items, volume)))
     return _with(grown, "resources", resources.with_fields(kept))
 
 

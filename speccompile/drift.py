@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from difflib import unified_diff
 from typing import Any, NamedTuple
 
+from speccompile.compiled import Compiled
 from speccompile.diagnostics import Diagnostic, Note, has_errors, shown
 from speccompile.difference import Change, difference
 from speccompile.hush import HIDDEN, secret_lines
@@ -14,7 +15,6 @@ from speccompile.lists import by_key
 from speccompile.model import KeyPath, Layer, Manifest, Node, Source, Span, format_path, origin_of
 from speccompile.paint import Paint, plain
 from speccompile.parse import parse
-from speccompile.pipeline import Compiled
 from speccompile.pods import members
 from speccompile.width import printable
 

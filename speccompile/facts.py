@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 
 from speccompile.model import Node, Platform, Profile, Run
 from speccompile.names import placeholders
@@ -26,7 +25,7 @@ def facts_of(run: Run, profile: Profile | None, platform: Platform) -> Mapping[s
         **{name: settings[name] for name in ("application", "namespace") if name in settings},
     }
     task = f"{known['runtime'].value}{run.action.value}".lower()
-    known["task"] = replace(run.action, value=_UNFIT.sub("", task), derived="runtime and action")
+    known["task"] = run.action.but(value=_UNFIT.sub("", task), derived="runtime and action")
     if profile:
         known["profile"] = profile.id
         if run.profile:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from itertools import chain
 from typing import Any
 
@@ -29,7 +28,7 @@ def flattened_trees(profile: Profile) -> tuple[Node, ...]:
         **({"gpu_key": profile.gpu_key} if profile.gpu_key else {}),
         **_written(profile.fields).fields,
         "defaults": _written(profile.defaults),
-        "rules": Node(_rules(profile), profile.id.span),
+        "rules": Node(dict(_rules(profile)), profile.id.span),
         "forbid": Node(tuple({str(ban.written.value): ban.written for ban in profile.bans}.values()), profile.id.span),
     }
     said = {key: node for key, node in own.items() if key not in ("defaults", "rules", "forbid") or node.value}
@@ -57,7 +56,7 @@ def canonical_rules(profile: Profile) -> Iterator[tuple[str, Node]]:
         for rule in profile.rules
     }
     for (text, _), constraint in sorted(told.items(), key=lambda item: item[0]):
-        yield text, replace(constraint, key=None)
+        yield text, constraint.but(key=None)
 
 
 def _rules(profile: Profile) -> Mapping[str, Node]:

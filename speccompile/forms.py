@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import replace
 from typing import NamedTuple
 
 from speccompile.diagnostics import Diagnostic, Note, Severity, shown
@@ -107,8 +106,8 @@ def _flatten_entity(root: Node, used: Collection[str], library: Library) -> Flat
     kind = fields.get("kind")
     facts = dict(_facts(envelope))
     if kind and (match := _ENTITY.fullmatch(str(kind.value))):
-        moved["action"] = replace(kind, value=match["action"], derived="the action in `kind`")
-        facts["runtime"] = replace(kind, value=match["runtime"], derived="the runtime in `kind`")
+        moved["action"] = kind.but(value=match["action"], derived="the action in `kind`")
+        facts["runtime"] = kind.but(value=match["runtime"], derived="the runtime in `kind`")
     ignored = _ignored(envelope, library)
     kept = {
         key: child.with_fields({name: node for name, node in child.fields.items() if ("spec", name) not in ignored})
@@ -125,7 +124,7 @@ def _facts(envelope: Node) -> Iterator[tuple[str, Node]]:
         node = envelope.at(path)
         if node is not None and isinstance(node.value, str) and node.value:
             match = _FUNCTION.fullmatch(node.value) if name == "function" else None
-            yield name, replace(node, value=match["name"], derived="the name in `function`") if match else node
+            yield name, node.but(value=match["name"], derived="the name in `function`") if match else node
 
 
 def _joined(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import TypeAlias
 
 from speccompile.diagnostics import Diagnostic, Severity
@@ -25,4 +24,4 @@ def graded(findings: Iterable[Diagnostic], grades: Grades) -> tuple[Diagnostic, 
 
 def _regraded(finding: Diagnostic, grades: Grades) -> Diagnostic:
     grade = grades.get(finding.code)
-    return finding if grade in (None, finding.severity) else replace(finding, severity=Severity(str(grade)))
+    return finding if grade in (None, finding.severity) else finding._replace(severity=Severity(str(grade)))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from functools import lru_cache
 
 from speccompile.diagnostics import Diagnostic
@@ -71,7 +70,7 @@ def masked(finding: Diagnostic) -> Diagnostic:
 
     notes = tuple(note._replace(message=without(note.message)) for note in finding.notes)
     cure = without(finding.help) if finding.help else None
-    return replace(finding, message=without(finding.message), help=cure, notes=notes)
+    return finding._replace(message=without(finding.message), help=cure, notes=notes)
 
 
 def _repeats(quoted: str, hidden: str) -> bool:
@@ -145,7 +144,7 @@ def _hushed(finding: Diagnostic, *, was_read: bool) -> Diagnostic:
     around = None if was_read else _after_mention(span.source)
     if span.line not in secret_lines(span.source) and not (around and around.line <= span.line):
         return finding
-    return replace(without_words(finding), secret=around)
+    return without_words(finding)._replace(secret=around)
 
 
 def without_words(finding: Diagnostic) -> Diagnostic:
@@ -153,7 +152,7 @@ def without_words(finding: Diagnostic) -> Diagnostic:
     if finding.code in _HARMLESS:
         return finding
     message, cure = _OTHER_WORDS.get(finding.code, _WORDS)
-    return replace(finding, message=message, help=cure)
+    return finding._replace(message=message, help=cure)
 
 
 def _after_mention(source: Source) -> Span | None:

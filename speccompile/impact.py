@@ -8,12 +8,12 @@ from itertools import tee
 from typing import Any, NamedTuple
 
 from speccompile.batch import Result, compile_files
+from speccompile.compiled import Compiled
 from speccompile.diagnostics import CompileError, Diagnostic, Severity, has_errors, shown
 from speccompile.difference import Change, difference
 from speccompile.model import Node, format_path
 from speccompile.names import object_name
 from speccompile.parse import Parsed
-from speccompile.pipeline import Compiled
 from speccompile.setting import Setting
 
 SAME, BROKEN, CHANGED = 0, 1, 4

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -69,7 +68,7 @@ def settle(flags: Flags, *, wants_runs: bool = True) -> Inputs:
     profiles = tuple(map(Path, flags.profiles)) or project.profiles
     platform = platform_of(flags.platform, Path()) if flags.platform else project.platform
     # What this call takes for profiles and platform is no run, whoever names it.
-    own = own_files(project) | own_files(replace(project, profiles=profiles, platform=platform))
+    own = own_files(project) | own_files(project._replace(profiles=profiles, platform=platform))
     return Inputs(
         project=project.path,
         runs=tuple(_runs(flags.paths, project, own)),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -121,21 +120,21 @@ def _from_config_map(config: Node) -> Node:
 
 def _from_text(key: str, node: Node) -> Node:
     if key in _LISTS and isinstance(node.value, str):
-        return replace(node, value=tuple(Node(line.strip(), node.span) for line in node.value.strip().split("\n")))
-    return replace(node, value=_TRUTH.get(str(node.value), node.value)) if key == "strict" else node
+        return node.but(value=tuple(Node(line.strip(), node.span) for line in node.value.strip().split("\n")))
+    return node.but(value=_TRUTH.get(str(node.value), node.value)) if key == "strict" else node
 
 
 def document_of(node: Node, layer: Layer) -> Parsed:
     """A document that stands inside another one, speaking for a layer of its own; secrets beside it stay hidden."""
     source = node.span.source
     lines = (HIDDEN if number in secret_lines(source) else line for number, line in enumerate(lines_of(source), 1))
-    source = replace(source, layer=layer, text="\n".join(lines) if layer is Layer.PLATFORM else source.text)
+    source = source._replace(layer=layer, text="\n".join(lines) if layer is Layer.PLATFORM else source.text)
     return Parsed((Document(source, _moved(node, source)),), ())
 
 
 def _moved(node: Node, source: Source) -> Node:
     key = node.key._replace(source=source) if node.key else None
-    moved = replace(node, span=node.span._replace(source=source), key=key)
+    moved = node.but(span=node.span._replace(source=source), key=key)
     return moved.mapped(lambda child: _moved(child, source))
 
 

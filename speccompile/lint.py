@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from itertools import product
 from typing import NamedTuple, TypeAlias
 
@@ -158,8 +157,7 @@ def _doomed(case: Case, judge: Callable[[Node], Iterator[Diagnostic]], code: str
     found_by = ((finding, "and no run can change it") for finding in fixed)
     more = ((finding, "so no run can leave it to the default") for finding in both if finding.span not in told)
     for finding, consequence in (*found_by, *more):
-        yield replace(
-            finding,
+        yield finding._replace(
             code=code,
             severity=Severity.WARNING,
             message=f"{finding.message}, {consequence}",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import reduce
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -55,7 +54,7 @@ def _with_namespace(platform: Platform, run: Run) -> tuple[Platform, tuple[Overr
     namespace = own.beating(said) if own else said
     settings = platform.settings.with_fields({**platform.settings.fields, "namespace": namespace})
     lost = (Override(("metadata", "namespace"), said, namespace),) if said in namespace.lost else ()
-    return replace(platform, settings=settings), lost
+    return platform._replace(settings=settings), lost
 
 
 def _fitting(layer: Node, run: Run, library: Library) -> Node:
@@ -84,7 +83,7 @@ def _with_closed(spec: Node, default: Node, run: Run, library: Library) -> Node:
     said = run.fields.fields
     closed = {
         # It was the run that said something, whoever else adds to it.
-        name: replace(spec.fields[name].over(node), span=said[name].span, key=said[name].key, part=said[name].part)
+        name: spec.fields[name].over(node).but(span=said[name].span, key=said[name].key, part=said[name].part)
         for name, node in default.fields.items()
         if name in said and _adds_up(name, library)
     }
@@ -260,7 +259,7 @@ def _by_item(merger: Merger, path: list[Any], weaker: Node, stronger: Node, libr
         # The profile's items keep the profile's order: one environment variable may refer to another before it.
         known = items.pop(name, None)
         items[name] = _replaced(merger, [*path, name], known, item, library) if known else item
-    return replace(stronger, value=tuple(items.values()))
+    return stronger.but(value=tuple(items.values()))
 
 
 def _union(_: Merger, path: list[Any], weaker: Node, stronger: Node, library: Library) -> Node:

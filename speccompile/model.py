@@ -4,13 +4,31 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+
+if TYPE_CHECKING:
+    from typing import TypedDict, Unpack
+
+    class Changes(TypedDict, total=False):
+        """What can be said anew of a node."""
+
+        value: Value
+        span: Span
+        key: Span | None
+        lost: tuple[Node, ...]
+        derived: str | None
+        made_of: tuple[Node, ...]
+        part: Part
+        unsure: bool
+        weak: bool
+
 
 Scalar: TypeAlias = str | int | float | bool | None
 Json: TypeAlias = Scalar | Sequence["Json"] | Mapping[str, "Json"]
 KeyPath: TypeAlias = tuple[str | int, ...]
+Value: TypeAlias = "Scalar | tuple[Node, ...] | dict[str, Node]"
+_CONTAINERS = (tuple, dict)
 
 _PLAIN_STEP = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*", re.ASCII)
 _STEP = re.compile(r'\.?([A-Za-z_][A-Za-z0-9_-]*)|\[(\d+)\]|\["((?:[^"\\]|\\.)*)"\]', re.ASCII)
@@ -36,13 +54,15 @@ class Part(StrEnum):
     """Of a base document."""
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(NamedTuple):
     """A text with the name people know it by, and the layer it speaks for."""
 
     name: str
-    text: str = field(repr=False)
+    text: str
     layer: Layer
+
+    def __repr__(self) -> str:
+        return f"<{self.layer} {self.name}>"
 
 
 class Span(NamedTuple):
@@ -65,25 +85,65 @@ class Span(NamedTuple):
         return self.end_line - (self.end_column <= 1) if self.end_line > self.line else self.line
 
 
-@dataclass(frozen=True, slots=True)
 class Node:
-    """A value and where it stands; children are nodes too, so restructuring a tree never loses an origin."""
+    """A value and where it stands; children are nodes too, so restructuring a tree never loses an origin.
 
-    value: Scalar | tuple[Node, ...] | Mapping[str, Node]
-    span: Span
-    key: Span | None = None
-    """Where the key stands that introduces this value."""
-    lost: tuple[Node, ...] = ()
-    """What weaker layers said in this place, strongest first."""
-    derived: str | None = None
-    """How the value was made, if it does not stand in the source as it is."""
-    made_of: tuple[Node, ...] = ()
-    """What it was made of, beside what stands in its span."""
-    part: Part = Part.FIELD
-    unsure: bool = False
-    """A plain `1e3`: a number to YAML 1.2 and a string to YAML 1.1, fine as a quantity only."""
-    weak: bool = False
-    """Stands where nobody says otherwise: a value of a base document is stronger."""
+    Nothing of a node changes once it is made, which the type checker sees to: a run comes to hundreds of nodes, and
+    a class that guards itself takes six times as long to make one.
+    """
+
+    __slots__ = ("derived", "key", "lost", "made_of", "part", "span", "unsure", "value", "weak")
+
+    def __init__(  # noqa: PLR0913, PLR0917  the noun that all stages speak of
+        self,
+        value: Value,
+        span: Span,
+        key: Span | None = None,
+        lost: tuple[Node, ...] = (),
+        derived: str | None = None,
+        made_of: tuple[Node, ...] = (),
+        part: Part = Part.FIELD,
+        unsure: bool = False,
+        weak: bool = False,
+    ) -> None:
+        self.value: Final = value
+        self.span: Final = span
+        self.key: Final = key
+        """Where the key stands that introduces this value."""
+        self.lost: Final = lost
+        """What weaker layers said in this place, strongest first."""
+        self.derived: Final = derived
+        """How the value was made, if it does not stand in the source as it is."""
+        self.made_of: Final = made_of
+        """What it was made of, beside what stands in its span."""
+        self.part: Final = part
+        self.unsure: Final = unsure
+        """A plain `1e3`: a number to YAML 1.2 and a string to YAML 1.1, fine as a quantity only."""
+        self.weak: Final = weak
+        """Stands where nobody says otherwise: a value of a base document is stronger."""
+
+    def but(self, **changes: Unpack[Changes]) -> Node:
+        """The same node except for what is said anew."""
+        node = Node(
+            self.value,
+            self.span,
+            self.key,
+            self.lost,
+            self.derived,
+            self.made_of,
+            self.part,
+            self.unsure,
+            self.weak,
+        )
+        for name, value in changes.items():
+            setattr(node, name, value)
+        return node
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Node) and all(getattr(self, name) == getattr(other, name) for name in self.__slots__)
+
+    def __hash__(self) -> int:
+        return hash((self.span, self.key))
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.span.label}>"
@@ -95,24 +155,26 @@ class Node:
 
     @property
     def is_scalar(self) -> bool:
-        return not isinstance(self.value, (tuple, Mapping))
+        return not isinstance(self.value, _CONTAINERS)
 
     @property
     def fields(self) -> Mapping[str, Node]:
         """The children of a mapping; empty for anything else."""
-        return self.value if isinstance(self.value, Mapping) else {}
+        value = self.value
+        return value if isinstance(value, dict) else {}
 
     @property
     def items(self) -> tuple[Node, ...]:
         """The items of a list; empty for anything else."""
-        return self.value if isinstance(self.value, tuple) else ()
+        value = self.value
+        return value if isinstance(value, tuple) else ()
 
     def plain(self) -> Any:
         """The value as ordinary JSON data, in containers of its own."""
         value = self.value
         if isinstance(value, tuple):
             return [item.plain() for item in value]
-        if isinstance(value, Mapping):
+        if isinstance(value, dict):
             return {key: child.plain() for key, child in value.items()}
         return value
 
@@ -151,19 +213,27 @@ class Node:
 
     def mapped(self, change: Callable[[Node], Node]) -> Node:
         """The same container with every direct child changed; a scalar comes back as it is."""
-        if isinstance(self.value, tuple):
-            return replace(self, value=tuple(change(item) for item in self.value))
-        if isinstance(self.value, Mapping):
-            return replace(self, value={key: change(child) for key, child in self.value.items()})
+        value = self.value
+        if isinstance(value, tuple):
+            return self.with_value(tuple([change(item) for item in value]))
+        if isinstance(value, dict):
+            return self.with_value({key: change(child) for key, child in value.items()})
         return self
 
-    def with_fields(self, fields: Mapping[str, Node]) -> Node:
-        return replace(self, value=fields)
+    def with_fields(self, fields: dict[str, Node]) -> Node:
+        return self.with_value(fields)
+
+    def with_value(self, value: Value) -> Node:
+        return Node(
+            value, self.span, self.key, self.lost, self.derived, self.made_of, self.part, self.unsure, self.weak
+        )
 
     def over(self, *lost: Node) -> Node:
         """The value with what lost to it behind what had lost to it before, each once."""
+        if not lost:
+            return self
         known = {id(node) for node in self.lost}
-        return replace(self, lost=(*self.lost, *(node for node in lost if id(node) not in known)))
+        return self.but(lost=(*self.lost, *(node for node in lost if id(node) not in known)))
 
     def beating(self, weaker: Node) -> Node:
         """The value with a weaker one, and all that had lost to that, among what lost to it; equal ones did not."""
@@ -171,7 +241,7 @@ class Node:
 
     def marked(self, part: Part, *, weak: bool = False) -> Node:
         """The tree, every node of it as this part of its layer."""
-        return replace(self, part=part, weak=weak).mapped(lambda child: child.marked(part, weak=weak))
+        return self.but(part=part, weak=weak).mapped(lambda child: child.marked(part, weak=weak))
 
 
 BUILT_IN = Span(Source("built-in platform", "", Layer.PLATFORM))
@@ -227,16 +297,14 @@ class Override(NamedTuple):
     change: Change = Change.REPLACED
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(NamedTuple):
     """One document of a source, as it was written."""
 
     source: Source
     root: Node
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
+class Run(NamedTuple):
     """A run in canonical spelling and shape, whatever form it was written in."""
 
     source: Source
@@ -265,8 +333,7 @@ class Ban(NamedTuple):
     written: Node
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Profile:
+class Profile(NamedTuple):
     """A profile in canonical spelling and shape, with all that its parents bring."""
 
     source: Source
@@ -283,8 +350,7 @@ class Profile:
     """Base documents by kind."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Platform:
+class Platform(NamedTuple):
     """The platform: its settings complete (what its file does not say has the built-in value), and what it demands."""
 
     settings: Node
@@ -294,8 +360,7 @@ class Platform:
     bans: tuple[Ban, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Merged:
+class Merged(NamedTuple):
     """The spec of one run after all layers have spoken; losers hang on the nodes that won."""
 
     run: Run
@@ -308,8 +373,7 @@ class Merged:
     """What became of the run's own words: replaced, or added to."""
 
 
-@dataclass(frozen=True, slots=True)
-class Approved:
+class Approved(NamedTuple):
     """A spec that satisfies every policy, with the resources derived that nobody had to write."""
 
     merged: Merged
@@ -322,19 +386,26 @@ class Step(NamedTuple):
     item: Node | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(NamedTuple):
     """What templates see, by top-level name, and the manifests to be made, in order."""
 
     context: Mapping[str, Node]
     steps: tuple[Step, ...]
 
 
-@dataclass(frozen=True, slots=True)
 class Manifest:
     """One Kubernetes object; every leaf of the tree carries its origin."""
 
-    tree: Node
+    __slots__ = ("tree",)
+
+    def __init__(self, tree: Node) -> None:
+        self.tree: Final = tree
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Manifest) and self.tree == other.tree
+
+    def __hash__(self) -> int:
+        return hash(self.tree)
 
     def __repr__(self) -> str:
         return f"<Manifest {self.kind} {self.name}>"

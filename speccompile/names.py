@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from hashlib import sha256
 
 from speccompile.model import Node
@@ -78,7 +77,7 @@ def _is_unambiguous(pattern: str, used: list[str]) -> bool:
 def port_name(number: Node, pattern: Node) -> Node:
     """The name of a Service's port where nobody gives one; a base document may."""
     text = filled(str(pattern.value), {"port": str(number.value)})
-    return replace(number, value=text, derived="named after the port", made_of=(pattern,), lost=(), weak=True)
+    return number.but(value=text, derived="named after the port", made_of=(pattern,), lost=(), weak=True)
 
 
 def is_hashed(name: str) -> bool:

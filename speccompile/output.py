@@ -14,9 +14,9 @@ from typing import Any, NamedTuple, TextIO
 
 from speccompile import kustomization
 from speccompile.charts import as_chart_template
+from speccompile.compiled import Compiled
 from speccompile.inputs import STREAM
 from speccompile.names import object_name
-from speccompile.pipeline import Compiled
 from speccompile.search import PROJECT_FILE
 from speccompile.serialize import serialize_json
 from speccompile.width import printable

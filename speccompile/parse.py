@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from speccompile.diagnostics import Diagnostic, Note, shown
 from speccompile.hush import hushed
-from speccompile.model import Document, Node, Source, Span
+from speccompile.model import Document, Node, Source, Span, Value
 from speccompile.scalars import Ambiguous, Exponent, OutOfRange, ambiguous, resolve
 
 if TYPE_CHECKING:
@@ -282,7 +282,7 @@ def _close(reader: _Reader, event: Any) -> _Built:
     frame = reader.stack.pop()
     end = event.end_mark
     span = frame.start._replace(end_line=end.line + 1, end_column=end.column + 1)
-    value: tuple[Node, ...] | Mapping[str, Node] = tuple(frame.items)
+    value: Value = tuple(frame.items)
     if frame.mapping:
         # Explicit keys win over merged ones, and of several merged maps the first wins: YAML's own rule.
         fields = dict(frame.fields)
@@ -397,7 +397,7 @@ def _place(reader: _Reader, built: _Built) -> Iterator[Document]:
     frame.size += built.size
     frame.height = max(frame.height, built.height + 1)
     if not frame.mapping:
-        frame.items.append(replace(node, key=None) if node.key else node)
+        frame.items.append(node.but(key=None) if node.key else node)
     elif frame.key is None:
         frame.key = node
     else:
@@ -425,7 +425,7 @@ def _enter(reader: _Reader, frame: _Frame, key: Node, node: Node) -> None:
             help="keep one of the two",
         )
         return
-    frame.fields[key.value] = replace(node, key=key.span)
+    frame.fields[key.value] = node.but(key=key.span)
 
 
 def _merge_key(reader: _Reader, frame: _Frame, key: Node, node: Node) -> None:

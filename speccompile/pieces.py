@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -62,13 +61,13 @@ def find_run(text: str, file: str | None = None) -> Found | None:
     listed = tuple(_listed(run) for root in roots for run in _runs_in_list(root))
     if not listed and not (any(map(is_run, roots)) if roots else _looks_like_a_run(text)):
         return None
-    documents = () if listed else (replace(one, root=without_tools(one.root)[0]) for one in parsed.documents)
+    documents = () if listed else (one._replace(root=without_tools(one.root)[0]) for one in parsed.documents)
     root = roots[0] if roots else None
     told = next(filter(None, (annotation(root, key) for key in _FILES)), file)
     named = shown(told, 200)[1:-1] if told else None
     label = _label(root, named, CONTAINER_KIND if listed else RUN_KIND)
     found = Parsed(tuple(documents), (*parsed.findings, *listed))
-    return Found(found, root, source, replace(source, name=label), named)
+    return Found(found, root, source, source._replace(name=label), named)
 
 
 def _looks_like_a_run(text: str) -> bool:
@@ -135,7 +134,7 @@ def _renamed(findings: Iterable[Diagnostic], runs: Iterable[Found]) -> Iterator[
 
     for finding in findings:
         notes = tuple(note._replace(span=moved(note.span)) for note in finding.notes)
-        yield replace(finding, span=moved(finding.span), secret=moved(finding.secret), notes=notes)
+        yield finding._replace(span=moved(finding.span), secret=moved(finding.secret), notes=notes)
 
 
 def annotation(root: Node | None, key: str) -> str:

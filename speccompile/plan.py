@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import TypeAlias
 
 from speccompile.facts import facts_of
@@ -20,7 +19,7 @@ Facts: TypeAlias = Mapping[str, Node]
 def plan(approved: Approved) -> Plan:
     """The plan of a run; a function of the run, its profile and the platform alone."""
     merged = approved.merged
-    workload = replace(merged.run.action, value=workload_of(merged), derived="what the run comes to")
+    workload = merged.run.action.but(value=workload_of(merged), derived="what the run comes to")
     facts = {**facts_of(merged.run, merged.profile, merged.platform), "workload": workload}
     spec = _with_objects(merged, facts)
     own = _own_labels(merged, facts)
@@ -38,7 +37,7 @@ def plan(approved: Approved) -> Plan:
     steps = tuple(
         Step(f"{TARGET}/{kind.template}", item)
         for kind in KINDS[TARGET]
-        for item in kind.items(replace(merged, spec=spec))
+        for item in kind.items(merged._replace(spec=spec))
     )
     return Plan(context, steps)
 
@@ -54,8 +53,8 @@ def _run(merged: Merged) -> Node:
 def _made(node: Node, value: str, how: str, made_of: tuple[Node, ...]) -> Node:
     """A value made from others: it keeps the origin of the first, and says how where it is not the same."""
     if node.value == value:
-        return replace(node, weak=False)
-    return replace(node, value=value, derived=how, made_of=made_of, lost=(), weak=False)
+        return node.but(weak=False)
+    return node.but(value=value, derived=how, made_of=made_of, lost=(), weak=False)
 
 
 def _named(pattern: Node, facts: Facts, longest: int = LABEL, *, letter: bool = False) -> Node:
@@ -124,9 +123,7 @@ def _workload_annotations(merged: Merged) -> Node:
     for name in ("inputs", "parameters"):
         if name in fields:
             text = json.dumps(fields[name].plain(), ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-            given[f"{own_prefix(merged.platform)}{name}"] = replace(
-                fields[name], value=text, derived=f"`{name}` as JSON"
-            )
+            given[f"{own_prefix(merged.platform)}{name}"] = fields[name].but(value=text, derived=f"`{name}` as JSON")
     return Node(dict(sorted(given.items())), merged.run.name.span)
 
 
@@ -206,7 +203,7 @@ def _with_object(volume: Node, pattern: Node, facts: Facts) -> Node:
     name, spec = volume.fields["name"], volume.fields["spec"].fields
     made = _named(pattern, {**facts, "volume": name})
     # It is the volume that has an object of its own, whatever the pattern says first.
-    own = replace(made, span=name.span, key=name.key, part=name.part, lost=())
+    own = made.but(span=name.span, key=name.key, part=name.part, lost=())
     behind: Mapping[str, Node] = {
         "persistent_volume_claim": own,
         "config_map": own if "data" in spec else spec.get("name", name),

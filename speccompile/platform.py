@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 
 from speccompile.canon import GPU
@@ -57,17 +56,16 @@ def _over(weaker: Platform, tree: Node, library: Library) -> tuple[Platform, tup
     """The platform with everything that the tree says of it."""
     told = {name: node.marked(Part.SETTING, weak=True) for name, node in tree.fields.items() if name not in _DEMANDS}
     settings = _settings(weaker.settings, tree.with_fields(told), library.schemas["platform"], library)
-    known = replace(weaker, settings=settings)
+    known = weaker._replace(settings=settings)
     findings = list(_selector_faults(settings))
     layers: dict[str, Node] = {}
     for name in _LAYERS:
         if name in tree.fields:
             layers[name], found = normalize(tree.fields[name], known, library, GPU)
-            findings += [replace(finding, path=(name, *finding.path)) for finding in found]
+            findings += [finding._replace(path=(name, *finding.path)) for finding in found]
     rules, unruly = read_rules(tree.fields.get("rules"), library)
     bans, unbanned = read_bans(tree.fields.get("forbid"), library)
-    grown = replace(
-        known,
+    grown = known._replace(
         defaults=_merged(known.defaults, layers["defaults"].marked(Part.DEFAULT, weak=True), library)
         if "defaults" in layers
         else known.defaults,

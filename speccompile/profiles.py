@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from graphlib import CycleError, TopologicalSorter
 from typing import NamedTuple, TypeAlias, TypeVar
 
@@ -167,7 +166,7 @@ def _resolve(
     findings += found
     defaults, found = normalize(one.tree.fields.get("defaults", own.with_fields({})), platform, library, key)
     defaults = defaults.marked(Part.DEFAULT)
-    findings += [replace(finding, path=("defaults", *finding.path)) for finding in found]
+    findings += [finding._replace(path=("defaults", *finding.path)) for finding in found]
     rules, unruly = read_rules(one.tree.fields.get("rules"), library)
     bans, unbanned = read_bans(one.tree.fields.get("forbid"), library)
     findings += (*unruly, *unbanned)
@@ -207,7 +206,7 @@ def _gpu_key(chosen: Node, platform: Platform) -> tuple[Node | None, Findings]:
     named = gpu_kinds(platform)
     text = str(chosen.value)
     if text in named:
-        return replace(chosen, value=named[text].value, derived=f"the platform's `{text}`", made_of=(named[text],)), ()
+        return chosen.but(value=named[text].value, derived=f"the platform's `{text}`", made_of=(named[text],)), ()
     fault = FORMATS["extended-resource"](text)
     if fault is None:
         return chosen, ()

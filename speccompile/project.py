@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from pathlib import Path, PurePath
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from speccompile.diagnostics import CompileError, Diagnostic, Note, shown, stop_if_any
 from speccompile.load import expand, load
@@ -21,10 +20,10 @@ from speccompile.validate import near, unknown_key, validate, without_faulty
 _WILDCARDS = frozenset("*?[")
 _PASSED_OVER = "what is hidden, the output directory, and the project's own files are passed over"
 _NOTHING: Mapping[str, Sequence[Path]] = MappingProxyType({})
+_NONE: Mapping[str, Any] = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Project:
+class Project(NamedTuple):
     """What a project file names, as paths that can be opened from the current directory."""
 
     path: Path
@@ -33,9 +32,9 @@ class Project:
     platform: Path | str | None = None
     """A file, or the name of a bundled preset."""
     output: Path | None = None
-    kubernetes: Mapping[str, Span] = field(default_factory=dict)
+    kubernetes: Mapping[str, Span] = _NONE
     """The versions of Kubernetes to verify against, and where each is written."""
-    severity: Mapping[str, str] = field(default_factory=dict)
+    severity: Mapping[str, str] = _NONE
     """By code: `error`, `warning`, `notice` or `ignore`."""
 
 
@@ -102,7 +101,7 @@ def read_project(file: Path, given: Mapping[str, Sequence[Path]] = _NOTHING) -> 
         runs, faults = _find_runs(_named(tree, "runs", folder), folder, passed_over)
         findings += faults
     stop_if_any(findings)
-    return replace(project, runs=runs)
+    return project._replace(runs=runs)
 
 
 def platform_of(text: str, folder: Path) -> Path | str:

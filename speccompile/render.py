@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias
 
@@ -97,7 +96,7 @@ def _tree(text: str, template: str, library: Library) -> Node:
         text_line = source.text.split("\n")[line - 1]
         start = len(text_line) - len(text_line.lstrip()) + 1
         span = Span(source, line, start, line, len(text_line.rstrip()) + 1)
-        return replace(node, span=span, key=None).mapped(placed)
+        return node.but(span=span, key=None).mapped(placed)
 
     return placed(parsed.documents[0].root)
 
@@ -134,7 +133,7 @@ def _filled(node: Node, values: Values, context: Context) -> Node | None:
         return node.with_fields(fields) if fields or not value else None
     if isinstance(value, tuple):
         items = tuple(filled for child in value if (filled := _filled(child, values, context)) is not None)
-        return replace(node, value=items) if items or not value else None
+        return node.but(value=items) if items or not value else None
     if isinstance(value, str) and TOKEN.search(value):
         return _interpolated(value, node, values, context)
     return None if value is None else node
@@ -173,6 +172,6 @@ def _computed(value: object, read: Iterable[Node], node: Node) -> Node:
         raise TemplateFault(f"{node.span.label}: an expression must give a scalar, not {type(value).__name__}")
     made_of = tuple(read)
     if not made_of:
-        return replace(node, value=value)
+        return node.but(value=value)
     how = f"computed in {node.span.label}"
     return Node(value, made_of[0].span, derived=how, made_of=made_of, part=made_of[0].part)

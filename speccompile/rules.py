@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
 from typing import TypeAlias
 
 from speccompile.canon import DISK, UNSAID, amount, is_device, same_quantity
@@ -152,7 +151,7 @@ def _told(paths: Iterable[KeyPath], specs: tuple[Node, ...], library: Library) -
         if node := first(path):
             told[path] = node
         elif path[:-1] == _REQUESTS and (limit := first((*_LIMITS, path[-1]))):
-            told[path] = replace(limit, derived="where nothing is requested, the limit is the request")
+            told[path] = limit.but(derived="where nothing is requested, the limit is the request")
     return told
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from speccompile.diagnostics import Diagnostic, has_errors
 from speccompile.library import Library
@@ -13,8 +13,7 @@ from speccompile.platform import read_platform
 from speccompile.profiles import read_profiles
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Setting:
+class Setting(NamedTuple):
     """Everything administrative as one value: what a run is compiled under."""
 
     library: Library

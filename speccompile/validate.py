@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -62,19 +61,18 @@ def _conform(node: Node, schema: Schema, library: Library, path: KeyPath, findin
         return node
     if schema.get("x-opaque"):
         findings.extend(
-            replace(ambiguous(str(inner.value), inner.span), path=(*path, *below))
+            ambiguous(str(inner.value), inner.span)._replace(path=(*path, *below))
             for below, inner in node.walk()
             if inner.unsure
         )
         return node
     if node.unsure and schema.get("format") not in QUANTITIES:
-        findings.append(replace(ambiguous(str(node.value), node.span), path=path))
+        findings.append(ambiguous(str(node.value), node.span)._replace(path=path))
     if isinstance(node.value, Mapping):
         return _conform_mapping(node, schema, library, path, findings)
     if isinstance(node.value, tuple):
         items = schema.get("items", {})
-        tree = replace(
-            node,
+        tree = node.but(
             value=tuple(
                 _conform(item, items, library, (*path, index), findings) for index, item in enumerate(node.value)
             ),

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache, cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from speccompile.apis import OBJECT_META, Kind, definition, kinds, known_version, listed, versions
+from speccompile.compiled import Compiled
 from speccompile.diagnostics import Diagnostic, Note, Severity, in_order, shown
 from speccompile.library import Schema
 from speccompile.model import KeyPath, Node, Span, format_path
-from speccompile.pipeline import Compiled
 from speccompile.resources import bundled_library
 from speccompile.validate import near, translated
 from speccompile.verify_fast import Accepts, accepting
@@ -149,7 +149,7 @@ def findings(told: Verdict) -> Iterator[Diagnostic]:
     for same, fault in worded.items():
         place = f"`{format_path(fault.path)}` {where}".strip() if fault.path else where
         note = Note(f"{place}, by the API of Kubernetes {listed(having[same])}".removeprefix(", "))
-        yield replace(fault, notes=(*fault.notes, note))
+        yield fault._replace(notes=(*fault.notes, note))
 
 
 def _faults(subject: Subject, data: Any, api: Api) -> tuple[Diagnostic, ...]:
@@ -231,7 +231,7 @@ def _left(schema: Any, data: Any, left: int) -> int:
 
 def _told(error: ValidationError, subject: Subject) -> Iterator[Diagnostic]:
     for found in _worded(error, subject.tree):
-        yield replace(found, code=CODE, span=_placed(found, subject))
+        yield found._replace(code=CODE, span=_placed(found, subject))
 
 
 def _worded(error: ValidationError, tree: Node) -> Iterator[Diagnostic]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 
 from speccompile.diagnostics import Diagnostic, Severity
 from speccompile.model import Document, Node, Scalar, Source, Span
@@ -37,12 +36,12 @@ def as_kubernetes_reads(parsed: Parsed) -> Parsed:
     odd = _odd_keys(parsed.findings)
     documents = _with_keys(odd) if odd else parsed.documents
     findings = (
-        replace(finding, severity=Severity.WARNING)
+        finding._replace(severity=Severity.WARNING)
         if finding.code == _AMBIGUOUS or (finding.span in odd and finding.code == _NO_STRING)
         else finding
         for finding in parsed.findings
     )
-    return Parsed(tuple(replace(one, root=_read_again(one.root)) for one in documents), tuple(findings))
+    return Parsed(tuple(one._replace(root=_read_again(one.root)) for one in documents), tuple(findings))
 
 
 def by_go(text: str) -> Scalar:
@@ -82,7 +81,7 @@ def _read_again(node: Node) -> Node:
     if not isinstance(node.value, str):
         return node.mapped(_read_again)
     value = by_go(node.value)
-    return node if value is node.value or not _is_plain(node.value, node.span) else replace(node, value=value)
+    return node if value is node.value or not _is_plain(node.value, node.span) else node.but(value=value)
 
 
 def _read_key(key: str, child: Node) -> str:
@@ -126,7 +125,7 @@ def _marked(text: str, marks: Mapping[Span, str]) -> str:
 def _renamed(node: Node, names: Mapping[str, str], source: Source) -> Node:
     """The tree with the names in place of the marks, and with its places in the file as it was written."""
     key = node.key._replace(source=source) if node.key else None
-    placed = replace(node, span=node.span._replace(source=source), key=key)
+    placed = node.but(span=node.span._replace(source=source), key=key)
     if isinstance(placed.value, Mapping):
         fields = {names.get(name, name): _renamed(child, names, source) for name, child in placed.value.items()}
         return placed.with_fields(fields)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 
 from speccompile.diagnostics import Diagnostic, shown
 from speccompile.hush import lines_of, without_words
@@ -73,11 +72,11 @@ def _around(span: Span, lines: frozenset[int]) -> Span:
 
 def _hushed(finding: Diagnostic, secret: Span) -> Diagnostic:
     if finding.code.startswith(_TEXT):
-        return replace(without_words(finding), secret=secret)
+        return without_words(finding)._replace(secret=secret)
     # That a key is unknown tells no value, and neither do kinds.
     is_key = bool(finding.path) and finding.message == f"unknown key {shown(finding.path[-1])}"
     if is_key or finding.code == UNKNOWN_KIND:
-        return replace(finding, secret=secret)
+        return finding._replace(secret=secret)
     message = _QUOTED.sub(_HIDDEN, finding.message.partition(_FOUND)[0])
     # A cure repeats what the message does.
-    return replace(finding, message=message, help=finding.help if message == finding.message else None, secret=secret)
+    return finding._replace(message=message, help=finding.help if message == finding.message else None, secret=secret)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -200,7 +199,7 @@ def _childless(patch: pytest.MonkeyPatch) -> None:
     def choose(*given_ones: Any) -> Any:
         profile, findings = profiles.choose(*given_ones)
         return profile and (
-            replace(profile, fields=profile.fields.with_fields({})) if profile.parents else profile
+            profile._replace(fields=profile.fields.with_fields({})) if profile.parents else profile
         ), findings
 
     patch.setattr(pipeline, "choose", choose)
@@ -254,7 +253,7 @@ BREACHES: dict[str, tuple[Callable[[pytest.MonkeyPatch], None], Data, Admin]] = 
         Admin((({"id": "default", "forbid": ["resources.gpu"]},),)),
     ),
     "twice_is_once": (
-        _strategy("union", lambda _, __, weaker, stronger, ___: replace(stronger, value=weaker.items + stronger.items)),
+        _strategy("union", lambda _, __, weaker, stronger, ___: stronger.with_value(weaker.items + stronger.items)),
         IMAGE,
         Admin((({"id": "default", "tolerations": [{"operator": "Exists"}]},),)),
     ),

@@ -23,8 +23,8 @@ from selenium.webdriver.support.wait import WebDriverWait
 from tools import browser as browser_paths
 
 from speccompile import compile_many, compile_run
+from speccompile.compiled import Compiled
 from speccompile.hush import HIDDEN
-from speccompile.pipeline import Compiled
 from speccompile.report.page import as_page
 from speccompile.resources import asset
 

@@ -6,7 +6,6 @@ import random
 import re
 import unicodedata
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -87,7 +86,7 @@ def test_a_finding_has_place_excerpt_notes_and_help() -> None:
         ),
         help="write `8Gi`",
     )
-    assert as_text([finding, replace(finding, severity=Severity.WARNING, notes=(), help=None)]) == (
+    assert as_text([finding, finding._replace(severity=Severity.WARNING, notes=(), help=None)]) == (
         "error[schema/quantity]: it is wrong\n"
         "  --> run.yaml:2:6\n"
         "    |\n"

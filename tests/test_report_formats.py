@@ -7,7 +7,6 @@ import re
 import runpy
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -198,7 +197,7 @@ def test_the_cases_have_places_of_every_sort() -> None:
 
 
 def test_text_alone_is_cut() -> None:
-    found = [replace(FOUND, message=f"number {number}") for number in range(MAX_SHOWN + 5)]
+    found = [FOUND._replace(message=f"number {number}") for number in range(MAX_SHOWN + 5)]
     assert len(list(told_by_text(as_text(found)))) == MAX_SHOWN
     assert len(json.loads(as_json(found))["findings"]) == len(found)
     assert len(list(told_by_sarif(as_sarif(found, CODES, "1.0.0")))) == len(found)
@@ -378,12 +377,12 @@ def result_of(finding: Diagnostic) -> Any:
 
 
 def location_of(name: str, line: int = 0, layer: Layer = Layer.RUN) -> Any:
-    (location,) = result_of(replace(FOUND, span=Span(Source(name, "", layer), line, line, line, line)))["locations"]
+    (location,) = result_of(FOUND._replace(span=Span(Source(name, "", layer), line, line, line, line)))["locations"]
     return location
 
 
 def test_a_finding_as_sarif(sarif: Validator) -> None:
-    text = as_sarif([FOUND, replace(FOUND, code="x/new_one", severity=Severity.NOTICE)], CODES, "1.2.3")
+    text = as_sarif([FOUND, FOUND._replace(code="x/new_one", severity=Severity.NOTICE)], CODES, "1.2.3")
     assert faults(sarif, text) == []
     log = json.loads(text)
     assert log["version"] == "2.1.0"
@@ -456,7 +455,7 @@ def test_sarif_is_valid_by_its_schema(case: Path, sarif: Validator) -> None:
 
 
 def test_a_rule_is_there_for_each_code_that_occurs_and_no_other() -> None:
-    found = [replace(FOUND, code=code) for code in ("schema/unknown-key", "a/b", "schema/unknown-key")]
+    found = [FOUND._replace(code=code) for code in ("schema/unknown-key", "a/b", "schema/unknown-key")]
     (run,) = json.loads(as_sarif(found, CODES, "1.0.0"))["runs"]
     rules = run["tool"]["driver"]["rules"]
     assert [rule["name"] for rule in rules] == ["AB", "SchemaUnknownKey"]
@@ -465,7 +464,7 @@ def test_a_rule_is_there_for_each_code_that_occurs_and_no_other() -> None:
 
 
 def test_notes_that_say_the_same_stay_apart(sarif: Validator) -> None:
-    assert faults(sarif, as_sarif([replace(FOUND, notes=(Note("here", PLACE),) * 2)], CODES, "1.0.0")) == []
+    assert faults(sarif, as_sarif([FOUND._replace(notes=(Note("here", PLACE),) * 2)], CODES, "1.0.0")) == []
 
 
 @pytest.mark.parametrize(
@@ -518,15 +517,15 @@ def test_what_is_no_file_is_a_logical_location(name: str, line: int, layer: Laye
 
 def test_a_fingerprint_outlives_new_lines_above() -> None:
     def fingerprint(**change: Any) -> Any:
-        return result_of(replace(FOUND, **change))["partialFingerprints"]
+        return result_of(FOUND._replace(**change))["partialFingerprints"]
 
     assert fingerprint() == fingerprint(span=Span(RUN, 9, 1, 9, 2), message="other words")
-    others = [fingerprint(path=("x",)), fingerprint(code="a/b"), fingerprint(span=Span(replace(RUN, name="b")))]
+    others = [fingerprint(path=("x",)), fingerprint(code="a/b"), fingerprint(span=Span(RUN._replace(name="b")))]
     assert fingerprint() not in others
 
 
 def test_a_message_is_neither_placeholder_nor_link_to_sarif() -> None:
-    text = result_of(replace(FOUND, message="`{0}` `{name}` `[a](b)` `args[1]`", notes=(), help=None))["message"][
+    text = result_of(FOUND._replace(message="`{0}` `{name}` `[a](b)` `args[1]`", notes=(), help=None))["message"][
         "text"
     ]
     assert text == "`{{0}}` `{name}` `[a\\](b)` `args[1]`"

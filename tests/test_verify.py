@@ -8,7 +8,6 @@ import random
 import subprocess
 import time
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +42,7 @@ def with_template(name: str, old: str, new: str) -> Compiled:
     assert old in known.templates[name]
     library = Library(known.schemas, {**known.templates, name: known.templates[name].replace(old, new)}, known.presets)
     (document,) = parse(Source("run.yaml", RUN, Layer.RUN)).documents
-    return compile_document(document, replace(read_setting((), None), library=library))
+    return compile_document(document, read_setting((), None)._replace(library=library))
 
 
 def told(found: Diagnostic) -> tuple[str, str, int]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from speccompile.compiled import Compiled
 from speccompile.explain import Explanation, Line, Lost, rule_between, unseen
 from speccompile.hush import is_hidden
 from speccompile.model import Node, Origin, format_path, origin_of
-from speccompile.pipeline import Compiled
 from speccompile.report.data import VERSION, place_data, written
 
 

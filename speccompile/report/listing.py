@@ -6,11 +6,11 @@ import json
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 
+from speccompile.compiled import Compiled
 from speccompile.explain import Explanation, Line, Lost, rule_between, unseen
 from speccompile.hush import HIDDEN, is_hidden
 from speccompile.model import Layer, Node, Origin, Span, format_path, origin_of
 from speccompile.paint import Paint, plain
-from speccompile.pipeline import Compiled
 from speccompile.report.text import excerpt
 from speccompile.serialize import entries
 from speccompile.width import columns, printable, window

@@ -6,9 +6,9 @@ import html
 import re
 from collections.abc import Callable, Iterable, Mapping
 
+from speccompile.compiled import Compiled
 from speccompile.diagnostics import Diagnostic
 from speccompile.paint import Paint, plain
-from speccompile.pipeline import Compiled
 from speccompile.report.listing import as_listing
 from speccompile.report.text import as_text, summary
 

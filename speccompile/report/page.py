@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
 from typing import Any, NamedTuple
 
+from speccompile.compiled import Compiled
 from speccompile.explain import Explanation, Line, Lost, rule_between, unseen
 from speccompile.hush import HIDDEN, lines_of, may_tell
 from speccompile.model import BUILT_IN, KeyPath, Layer, Node, Origin, Override, Source, Span, format_path, origin_of
-from speccompile.pipeline import Compiled
 from speccompile.resources import asset
 from speccompile.serialize import entries
 

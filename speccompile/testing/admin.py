@@ -8,10 +8,10 @@ from functools import cached_property
 from typing import Any, TypeAlias
 
 from speccompile.batch import Result, compile_files
+from speccompile.compiled import Compiled
 from speccompile.diagnostics import CompileError, stop_if_any
 from speccompile.model import Document, Layer, Source
 from speccompile.parse import Parsed, parse
-from speccompile.pipeline import Compiled
 from speccompile.resources import bundled_library
 from speccompile.setting import Setting, prepare
 from speccompile.validate import validate
