@@ -7,7 +7,7 @@ from functools import lru_cache, wraps
 from typing import TYPE_CHECKING, Any
 
 from speccompile.library import Library
-from speccompile.references import RESERVED, Record, Reference, child_of, is_there, length_of, plain
+from speccompile.references import RESERVED, Each, Record, Reference, child_of, is_there, length_of, path_of, plain
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -97,6 +97,11 @@ def _environment(library: Library) -> SandboxedEnvironment:
     def length(value: Any) -> int:
         return length_of(value) if isinstance(value, Reference) else len(value)
 
+    def each(value: Any, template: Any) -> Each:
+        if not isinstance(value, Reference):
+            raise TypeError("`each` takes a list of what the template sees")
+        return Each(path_of(value), str(plain(template)))
+
     environment = Environment(
         loader=FunctionLoader(load),
         extensions=[LineMarks],
@@ -110,9 +115,9 @@ def _environment(library: Library) -> SandboxedEnvironment:
     # Jinja's own filters and tests look at types, and a reference has the type of what it refers to only in its value.
     environment.filters = {name: _on_values(filter_) for name, filter_ in environment.filters.items()}
     environment.tests = {name: _on_values(test) for name, test in environment.tests.items()}
-    environment.filters |= {"default": default, "d": default, "length": length, "count": length}
+    environment.filters |= {"default": default, "d": default, "length": length, "count": length, "each": each}
     environment.tests |= {"defined": is_defined, "undefined": lambda value: not is_defined(value)}
-    for name in _FORMATTING:
+    for name in _REFUSED:
         del environment.filters[name]
     environment.globals.clear()
     return environment
@@ -120,6 +125,8 @@ def _environment(library: Library) -> SandboxedEnvironment:
 
 _FORMATTING = ("center", "format", "pprint", "urlize", "xmlattr", "wordwrap", "filesizeformat")
 """Filters that pad or mark up text: nothing a manifest needs, and some can make gigabytes."""
+_REFUSED = (*_FORMATTING, "random")
+"""These, and the one that would give the same run another manifest each time."""
 
 
 def _on_values(function: Any) -> Callable[..., Any]:

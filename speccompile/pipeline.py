@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import NamedTuple
+
 from speccompile.approve import approve
 from speccompile.bases import over_bases
 from speccompile.compiled import Compiled, Made, Whole
-from speccompile.diagnostics import CompileError, has_errors, in_order, stop_if_any
+from speccompile.diagnostics import CompileError, Diagnostic, has_errors, in_order, stop_if_any
+from speccompile.library import Library
 from speccompile.merge import merge
-from speccompile.model import Document, Layer, Manifest, Run
+from speccompile.model import Document, Layer, Manifest, Merged, Node, Span
 from speccompile.plan import plan
 from speccompile.profiles import choose
-from speccompile.render import render
+from speccompile.render import Sketch, filled, identity_of, sketches
 from speccompile.runs import read_run
 from speccompile.serialize import serialize
 from speccompile.setting import Setting
+from speccompile.staged import text_of
 
 
 def compile_document(document: Document, setting: Setting) -> Compiled:
@@ -26,28 +31,45 @@ def compile_document(document: Document, setting: Setting) -> Compiled:
     merged, lost = merge(run, profile, setting.platform, setting.library)
     try:
         approved, warnings = approve(merged, setting.library)
-        rendered = render(plan(approved), setting.library)
-        manifests, notices = over_bases(rendered, merged, setting.library)
+        made = _made(sketches(plan(approved), setting.library), merged, setting.library)
     except CompileError as error:
         raise CompileError((*told, *lost, *error.diagnostics), run, merged.overrides) from None
-    found = in_order((*told, *lost, *warnings, *notices))
+    found = in_order((*told, *lost, *warnings, *made.notices))
     if has_errors(found):
         raise CompileError(found, run, merged.overrides)
-    whole = Whole(run, profile, manifests, merged.overrides, merged.replaced)
     return Compiled(
         name=str(run.name.value),
         project=str(run.project.value),
         place=run.name.span,
-        objects=tuple(_made(manifest, run) for manifest in manifests),
+        objects=made.objects,
         diagnostics=found,
-        text=lambda: serialize(manifest.data for manifest in manifests),
-        whole=lambda: whole,
+        text=lambda: made.text,
+        whole=lambda: Whole(run, profile, made.manifests(), merged.overrides, merged.replaced),
     )
 
 
-def _made(manifest: Manifest, run: Run) -> Made:
-    metadata = manifest.tree.fields["metadata"].fields
-    name, namespace = metadata["name"], metadata.get("namespace")
+class _Output(NamedTuple):
+    """What the manifests come to."""
+
+    text: str
+    objects: tuple[Made, ...]
+    manifests: Callable[[], tuple[Manifest, ...]]
+    notices: tuple[Diagnostic, ...] = ()
+
+
+def _made(drawn: tuple[Sketch, ...], merged: Merged, library: Library) -> _Output:
+    """The text at once; the trees for whoever asks, unless base documents need them now."""
+    here = merged.run.name.span
+    if merged.profile is None or not merged.profile.bases:
+        objects = tuple([_object(*identity_of(sketch), here) for sketch in drawn])
+        return _Output(text_of(drawn), objects, lambda: filled(drawn))
+    manifests, notices = over_bases(filled(drawn), merged, library)
+    metadata = [(manifest.kind, manifest.tree.fields["metadata"].fields) for manifest in manifests]
+    objects = tuple(_object(kind, told["name"], told.get("namespace"), here) for kind, told in metadata)
+    return _Output(serialize(manifest.data for manifest in manifests), objects, lambda: manifests, notices)
+
+
+def _object(kind: str, name: Node, namespace: Node | None, here: Span) -> Made:
     # A name that the platform alone gives is no line of the run's.
-    place = name.span if name.span.source.layer is Layer.RUN else run.name.span
-    return Made(manifest.kind, str(name.value), str(namespace.value) if namespace else "", place)
+    place = name.span if name.span.source.layer is Layer.RUN else here
+    return Made(kind, str(name.value), str(namespace.value) if namespace else "", place)

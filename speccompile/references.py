@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from speccompile.model import KeyPath, Node, format_path
 
@@ -49,11 +49,59 @@ class Computed(NamedTuple):
     read: tuple[KeyPath, ...]
 
 
+class Each(NamedTuple):
+    """The items of a list, each as another template makes it; where the list ends is no question to ask."""
+
+    path: KeyPath
+    template: str
+
+
+Placed: TypeAlias = KeyPath | Computed | Each
+"""What a token stands for."""
+
+
+def _compared(operation: Callable[[Any, Any], Any]) -> Callable[[Node | None, Any], bool]:
+    def compare(node: Node | None, operand: Any) -> bool:
+        if node is None:
+            raise ReferenceFault("what is not there cannot be compared")
+        return bool(operation(node.plain(), operand))
+
+    return compare
+
+
+def _length(node: Node | None, _: object) -> int:
+    value = node.value if node else None
+    return len(value) if isinstance(value, (str, tuple, dict)) else 0
+
+
+def _keys(node: Node | None, _: object) -> tuple[str, ...] | None:
+    return tuple(node.value) if node and isinstance(node.value, dict) else None
+
+
+def _value(node: Node | None, _: object) -> Any:
+    if node is None:
+        raise ReferenceFault("nothing can be computed from what is not there")
+    return node.plain()
+
+
+ANSWERS: Mapping[str, Callable[[Node | None, Any], Any]] = {
+    "there": lambda node, _: node is not None,
+    "truth": lambda node, _: node is not None and bool(node.value),
+    "length": _length,
+    "keys": _keys,
+    "contains": lambda node, wanted: node is not None and wanted in node.plain(),
+    "equals": lambda node, other: node is not None and bool(node.plain() == other),
+    **{name: _compared(getattr(operator, name)) for name in ("lt", "le", "gt", "ge")},
+    "value": _value,
+}
+"""Everything that can be asked of a value, with what else is said in the question: the one place that answers."""
+
+
 class Record:
     """What one rendering printed and asked; a token's number is its place in `placed`."""
 
     def __init__(self) -> None:
-        self.placed: list[KeyPath | Computed] = []
+        self.placed: list[Placed] = []
         self.questions: list[Question] = []
         self._printed: list[object] = []
         self._read: list[KeyPath] = []
@@ -63,6 +111,8 @@ class Record:
         self._printed.append(value)
         if isinstance(value, Reference):
             self.placed.append(path_of(value))
+        elif isinstance(value, Each):
+            self.placed.append(value)
         else:
             # Text that a macro or a block gave may hold tokens itself.
             made = _translated(TOKEN.sub(self._text, value), _BACK) if isinstance(value, str) else value
@@ -71,10 +121,14 @@ class Record:
         return f"{_OPEN}{len(self.placed) - 1}{_CLOSE}"
 
     def _text(self, token: re.Match[str]) -> str:
-        return str(plain(self._printed[int(token.group(1))]))
+        printed = self._printed[int(token.group(1))]
+        if isinstance(printed, Each):
+            raise ReferenceFault("what `each` gives can only stand alone, as an item of a list")
+        return str(plain(printed))
 
-    def note(self, path: KeyPath, asked: str, operand: object, answer: Any) -> Any:
+    def ask(self, path: KeyPath, node: Node | None, asked: str, operand: object = None) -> Any:
         """The answer, after it was written down."""
+        answer = ANSWERS[asked](node, operand)
         self.questions.append(Question(path, asked, operand, answer))
         return answer
 
@@ -87,7 +141,7 @@ class Record:
         if node is None:
             raise ReferenceFault(f"`{format_path(path)}` is not there, and nothing can be computed from it")
         self.mark_read(path)
-        return _translated(self.note(path, "value", None, node.plain()), _AWAY)
+        return _translated(self.ask(path, node, "value"), _AWAY)
 
 
 class Reference:
@@ -101,19 +155,20 @@ class Reference:
         self._node = node
         self._known = known
 
+    def _ask(self, asked: str, operand: object = None) -> Any:
+        return self._record.ask(self._path, self._node, asked, operand)
+
     def __bool__(self) -> bool:
-        answer = self._node is not None and bool(self._node.value)
-        return bool(self._record.note(self._path, "truth", None, answer))
+        return bool(self._ask("truth"))
 
     def __len__(self) -> int:
-        value = self._node.value if self._node else None
-        answer = len(value) if isinstance(value, (str, tuple, Mapping)) else 0
-        return int(self._record.note(self._path, "length", None, answer))
+        return int(self._ask("length"))
 
     def __iter__(self) -> Iterator[Any]:
         """The items of a list as references, or the keys of a mapping; nothing where there is nothing."""
-        if self._node and isinstance(self._node.value, Mapping):
-            for key in self._record.note(self._path, "keys", None, tuple(self._node.value)):
+        keys = self._ask("keys")
+        if keys is not None:
+            for key in keys:
                 self._record.mark_read((*self._path, key))
                 yield _translated(key, _AWAY)
             return
@@ -121,14 +176,10 @@ class Reference:
             yield child_of(self, index)
 
     def __contains__(self, wanted: object) -> bool:
-        operand = _translated(plain(wanted), _BACK)
-        answer = self._node is not None and operand in self._node.plain()
-        return bool(self._record.note(self._path, "contains", operand, answer))
+        return bool(self._ask("contains", _translated(plain(wanted), _BACK)))
 
     def __eq__(self, other: object) -> bool:
-        operand = _translated(plain(other), _BACK)
-        answer = self._node is not None and bool(self._node.plain() == operand)
-        return bool(self._record.note(self._path, "equals", operand, answer))
+        return bool(self._ask("equals", _translated(plain(other), _BACK)))
 
     def __hash__(self) -> int:
         return hash(plain(self))
@@ -162,12 +213,12 @@ def _computing(operation: Callable[[Any, Any], Any]) -> tuple[Callable[..., Any]
     return forward, backward
 
 
-def _comparing(name: str, operation: Callable[[Any, Any], Any]) -> Callable[..., bool]:
+def _comparing(name: str) -> Callable[..., bool]:
     def compare(self: Reference, other: object) -> bool:
         operand = _translated(plain(other), _BACK)
         if self._node is None:
             raise ReferenceFault(f"`{format_path(self._path)}` is not there, and cannot be compared")
-        return bool(self._record.note(self._path, name, operand, bool(operation(self._node.plain(), operand))))
+        return bool(self._ask(name, operand))
 
     return compare
 
@@ -177,7 +228,7 @@ for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow"):
     setattr(Reference, f"__{_name}__", _forward)
     setattr(Reference, f"__r{_name}__", _backward)
 for _name in ("lt", "le", "gt", "ge"):
-    setattr(Reference, f"__{_name}__", _comparing(_name, getattr(operator, _name)))
+    setattr(Reference, f"__{_name}__", _comparing(_name))
 
 
 def plain(value: object) -> Any:
@@ -208,8 +259,7 @@ def child_of(reference: Reference, step: object) -> Any:
 
 def is_there(reference: Reference) -> bool:
     """Whether the reference refers to something, noted as a question."""
-    answer = reference._node is not None
-    return bool(reference._record.note(reference._path, "there", None, answer))
+    return bool(reference._ask("there"))
 
 
 def length_of(reference: Reference) -> int:

@@ -3,43 +3,102 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from speccompile.environment import RECORD, TemplateFault, template_of
 from speccompile.library import Library
-from speccompile.model import KeyPath, Layer, Manifest, Node, Plan, Source, Span, Step
+from speccompile.model import Layer, Manifest, Node, Plan, Source, Span
 from speccompile.parse import parse
-from speccompile.references import TOKEN, Computed, Question, Record, Reference
+from speccompile.references import TOKEN, Computed, Each, Record, Reference
+from speccompile.skeletons import Context, Skeleton, at, shelf_of
 
 # Ends each line of template text, so that a line of output knows the template and line it came from.
 _MARK = re.compile("\ue002([^\ue003]*):([0-9]+)\ue003")
-Context: TypeAlias = Mapping[str, Node | None]
-"""What templates see, by top-level name."""
-Values: TypeAlias = tuple[Node | Computed | None, ...]
-"""What each token stands for."""
+_DEEPEST = 16
+"""How many templates may stand in each other by `each`."""
 
 
-class Skeleton(NamedTuple):
-    """A manifest with tokens in place of values, the path each token stands for, and the questions it hangs on.
+class Sketch:
+    """A skeleton and what fills it: a manifest, or an item of one, that nobody has written out yet."""
 
-    Nothing of a run is in it but its answers: another run that gives the same answers can fill it as well.
-    """
+    __slots__ = ("context", "skeleton", "values")
 
-    tree: Node
-    placed: tuple[KeyPath | Computed, ...]
-    questions: tuple[Question, ...]
+    def __init__(self, skeleton: Skeleton, context: Context, values: tuple[Filling, ...]) -> None:
+        self.skeleton: Final = skeleton
+        self.context: Final = context
+        self.values: Final = values
+
+
+Filling: TypeAlias = Node | Computed | list[Sketch] | None
+"""What a token stands for; what is empty counts as absent."""
 
 
 def render(plan: Plan, library: Library) -> tuple[Manifest, ...]:
     """The manifests of the plan, in its order; every leaf has its origin. Raises TemplateFault."""
-    return tuple(_manifest(step, plan.context, library) for step in plan.steps)
+    return filled(sketches(plan, library))
 
 
-def _manifest(step: Step, context: Context, library: Library) -> Manifest:
-    visible = {**context, "item": step.item}
-    return Manifest(fill(skeleton(step.template, visible, library), visible))
+def filled(drawn: Iterable[Sketch]) -> tuple[Manifest, ...]:
+    """The manifests of sketches. Raises TemplateFault."""
+    return tuple(Manifest(fill(sketch)) for sketch in drawn)
+
+
+def identity_of(made: Sketch) -> tuple[str, Node, Node | None]:
+    """Kind, name and namespace of the manifest. Raises TemplateFault if a kind or a name is missing."""
+    tree = made.skeleton.tree
+    metadata = tree.fields["metadata"].fields if "metadata" in tree.fields else {}
+    kind, name, namespace = (
+        _filled(node, made) if node else None
+        for node in (tree.fields.get("kind"), metadata.get("name"), metadata.get("namespace"))
+    )
+    if kind is None or name is None:
+        raise TemplateFault(f"{tree.span.source.name}: a manifest has a `kind`, and a `name` in its `metadata`")
+    return str(kind.value), name, namespace
+
+
+def sketches(plan: Plan, library: Library) -> tuple[Sketch, ...]:
+    """The manifests of the plan before anything is filled in. Raises TemplateFault."""
+    return tuple(sketch(step.template, {**plan.context, "item": step.item}, library) for step in plan.steps)
+
+
+def sketch(template: str, context: Context, library: Library, depth: int = 0) -> Sketch:
+    """The template's skeleton, a kept one if there is any, with what the context has for each token."""
+    shelf = shelf_of(library)
+    found = shelf.find(template, context)
+    if found is None:
+        found = skeleton(template, context, library)
+        shelf.keep(template, found)
+    return sketched(found, context, library, depth)
+
+
+def sketched(made: Skeleton, context: Context, library: Library, depth: int = 0) -> Sketch:
+    """The skeleton with what the context has for each token."""
+    return Sketch(made, context, tuple([_filling(placed, context, library, depth) for placed in made.placed]))
+
+
+def _filling(placed: Any, context: Context, library: Library, depth: int) -> Filling:
+    if placed.__class__ is tuple:
+        node = at(placed, context)
+        # Most values are text, and text is never an empty container.
+        return None if node is None or (node.value.__class__ is not str and node.value in _EMPTY) else node
+    if placed.__class__ is Each:
+        return _items(placed, context, library, depth)
+    computed: Computed = placed
+    return computed
+
+
+_EMPTY: tuple[object, ...] = ((), {})
+
+
+def _items(each: Each, context: Context, library: Library, depth: int) -> list[Sketch]:
+    listed = at(each.path, context)
+    if listed is None or not listed.items:
+        return []
+    if depth == _DEEPEST:
+        raise TemplateFault(f"{each.template}: templates stand in each other more than {_DEEPEST} deep")
+    return [sketch(each.template, {**context, "item": item}, library, depth + 1) for item in listed.items]
 
 
 def skeleton(template: str, context: Context, library: Library) -> Skeleton:
@@ -106,50 +165,55 @@ def _template_source(library: Library, name: str) -> Source:
     return Source(f"templates/{name}", library.templates[name], Layer.TEMPLATE)
 
 
-def fill(made: Skeleton, context: Context) -> Node:
-    """The skeleton with every token replaced by the value its path has; what is absent leaves no trace."""
-    values = tuple(placed if isinstance(placed, Computed) else _at(placed, context) for placed in made.placed)
-    filled = _filled(made.tree, values, context)
+def fill(made: Sketch) -> Node:
+    """The skeleton with every token replaced by what fills it; what is absent leaves no trace. Raises TemplateFault."""
+    tree = made.skeleton.tree
+    filled = _filled(tree, made)
     if filled is None:
-        raise TemplateFault(f"{made.tree.span.source.name}: nothing of the template is left")
+        raise TemplateFault(f"{tree.span.source.name}: nothing of the template is left")
     return filled
 
 
-def _at(path: KeyPath, context: Context) -> Node | None:
-    root = context[str(path[0])]
-    return root.at(path[1:]) if root else None
-
-
-def _filled(node: Node, values: Values, context: Context) -> Node | None:
+def _filled(node: Node, made: Sketch) -> Node | None:
     value = node.value
-    if isinstance(value, Mapping):
+    if isinstance(value, str):
+        return _interpolated(value, node, made) if TOKEN.search(value) else node
+    if isinstance(value, dict):
         fields: dict[str, Node] = {}
         for written, child in value.items():
-            key, filled = _key(written, node, values, context), _filled(child, values, context)
+            key, filled = _key(written, node, made), _filled(child, made)
             if key in fields:
                 raise TemplateFault(f"{node.span.label}: two keys of a mapping become `{key}`")
             if filled is not None:
                 fields[key] = filled
-        return node.with_fields(fields) if fields or not value else None
+        return node.with_value(fields) if fields or not value else None
     if isinstance(value, tuple):
-        items = tuple(filled for child in value if (filled := _filled(child, values, context)) is not None)
-        return node.but(value=items) if items or not value else None
-    if isinstance(value, str) and TOKEN.search(value):
-        return _interpolated(value, node, values, context)
+        items = tuple(filled for child in value for filled in _filled_items(child, made))
+        return node.with_value(items) if items or not value else None
     return None if value is None else node
 
 
-def _key(key: str, node: Node, values: Values, context: Context) -> str:
+def _filled_items(node: Node, made: Sketch) -> Iterator[Node]:
+    """The item of a list, or as many as `each` gives in its place."""
+    token = TOKEN.fullmatch(node.value) if isinstance(node.value, str) else None
+    inner = made.values[int(token[1])] if token else None
+    if isinstance(inner, list):
+        yield from (filled for one in inner if (filled := _filled(one.skeleton.tree, one)) is not None)
+    elif (filled := _filled(node, made)) is not None:
+        yield filled
+
+
+def _key(key: str, node: Node, made: Sketch) -> str:
     if not TOKEN.search(key):
         return key
-    made = _interpolated(key, node, values, context)
-    if made is None or not isinstance(made.value, str):
+    name = _interpolated(key, node, made)
+    if name is None or not isinstance(name.value, str):
         raise TemplateFault(f"{node.span.label}: a key must be a string that is there")
-    return made.value
+    return name.value
 
 
-def _interpolated(text: str, node: Node, values: Values, context: Context) -> Node | None:
-    parts = [_value(values[int(number)], node, context) for number in TOKEN.findall(text)]
+def _interpolated(text: str, node: Node, made: Sketch) -> Node | None:
+    parts = [_value(int(number), node, made) for number in TOKEN.findall(text)]
     if TOKEN.fullmatch(text):
         return parts[0]
     there = [part for part in parts if part is not None and part.is_scalar]
@@ -159,11 +223,15 @@ def _interpolated(text: str, node: Node, values: Values, context: Context) -> No
     return _computed(TOKEN.sub(lambda _: str(next(texts).value), text), there, node)
 
 
-def _value(value: Node | Computed | None, node: Node, context: Context) -> Node | None:
+def _value(number: int, node: Node, made: Sketch) -> Node | None:
+    value = made.values[number]
     if isinstance(value, Computed):
-        read = (found for path in value.read if (found := _at(path, context)))
+        read = (found for path in value.read if (found := at(path, made.context)))
         return _computed(value.value, read, node)
-    return None if value is None or value.value in ((), {}) else value
+    if isinstance(made.skeleton.placed[number], Each):
+        raise TemplateFault(f"{node.span.label}: what `each` gives can only stand alone, as an item of a list")
+    assert not isinstance(value, list)
+    return value
 
 
 def _computed(value: object, read: Iterable[Node], node: Node) -> Node:
@@ -172,6 +240,6 @@ def _computed(value: object, read: Iterable[Node], node: Node) -> Node:
         raise TemplateFault(f"{node.span.label}: an expression must give a scalar, not {type(value).__name__}")
     made_of = tuple(read)
     if not made_of:
-        return node.but(value=value)
+        return node.with_value(value)
     how = f"computed in {node.span.label}"
     return Node(value, made_of[0].span, derived=how, made_of=made_of, part=made_of[0].part)

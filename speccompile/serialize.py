@@ -85,7 +85,7 @@ def entries(document: Mapping[str, Json]) -> list[str]:
     if not document:
         return ["{}"]
     lines: list[str] = []
-    _add_mapping(document, "", "", lines)
+    add_mapping(document, "", "", lines)
     return lines
 
 
@@ -100,38 +100,38 @@ def serialize_json(documents: Iterable[Mapping[str, Json]]) -> str:
     return text
 
 
-def _add_mapping(node: Mapping[str, Json], lead: str, indent: str, lines: list[str]) -> None:
+def add_mapping(node: Mapping[str, Json], lead: str, indent: str, lines: list[str]) -> None:
     """`lines` gains the entries of a non-empty mapping, the first after `lead`, the others after `indent`."""
     deeper = indent + "  "
     for key, value in node.items():
-        head = lead + _key(key)
+        head = lead + key_text(key)
         if "\n" in head:
             head = head.replace("\n", "\n" + indent)
         lead = indent
         if isinstance(value, str):
-            lines.append(f"{head} {_string(value, deeper)}")
+            lines.append(f"{head} {string_text(value, deeper)}")
         elif not value or isinstance(value, _NUMBERS):
             lines.append(f"{head} {_short(value)}")
         elif isinstance(value, _SEQUENCES):
             lines.append(head)
-            _add_sequence(value, indent, indent, lines)
+            add_sequence(value, indent, indent, lines)
         else:
             lines.append(head)
-            _add_mapping(_mapping(value), deeper, deeper, lines)
+            add_mapping(_mapping(value), deeper, deeper, lines)
 
 
-def _add_sequence(node: Sequence[Json], lead: str, indent: str, lines: list[str]) -> None:
+def add_sequence(node: Sequence[Json], lead: str, indent: str, lines: list[str]) -> None:
     """`lines` gains the items of a non-empty sequence, the first after `lead`, the others after `indent`."""
     deeper = indent + "  "
     for value in node:
         if isinstance(value, str):
-            lines.append(f"{lead}- {_string(value, deeper)}")
+            lines.append(f"{lead}- {string_text(value, deeper)}")
         elif not value or isinstance(value, _NUMBERS):
             lines.append(f"{lead}- {_short(value)}")
         elif isinstance(value, _SEQUENCES):
-            _add_sequence(value, lead + "- ", deeper, lines)
+            add_sequence(value, lead + "- ", deeper, lines)
         else:
-            _add_mapping(_mapping(value), lead + "- ", deeper, lines)
+            add_mapping(_mapping(value), lead + "- ", deeper, lines)
         lead = indent
 
 
@@ -158,7 +158,7 @@ def _short(value: Json) -> str:
     return "{}"
 
 
-def _string(value: str, indent: str) -> str:
+def string_text(value: str, indent: str) -> str:
     """A string as written, the lines of a literal block each after `indent`."""
     text = _cached_text(value) if len(value) <= _LONGEST_CACHED else _text(value)
     # A blank line stays free of trailing spaces.
@@ -166,7 +166,7 @@ def _string(value: str, indent: str) -> str:
 
 
 @lru_cache(maxsize=1024)
-def _key(key: str) -> str:
+def key_text(key: str) -> str:
     """The key as written up to and including its colon; a line break in it awaits the key's own indent."""
     if not isinstance(key, str):
         raise TypeError(f"a key is a string, not {type(key).__name__}")
@@ -181,7 +181,7 @@ def _text(text: str) -> str:
     return f"|\n{text[:-1]}" if text.endswith("\n") else f"|-\n{text}"
 
 
-# Measured on manifests, where the same words recur: with this and `_key` cached, a third of the time.
+# Measured on manifests, where the same words recur: with this and `key_text` cached, a third of the time.
 _cached_text = lru_cache(maxsize=4096)(_text)
 
 

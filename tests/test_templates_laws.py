@@ -14,7 +14,8 @@ from speccompile.environment import TemplateFault
 from speccompile.library import Library
 from speccompile.model import KeyPath, Layer, Node, Source
 from speccompile.references import Question, Record, Reference, is_there
-from speccompile.render import Skeleton, fill, skeleton
+from speccompile.render import fill, skeleton, sketched
+from speccompile.skeletons import Skeleton
 from speccompile.resources import bundled_library
 from speccompile.testing.strategies import Data, texts
 from speccompile.wrap import wrap
@@ -57,8 +58,9 @@ def context(spec: Data, **others: Any) -> dict[str, Node | None]:
 def rendered(template: str, spec: Data | None = None, **others: str) -> Rendered:
     """The template filled with the spec; the other templates can be included."""
     seen = context(spec or {}, run={"name": "train", "action": "job"})
-    made = skeleton(MAIN, seen, library(template, **others))
-    tree = fill(made, seen)
+    known = library(template, **others)
+    made = skeleton(MAIN, seen, known)
+    tree = fill(sketched(made, seen, known))
     return Rendered(tree.plain(), tree, made)
 
 
@@ -297,7 +299,11 @@ def test_captured_text_is_filled_in_or_refused(template: str) -> None:
         ("{% if spec.image %}\na: 1\n{% endif %}\nb: 1\n", {"image": "i"}, {(("image",), "truth", True)}),
         ("{% if spec.image is defined %}\na: 1\n{% endif %}\nb: 1\n", {}, {(("image",), "there", False)}),
         ("a: {{ spec.image | default('x') }}\n", {}, {(("image",), "there", False)}),
-        ("{% for x in spec.args %}\n- {{ x }}\n{% endfor %}\n", {"args": ["a"]}, {(("args",), "length", 1)}),
+        (
+            "{% for x in spec.args %}\n- {{ x }}\n{% endfor %}\n",
+            {"args": ["a"]},
+            {(("args",), "keys", None), (("args",), "length", 1)},
+        ),
         (
             "{% for x in spec.labels %}\n{{ x }}: 1\n{% endfor %}\n",
             {"labels": {"a": "b"}},
@@ -383,7 +389,7 @@ def test_a_kept_skeleton_serves_whoever_gives_the_same_answers(template: str, sp
     fresh = skeleton(MAIN, seen, known)
     assert fresh.tree == kept.tree
     assert fresh.placed == kept.placed
-    assert fill(fresh, seen) == fill(kept, seen)
+    assert fill(sketched(fresh, seen, known)) == fill(sketched(kept, seen, known))
 
 
 # Text is never more than text

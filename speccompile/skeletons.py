@@ -1,0 +1,138 @@
+"""Takes what templates gave and the answers they had, gives it again to whoever answers alike: skeletons, kept."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from functools import lru_cache
+from threading import Lock
+from typing import Any, Final, TypeAlias
+
+from speccompile.library import Library
+from speccompile.model import KeyPath, Node
+from speccompile.references import ANSWERS, Placed, Question
+
+MOST = 1024
+"""How many skeletons are kept for a library; those used last stay. The bundled templates have a few dozen."""
+Context: TypeAlias = Mapping[str, Node | None]
+"""What templates see, by top-level name."""
+
+
+class Skeleton:
+    """A manifest with tokens in place of values, what each token stands for, and the questions it hangs on.
+
+    Nothing of a run is in it but its answers: another run that gives the same answers can fill it as well.
+    """
+
+    __slots__ = ("pages", "placed", "questions", "tree")
+
+    def __init__(self, tree: Node, placed: tuple[Placed, ...], questions: tuple[Question, ...]) -> None:
+        self.tree: Final = tree
+        self.placed: Final = placed
+        self.questions: Final = questions
+        self.pages: Final[dict[Any, Any]] = {}
+        """Its text with holes, by what is there to fill them; see `staged.py`."""
+
+
+class _Fork:
+    """A question that decides which skeleton it will be, and what comes of each answer."""
+
+    __slots__ = ("answer", "asked", "branches", "operand", "path")
+
+    def __init__(self, question: Question) -> None:
+        self.path: Final = question.path
+        self.asked: Final = question.asked
+        self.operand: Final = question.operand
+        self.answer: Final[Callable[[Node | None, Any], Any]] = _ANSWERS[question.asked]
+        self.branches: Final[dict[Any, _Fork | Skeleton]] = {}
+
+
+# Answers to one question are of one type, but for values: there `True` must not pass for `1`.
+_ANSWERS = {**ANSWERS, "value": lambda node, operand: repr(ANSWERS["value"](node, operand))}
+
+
+def branch_of(question: Question) -> Any:
+    """The answer as it tells skeletons apart."""
+    return repr(question.answer) if question.asked == "value" else question.answer
+
+
+class Shelf:
+    """The skeletons of one library, in a tree: a template asks the same questions of whoever answers alike."""
+
+    __slots__ = ("_lock", "_most", "_tops", "_used")
+
+    def __init__(self, most: int = MOST) -> None:
+        self._lock = Lock()
+        self._most = most
+        self._tops: dict[str, dict[Any, _Fork | Skeleton]] = {}
+        self._used: OrderedDict[Skeleton, str] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._used)
+
+    def find(self, template: str, context: Context) -> Skeleton | None:
+        """The skeleton that the template would give, if it is here."""
+        top = self._tops.get(template)
+        found = top.get(None) if top else None
+        while found.__class__ is _Fork:
+            fork: Any = found
+            try:
+                answer = fork.answer(at(fork.path, context), fork.operand)
+            except Exception:  # noqa: BLE001  rendering will raise it again, and knows the line
+                return None
+            found = fork.branches.get(answer)
+        if not isinstance(found, Skeleton):
+            return None
+        with suppress(KeyError):  # another thread has let go of it
+            self._used.move_to_end(found)
+        return found
+
+    def keep(self, template: str, skeleton: Skeleton) -> None:
+        """Puts it where `find` finds it, and lets go of what was used longest ago."""
+        with self._lock:
+            branches, branch = self._tops.setdefault(template, {}), None
+            for question in asked_once(skeleton.questions):
+                fork = branches.setdefault(branch, _Fork(question))
+                assert isinstance(fork, _Fork)
+                branches, branch = fork.branches, branch_of(question)
+            if branches.setdefault(branch, skeleton) is skeleton:
+                self._used[skeleton] = template
+            if len(self._used) > self._most:
+                oldest, where = self._used.popitem(last=False)
+                self._let_go(where, oldest)
+
+    def _let_go(self, template: str, skeleton: Skeleton) -> None:
+        way: list[tuple[dict[Any, _Fork | Skeleton], Any]] = [(self._tops[template], None)]
+        for question in asked_once(skeleton.questions):
+            branches, branch = way[-1]
+            fork = branches[branch]
+            assert isinstance(fork, _Fork)
+            way.append((fork.branches, branch_of(question)))
+        for branches, branch in reversed(way):
+            del branches[branch]
+            if branches:
+                return
+
+
+def asked_once(questions: tuple[Question, ...]) -> tuple[Question, ...]:
+    """The questions without those whose answer is known by then."""
+    first = {(question.path, question.asked, repr(question.operand)): question for question in reversed(questions)}
+    return tuple(reversed(first.values()))
+
+
+@lru_cache(maxsize=8)
+def shelf_of(_: Library) -> Shelf:
+    """The shelf of a library; libraries are told apart by identity, and no two share one."""
+    return Shelf()
+
+
+def at(path: KeyPath, context: Context) -> Node | None:
+    """The node that templates see at the path."""
+    node = context[path[0]]  # type: ignore[index]
+    for step in path[1:]:
+        if node is None:
+            return None
+        value = node.value
+        node = value.get(step) if value.__class__ is dict else node.at((step,))  # type: ignore[arg-type]
+    return node
