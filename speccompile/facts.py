@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from speccompile.memo import by_identity
 from speccompile.model import Node, Platform, Profile, Run
 from speccompile.names import placeholders
 
@@ -33,6 +34,7 @@ def facts_of(run: Run, profile: Profile | None, platform: Platform) -> Mapping[s
     return known
 
 
+@by_identity(8)
 def facts_used(platform: Platform) -> frozenset[str]:
     """The placeholders that the platform's names, labels and variables mention."""
     settings = platform.settings.fields

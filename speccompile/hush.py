@@ -45,7 +45,8 @@ def lines_of(source: Source) -> tuple[str, ...]:
 @lru_cache(maxsize=8)
 def secret_lines(source: Source) -> frozenset[int]:
     """The numbers of lines below or beside a key `secrets` that are more than a list of identifiers."""
-    return frozenset(_secret_lines(lines_of(source)))
+    # No key can speak of secrets in a text that has no such word.
+    return frozenset(_secret_lines(lines_of(source))) if _MENTION.search(source.text) else frozenset()
 
 
 def may_tell(span: Span) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import reduce
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from speccompile.affinity import both_hold, united
 from speccompile.canon import DISK, SCRATCH_DISK, is_extended, same_quantity, settled
@@ -13,7 +13,20 @@ from speccompile.diagnostics import Diagnostic, Note, Severity, shown
 from speccompile.facts import facts_of
 from speccompile.hush import is_hidden
 from speccompile.library import Library
-from speccompile.model import Change, KeyPath, Layer, Merged, Node, Override, Platform, Profile, Run, format_path
+from speccompile.memo import by_identity
+from speccompile.model import (
+    BUILT_IN,
+    Change,
+    KeyPath,
+    Layer,
+    Merged,
+    Node,
+    Override,
+    Platform,
+    Profile,
+    Run,
+    format_path,
+)
 from speccompile.names import PLACEHOLDERS, filled, placeholders
 
 if TYPE_CHECKING:
@@ -29,12 +42,7 @@ def merge(
 ) -> tuple[Merged, tuple[Diagnostic, ...]]:
     """The spec of the run under profile and platform; nothing given is altered, and what lost hangs on what won."""
     platform, displaced = _with_namespace(platform, run)
-    fixed, notices = _applicable(profile, run, library)
-    common, enforced = (
-        _fitting(settled(layer, platform, profile), run, library) for layer in (platform.defaults, platform.enforced)
-    )
-    defaults = [common, *([_fitting(profile.defaults, run, library)] if profile else [])]
-    default = merge_layers(defaults, library)
+    default, fixed, enforced, notices = _layers(profile, platform, str(run.action.value), library)
     # Weakest first.
     layers = [_open(default, run, library), run.fields, fixed, enforced, _own_envs(run, profile, platform)]
     spec = merge_layers([layer for layer in layers if layer is run.fields or layer.fields], library)
@@ -57,13 +65,31 @@ def _with_namespace(platform: Platform, run: Run) -> tuple[Platform, tuple[Overr
     return platform._replace(settings=settings), lost
 
 
-def _fitting(layer: Node, run: Run, library: Library) -> Node:
-    """The layer without fields foreign to the run's action."""
-    return layer.with_fields({name: node for name, node in layer.fields.items() if _applies(name, run, library)})
+class _Layers(NamedTuple):
+    """What the admin says to all runs of one action under one profile."""
+
+    default: Node
+    fixed: Node
+    enforced: Node
+    notices: tuple[Diagnostic, ...]
 
 
-def _applies(field: str, run: Run, library: Library) -> bool:
-    action = run.action.value
+@by_identity(64)
+def _layers(profile: Profile | None, platform: Platform, action: str, library: Library) -> _Layers:
+    fixed, notices = _applicable(profile, action, library)
+    common, enforced = (
+        _fitting(settled(layer, platform, profile), action, library) for layer in (platform.defaults, platform.enforced)
+    )
+    defaults = [common, *([_fitting(profile.defaults, action, library)] if profile else [])]
+    return _Layers(merge_layers(defaults, library), fixed, enforced, notices)
+
+
+def _fitting(layer: Node, action: str, library: Library) -> Node:
+    """The layer without fields foreign to the action."""
+    return layer.with_fields({name: node for name, node in layer.fields.items() if _applies(name, action, library)})
+
+
+def _applies(field: str, action: str, library: Library) -> bool:
     return action in library.fields[field].get("x-actions", (action,))
 
 
@@ -128,23 +154,31 @@ def _filled(pattern: Node, facts: Mapping[str, str], known: Mapping[str, Node]) 
 
 def merge_layers(layers: Sequence[Node], library: Library) -> Node:
     """The fields of all layers, weakest first, by each field's own strategy."""
+    merger = _merger(library)
+    # From the strongest down, so that each layer meets what holds in the end: a value that agrees with the layer above
+    # it, and gives way with it, has lost as well.
+    spec = reduce(lambda stronger, weaker: merger.merge(weaker, stronger), reversed(layers))
+    said = spec.fields
+    return spec.with_fields({name: said[name] for name in library.fields if name in said})
+
+
+@by_identity(8)
+def _merger(library: Library) -> Merger:
     from deepmerge import Merger  # imported with the first merge only
 
     def meet(merger: Merger, path: list[Any], weaker: Node, stronger: Node) -> Node:
         strategy = library.fields[path[0]].get("x-merge", "replace") if path else "map"
         return STRATEGIES[strategy](merger, path, weaker, stronger, library)
 
-    merger = Merger([(Node, meet)], [], [])
-    # From the strongest down, so that each layer meets what holds in the end: a value that agrees with the layer above
-    # it, and gives way with it, has lost as well.
-    spec = reduce(lambda stronger, weaker: merger.merge(weaker, stronger), reversed(layers))
-    return spec.with_fields({name: spec.fields[name] for name in library.fields if name in spec.fields})
+    return Merger([(Node, meet)], [], [])
 
 
 def replacements(spec: Node, library: Library) -> Iterator[Override]:
     """Everything that lost, once: a GPU is one value, though it stands among requests and limits."""
     told: set[tuple[object, ...]] = set()
-    for path, node in spec.walk():
+    winners: list[tuple[KeyPath, Node]] = []
+    _gather_winners(spec, (), winners)
+    for path, node in winners:
         for lost in node.lost:
             # Only what canon.py writes to both sides stands here twice without being said twice.
             one_value = path[0] == "resources" and _has_one_value(path)
@@ -152,6 +186,20 @@ def replacements(spec: Node, library: Library) -> Iterator[Override]:
             if once not in told:
                 told.add(once)
                 yield Override(_called(path, node, library), lost, node)
+
+
+def _gather_winners(node: Node, path: KeyPath, winners: list[tuple[KeyPath, Node]]) -> None:
+    """Adds every node below that something lost to, in order; most of a spec has nothing to tell."""
+    value = node.value
+    pairs: Any = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, tuple) else ()
+    for step, child in pairs:
+        if child.lost:
+            winners.append(((*path, step), child))
+        if child.value.__class__ in _CONTAINERS:
+            _gather_winners(child, (*path, step), winners)
+
+
+_CONTAINERS = frozenset({dict, tuple})
 
 
 def _extensions(said: Node, layers: Sequence[Node], library: Library) -> Iterator[Override]:
@@ -176,22 +224,22 @@ def _called(path: KeyPath, node: Node, library: Library) -> KeyPath:
     return (path[0], str(node.fields[key].value)) if key in node.fields else path
 
 
-def _applicable(profile: Profile | None, run: Run, library: Library) -> tuple[Node, tuple[Diagnostic, ...]]:
+def _applicable(profile: Profile | None, action: str, library: Library) -> tuple[Node, tuple[Diagnostic, ...]]:
     """The profile's fields without those foreign to the action: a profile serves many actions."""
     if profile is None:
-        return Node({}, run.name.span), ()
+        return Node({}, BUILT_IN), ()
     notices = tuple(
         Diagnostic(
             code="profile/foreign-field",
-            message=f"`{name}` of profile {shown(profile.id.value)} does not apply to action `{run.action.value}`",
+            message=f"`{name}` of profile {shown(profile.id.value)} does not apply to action `{action}`",
             span=node.key or node.span,
             path=(name,),
             severity=Severity.NOTICE,
         )
         for name, node in profile.fields.fields.items()
-        if not _applies(name, run, library)
+        if not _applies(name, action, library)
     )
-    return _fitting(profile.fields, run, library), notices
+    return _fitting(profile.fields, action, library), notices
 
 
 def _told(override: Override, merged: Merged) -> Diagnostic:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from hashlib import sha256
+from collections.abc import Mapping
+from functools import lru_cache
 
 from speccompile.model import Node
 
@@ -34,8 +34,10 @@ _PAIR = 2
 _HASHED = re.compile(r".*-x[0-9a-f]{10}", re.ASCII)
 
 
-def placeholders(pattern: str) -> Iterator[str]:
-    return (match.group(1) for match in PLACEHOLDER.finditer(pattern))
+@lru_cache(maxsize=256)
+def placeholders(pattern: str) -> tuple[str, ...]:
+    """What the pattern mentions, in order."""
+    return tuple(PLACEHOLDER.findall(pattern))
 
 
 def filled(pattern: str, values: Mapping[str, str]) -> str:
@@ -51,18 +53,24 @@ def named(pattern: str, values: Mapping[str, str], longest: int = LABEL, *, lett
     A name that looks hashed is hashed as well, so that nobody can name a run into another's name.
     With `letter` the name begins with one, as Services must (DNS-1035).
     """
-    used = [values[name] for name in placeholders(pattern)]
-    text = filled(pattern.replace("}-{", "}--{", 1) if _is_parted(used) else pattern, values)
+    return _named(pattern, tuple([values[name] for name in placeholders(pattern)]), longest, letter)
+
+
+# A run has one name in several places, and a project in all its runs.
+@lru_cache(maxsize=1024)
+def _named(pattern: str, used: tuple[str, ...], longest: int, letter: bool) -> str:
+    wide = pattern.replace("}-{", "}--{", 1) if _is_parted(used) else pattern
+    text = filled(wide, dict(zip(placeholders(pattern), used, strict=True)))
     fits = len(text) <= longest and _VALID.fullmatch(text) and not _HASHED.fullmatch(text)
     name = text if fits and _is_unambiguous(pattern, used) else _hashed(text, used, longest)
-    return _hashed(f"s-{text}", ["service", *used], longest) if letter and not name[0].isalpha() else name
+    return _hashed(f"s-{text}", ("service", *used), longest) if letter and not name[0].isalpha() else name
 
 
-def _is_parted(used: list[str]) -> bool:
+def _is_parted(used: tuple[str, ...]) -> bool:
     return len(used) == _PAIR and "-" in used[0]
 
 
-def _is_unambiguous(pattern: str, used: list[str]) -> bool:
+def _is_unambiguous(pattern: str, used: tuple[str, ...]) -> bool:
     """Whether the values can be told from the filled pattern, so that no other values fill it to the same."""
     others = used[:-1]
     if not others:
@@ -90,7 +98,9 @@ def object_name(name: str, longest: int = LABEL) -> str:
     return named("{name}", {"name": name}, longest)
 
 
-def _hashed(text: str, identity: list[str], longest: int) -> str:
+def _hashed(text: str, identity: tuple[str, ...], longest: int) -> str:
+    from hashlib import sha256  # few names need it
+
     # The lengths keep ("a", "bc") and ("ab", "c") apart.
     told = "".join(f"{len(part)}:{part}" for part in identity)
     digest = sha256(told.encode("utf-8", "surrogatepass")).hexdigest()[:10]

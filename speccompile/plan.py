@@ -8,7 +8,8 @@ from typing import TypeAlias
 
 from speccompile.facts import facts_of
 from speccompile.kinds import KINDS, WORKLOADS, workload_of
-from speccompile.model import Approved, KeyPath, Merged, Node, Plan, Step, over_setting
+from speccompile.memo import by_identity
+from speccompile.model import Approved, KeyPath, Merged, Node, Plan, Platform, Step, over_setting
 from speccompile.names import CRON_JOB, LABEL, is_hashed, named, placeholders, port_name
 from speccompile.policy import own_labels, own_prefix, store_name
 
@@ -34,12 +35,9 @@ def plan(approved: Approved) -> Plan:
         "container_ports": _container_ports(merged),
         "platform": merged.platform.settings,
     }
-    steps = tuple(
-        Step(f"{TARGET}/{kind.template}", item)
-        for kind in KINDS[TARGET]
-        for item in kind.items(merged._replace(spec=spec))
-    )
-    return Plan(context, steps)
+    complete = merged._replace(spec=spec)
+    steps = [Step(f"{TARGET}/{kind.template}", item) for kind in KINDS[TARGET] for item in kind.items(complete)]
+    return Plan(context, tuple(steps))
 
 
 def _run(merged: Merged) -> Node:
@@ -53,16 +51,17 @@ def _run(merged: Merged) -> Node:
 def _made(node: Node, value: str, how: str, made_of: tuple[Node, ...]) -> Node:
     """A value made from others: it keeps the origin of the first, and says how where it is not the same."""
     if node.value == value:
-        return node.but(weak=False)
-    return node.but(value=value, derived=how, made_of=made_of, lost=(), weak=False)
+        return node.but(weak=False) if node.weak else node
+    return Node(value, node.span, node.key, (), how, made_of, node.part, node.unsure)
 
 
 def _named(pattern: Node, facts: Facts, longest: int = LABEL, *, letter: bool = False) -> Node:
     """The name a pattern of the platform gives; its origin is the first thing it is made of."""
     text = str(pattern.value)
-    used = [facts[name] for name in placeholders(text) if name in facts]
+    mentioned = placeholders(text)
+    used = [facts[name] for name in mentioned if name in facts]
     # A placeholder without a value can only stand in a name together with others that tell runs apart.
-    values = {**dict.fromkeys(placeholders(text), "none"), **{name: str(node.value) for name, node in facts.items()}}
+    values = {name: str(facts[name].value) if name in facts else "none" for name in mentioned}
     name = named(text, values, longest, letter=letter)
     how = f"made by the pattern `{text}`{' and hashed' if is_hashed(name) else ''}"
     return _made(used[0] if used else pattern, name, how, (*used, pattern))
@@ -98,16 +97,21 @@ def _own_labels(merged: Merged, facts: Facts) -> Mapping[str, Node]:
     """The platform's labels, by key; one that has nothing to say is left out."""
     return {
         key: facts[_IDS[str(pattern.value)]] if pattern.value in _IDS else _named(pattern, facts)
-        for key, pattern in sorted(own_labels(merged.platform).items())
-        if all(name in facts for name in placeholders(str(pattern.value)))
+        for key, pattern in own_labels(merged.platform).items()
+        if facts.keys() >= {*placeholders(str(pattern.value))}
     }
 
 
 def _selector(merged: Merged, own: Mapping[str, Node]) -> Node:
-    prefix = str(merged.platform.settings.fields["label_prefix"].value)
-    written = (str(item.value) for item in merged.platform.settings.fields["selector_labels"].items)
-    keys = sorted(key.replace("{label_prefix}", prefix) for key in written)
+    keys = _selector_keys(merged.platform)
     return Node({key: own[key] for key in keys if key in own}, merged.run.name.span)
+
+
+@by_identity(8)
+def _selector_keys(platform: Platform) -> tuple[str, ...]:
+    prefix = str(platform.settings.fields["label_prefix"].value)
+    written = (str(item.value) for item in platform.settings.fields["selector_labels"].items)
+    return tuple(sorted(key.replace("{label_prefix}", prefix) for key in written))
 
 
 def _labels(merged: Merged, own: Mapping[str, Node]) -> Node:

@@ -12,6 +12,7 @@ from speccompile.canon import amount
 from speccompile.diagnostics import Diagnostic, Note, Severity, shown
 from speccompile.image import is_below
 from speccompile.kinds import OBJECTS, workload_of
+from speccompile.memo import by_identity
 from speccompile.model import Layer, Merged, Node, Platform
 from speccompile.names import object_name
 from speccompile.pods import main_of, volumes_of
@@ -42,13 +43,12 @@ def own_prefix(platform: Platform) -> str:
     return f"{platform.settings.fields['label_prefix'].value}/"
 
 
+@by_identity(8)
 def own_labels(platform: Platform) -> Mapping[str, Node]:
-    """The patterns of the labels that are the platform's own, by key."""
+    """The patterns of the labels that are the platform's own, by key, in order."""
     prefix = str(platform.settings.fields["label_prefix"].value)
-    return {
-        key.replace("{label_prefix}", prefix): node
-        for key, node in platform.settings.fields["own_labels"].fields.items()
-    }
+    patterns = platform.settings.fields["own_labels"].fields
+    return dict(sorted((key.replace("{label_prefix}", prefix), node) for key, node in patterns.items()))
 
 
 def _image_is_given(merged: Merged) -> Iterator[Diagnostic]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from functools import lru_cache
 from threading import Lock
 from typing import Any, Final, TypeAlias
@@ -84,8 +83,10 @@ class Shelf:
             found = fork.branches.get(answer)
         if not isinstance(found, Skeleton):
             return None
-        with suppress(KeyError):  # another thread has let go of it
+        try:
             self._used.move_to_end(found)
+        except KeyError:  # another thread has let go of it
+            return None
         return found
 
     def keep(self, template: str, skeleton: Skeleton) -> None:

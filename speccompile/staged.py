@@ -7,8 +7,10 @@ So each skeleton keeps its text with holes, a page, for each such case. The text
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from speccompile.memo import by_identity
 from speccompile.model import Node
 from speccompile.references import TOKEN, Computed, Each
 from speccompile.render import Sketch, fill
@@ -24,19 +26,29 @@ class _OddError(Exception):
     """The page cannot be written ahead: the plain way has to say what comes of it."""
 
 
-class _Hole:
-    """A place for a value: what stands before it, and how deep."""
+class _Place:
+    """Where in a text a value stands: what is before it, and how deep."""
 
-    __slots__ = ("deeper", "head", "indent", "key", "lead", "token")
+    __slots__ = ("deeper", "head", "indent", "key", "lead")
 
-    def __init__(self, token: int, key: str | None, lead: str, indent: str) -> None:
-        self.token: Final = token
+    def __init__(self, key: str | None, lead: str, indent: str) -> None:
         self.key: Final = key
         """The key before it; an item of a list has none."""
         self.lead: Final = lead
         self.indent: Final = indent
         self.deeper: Final = indent + _STEP
         self.head: Final = f"{lead}- " if key is None else f"{lead}{key_text(key)} "
+
+
+_place = lru_cache(maxsize=1024)(_Place)
+"""Places are shared, so that a value which many manifests have in the same place is written once."""
+
+
+class _Hole(NamedTuple):
+    """A place for the value of a token."""
+
+    token: int
+    place: _Place
 
 
 class _Items:
@@ -84,20 +96,29 @@ def _write(sketch: Sketch, lead: str, indent: str, lines: list[str]) -> None:
         if piece.__class__ is str:
             lines.append(piece)
         elif piece.__class__ is _Hole:
-            hole: Any = piece
-            node: Any = values[hole.token]
+            token, place = piece
+            node: Any = values[token]
             value = node.value
             if value.__class__ is str:
-                lines.append(hole.head + string_text(value, hole.deeper))
-            elif hole.key is None:
-                add_sequence((node.plain(),), hole.lead, hole.indent, lines)
+                lines.append(place.head + string_text(value, place.deeper))
             else:
-                add_mapping({hole.key: node.plain()}, hole.lead, hole.indent, lines)
+                lines.append(_written(node, place))
         else:
             items: Any = piece
             inner: Any = values[items.token]
             for one in inner:
                 _write(one, items.lead, items.deeper, lines)
+
+
+@by_identity(512)
+def _written(node: Node, place: _Place) -> str:
+    """The lines of a value that is no text; labels stand in every manifest, and a profile's values in every run."""
+    lines: list[str] = []
+    if place.key is None:
+        add_sequence((node.plain(),), place.lead, place.indent, lines)
+    else:
+        add_mapping({place.key: node.plain()}, place.lead, place.indent, lines)
+    return "\n".join(lines)
 
 
 def _page(sketch: Sketch, lead: str, indent: str) -> Page:
@@ -151,7 +172,7 @@ class _Writer:
         if isinstance(token, int):
             if isinstance(self._placed[token], Each):
                 raise _OddError
-            yield _Hole(token, key, lead, indent)
+            yield _Hole(token, _place(key, lead, indent))
         elif isinstance(value, dict) and value:
             yield lead + key_text(key)
             yield from self.mapping(child, indent + _STEP, indent + _STEP)
@@ -178,7 +199,7 @@ class _Writer:
                 raise _OddError
             yield _Items(token, indent)
         elif isinstance(token, int):
-            yield _Hole(token, None, lead, indent)
+            yield _Hole(token, _place(None, lead, indent))
         elif isinstance(value, dict) and value:
             yield from self.mapping(child, lead + "- ", indent + _STEP)
         elif isinstance(value, tuple) and value:
