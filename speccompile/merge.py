@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import reduce
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -42,12 +42,12 @@ def merge(
 ) -> tuple[Merged, tuple[Diagnostic, ...]]:
     """The spec of the run under profile and platform; nothing given is altered, and what lost hangs on what won."""
     platform, displaced = _with_namespace(platform, run)
-    default, fixed, enforced, notices = _layers(profile, platform, str(run.action.value), library)
+    default, fixed, enforced, admins, disputed, notices = _layers(profile, platform, str(run.action.value), library)
     # Weakest first.
     layers = [_open(default, run, library), run.fields, fixed, enforced, _own_envs(run, profile, platform)]
     spec = merge_layers([layer for layer in layers if layer is run.fields or layer.fields], library)
     spec = _with_closed(spec, default, run, library)
-    replaced = (*displaced, *replacements(spec, library))
+    replaced = (*displaced, *replacements(spec, library, disputed | (run.fields.fields.keys() & admins)))
     added = _extensions(run.fields, (fixed, enforced), library)
     changes = (*(one for one in replaced if one.lost.span.source.layer is Layer.RUN), *added)
     merged = Merged(run=run, profile=profile, platform=platform, spec=spec, replaced=replaced, overrides=changes)
@@ -71,6 +71,10 @@ class _Layers(NamedTuple):
     default: Node
     fixed: Node
     enforced: Node
+    fields: frozenset[str]
+    """What they speak of."""
+    disputed: frozenset[str]
+    """Fields of which they say two things, or of which parents of the profile said another."""
     notices: tuple[Diagnostic, ...]
 
 
@@ -81,7 +85,12 @@ def _layers(profile: Profile | None, platform: Platform, action: str, library: L
         _fitting(settled(layer, platform, profile), action, library) for layer in (platform.defaults, platform.enforced)
     )
     defaults = [common, *([_fitting(profile.defaults, action, library)] if profile else [])]
-    return _Layers(merge_layers(defaults, library), fixed, enforced, notices)
+    default = merge_layers(defaults, library)
+    said = [name for layer in (default, fixed, enforced) for name in layer.fields]
+    disputed = {name for name in said if said.count(name) > 1}
+    lost = {str(path[0]) for layer in (default, fixed, enforced) for path, node in layer.walk() if node.lost}
+    own = {"envs"} if _has_own_envs(platform) else set()
+    return _Layers(default, fixed, enforced, frozenset({*said, *own}), frozenset({*disputed, *lost, *own}), notices)
 
 
 def _fitting(layer: Node, action: str, library: Library) -> Node:
@@ -120,10 +129,15 @@ def _adds_up(field: str, library: Library) -> bool:
     return library.fields[field].get("x-merge") in _ADDING
 
 
+def _has_own_envs(platform: Platform) -> bool:
+    own = platform.settings.fields.get("own_envs")
+    return own is not None and bool(own.fields)
+
+
 def _own_envs(run: Run, profile: Profile | None, platform: Platform) -> Node:
     """The variables the platform sets in every run, which nobody can replace."""
     own = platform.settings.fields.get("own_envs")
-    if own is None or not own.fields:
+    if own is None or not _has_own_envs(platform):
         return Node({}, run.name.span)
     # Kubernetes reads `$(NAME)` in a value as another variable, and a run's name is no place to refer to one.
     known = facts_of(run, profile, platform)
@@ -173,11 +187,16 @@ def _merger(library: Library) -> Merger:
     return Merger([(Node, meet)], [], [])
 
 
-def replacements(spec: Node, library: Library) -> Iterator[Override]:
-    """Everything that lost, once: a GPU is one value, though it stands among requests and limits."""
+def replacements(spec: Node, library: Library, contested: Collection[str] | None = None) -> Iterator[Override]:
+    """Everything that lost, once: a GPU is one value, though it stands among requests and limits.
+
+    Only in the fields that are contested, if it is known which these are.
+    """
     told: set[tuple[object, ...]] = set()
     winners: list[tuple[KeyPath, Node]] = []
-    _gather_winners(spec, (), winners)
+    for name, field in spec.fields.items():
+        if contested is None or name in contested:
+            _gather_winners(field, (name,), winners)
     for path, node in winners:
         for lost in node.lost:
             # Only what canon.py writes to both sides stands here twice without being said twice.
@@ -189,17 +208,14 @@ def replacements(spec: Node, library: Library) -> Iterator[Override]:
 
 
 def _gather_winners(node: Node, path: KeyPath, winners: list[tuple[KeyPath, Node]]) -> None:
-    """Adds every node below that something lost to, in order; most of a spec has nothing to tell."""
+    """Adds every node that something lost to, in order; most of a spec has nothing to tell."""
+    if node.lost:
+        winners.append((path, node))
     value = node.value
     pairs: Any = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, tuple) else ()
     for step, child in pairs:
-        if child.lost:
-            winners.append(((*path, step), child))
-        if child.value.__class__ in _CONTAINERS:
+        if child.lost or not child.is_scalar:
             _gather_winners(child, (*path, step), winners)
-
-
-_CONTAINERS = frozenset({dict, tuple})
 
 
 def _extensions(said: Node, layers: Sequence[Node], library: Library) -> Iterator[Override]:

@@ -161,7 +161,7 @@ class Node:
     def fields(self) -> Mapping[str, Node]:
         """The children of a mapping; empty for anything else."""
         value = self.value
-        return value if isinstance(value, dict) else {}
+        return value if value.__class__ is dict else {}
 
     @property
     def items(self) -> tuple[Node, ...]:

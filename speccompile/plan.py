@@ -204,18 +204,21 @@ def _over_each(won: Node, lost: Mapping[str, Node]) -> Node:
 
 
 def _with_object(volume: Node, pattern: Node, facts: Facts) -> Node:
-    name, spec = volume.fields["name"], volume.fields["spec"].fields
-    made = _named(pattern, {**facts, "volume": name})
-    # It is the volume that has an object of its own, whatever the pattern says first.
-    own = made.but(span=name.span, key=name.key, part=name.part, lost=())
-    behind: Mapping[str, Node] = {
-        "persistent_volume_claim": own,
-        "config_map": own if "data" in spec else spec.get("name", name),
-        "secret": spec.get("name", name),
-        "shared_volume": spec.get("claim_name", name),
-    }
-    kind = str(volume.fields["volume_type"].value)
-    return volume.with_fields({**volume.fields, **({"object": behind[kind]} if kind in behind else {})})
+    fields = volume.fields
+    name, spec, kind = fields["name"], fields["spec"].fields, str(fields["volume_type"].value)
+    if kind == "persistent_volume_claim" or (kind == "config_map" and "data" in spec):
+        made = _named(pattern, {**facts, "volume": name})
+        # It is the volume that has an object of its own, whatever the pattern says first.
+        behind = made.but(span=name.span, key=name.key, part=name.part, lost=())
+    elif kind in _BEHIND:
+        behind = spec.get(_BEHIND[kind], name)
+    else:
+        return volume
+    return volume.with_fields({**fields, "object": behind})
+
+
+_BEHIND = {"config_map": "name", "secret": "name", "shared_volume": "claim_name"}
+"""Types of volumes that stand for an object which is there, and where they name it."""
 
 
 def _with_name(port: Node, pattern: Node) -> Node:

@@ -133,8 +133,11 @@ def _claims_have_one_pod(merged: Merged) -> Iterator[Diagnostic]:
 
 
 def _volumes_differ(spec: Node, _: Platform) -> Iterator[Diagnostic]:
+    volumes = volumes_in(spec)
     for key, what in (("mount_path", "are mounted at"), ("name", "have the name")):
-        ordered = sorted(volumes_in(spec), key=lambda volume: _path(volume.fields[key]))
+        if len({_path(volume.fields[key]) for volume in volumes}) == len(volumes):
+            continue
+        ordered = sorted(volumes, key=lambda volume: _path(volume.fields[key]))
         for one, other in pairwise(ordered):
             if _path(one.fields[key]) == _path(other.fields[key]):
                 ours, theirs = (one, other) if one.span.source.layer is Layer.RUN else (other, one)
@@ -172,10 +175,11 @@ def _envs_and_secrets_differ(spec: Node, _: Platform) -> Iterator[Diagnostic]:
 
 
 def _labels_are_not_ours(spec: Node, platform: Platform) -> Iterator[Diagnostic]:
+    prefix, own = own_prefix(platform), own_labels(platform)
     for field in ("labels", "annotations"):
         node = spec.fields.get(field)
         for key, child in node.fields.items() if node else ():
-            if key.startswith(own_prefix(platform)) or (field == "labels" and key in own_labels(platform)):
+            if key.startswith(prefix) or (field == "labels" and key in own):
                 yield Diagnostic(
                     code="policy/reserved-key",
                     message=f"{shown(key)} is set by the compiler itself",
@@ -189,6 +193,8 @@ def _annotations_fit(merged: Merged) -> Iterator[Diagnostic]:
     """Kubernetes refuses an object whose annotations are larger, and says so late."""
     fields = merged.spec.fields
     told = [fields[name] for name in ("annotations", "inputs", "parameters") if name in fields]
+    if not told:
+        return
     size = sum(len(json.dumps(node.plain(), ensure_ascii=False).encode()) for node in told)
     if size > MAX_ANNOTATIONS:
         yield Diagnostic(

@@ -9,6 +9,7 @@ from typing import Any, Final, TypeAlias
 
 from speccompile.environment import RECORD, TemplateFault, template_of
 from speccompile.library import Library
+from speccompile.memo import by_identity
 from speccompile.model import Layer, Manifest, Node, Plan, Source, Span
 from speccompile.parse import parse
 from speccompile.references import TOKEN, Computed, Each, Record, Reference
@@ -48,14 +49,16 @@ def filled(drawn: Iterable[Sketch]) -> tuple[Manifest, ...]:
 def identity_of(made: Sketch) -> tuple[str, Node, Node | None]:
     """Kind, name and namespace of the manifest. Raises TemplateFault if a kind or a name is missing."""
     tree = made.skeleton.tree
-    metadata = tree.fields["metadata"].fields if "metadata" in tree.fields else {}
-    kind, name, namespace = (
-        _filled(node, made) if node else None
-        for node in (tree.fields.get("kind"), metadata.get("name"), metadata.get("namespace"))
-    )
+    kind, name, namespace = (_filled(node, made) if node else None for node in _identity(made.skeleton))
     if kind is None or name is None:
         raise TemplateFault(f"{tree.span.source.name}: a manifest has a `kind`, and a `name` in its `metadata`")
     return str(kind.value), name, namespace
+
+
+@by_identity(256)
+def _identity(skeleton: Skeleton) -> tuple[Node | None, Node | None, Node | None]:
+    tree = skeleton.tree
+    return tree.at(("kind",)), tree.at(("metadata", "name")), tree.at(("metadata", "namespace"))
 
 
 def sketches(plan: Plan, library: Library) -> tuple[Sketch, ...]:

@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from speccompile.memo import by_identity
-from speccompile.model import Node
+from speccompile.model import Layer, Node
 from speccompile.references import TOKEN, Computed, Each
 from speccompile.render import Sketch, fill
 from speccompile.serialize import add_mapping, add_sequence, entries, key_text, string_text
@@ -70,24 +70,25 @@ Page: TypeAlias = tuple[Piece, ...]
 def text_of(sketches: Iterable[Sketch]) -> str:
     """What `serialize` writes of the filled sketches, in their order. Raises TemplateFault."""
     lines: list[str] = []
+    blocks: Blocks = {}
     for sketch in sketches:
         if lines:
             lines.append("---")
-        lines += _lines(sketch)
+        lines += _lines(sketch, blocks)
     lines.append("")
     return "\n".join(lines)
 
 
-def _lines(sketch: Sketch) -> list[str]:
+def _lines(sketch: Sketch, blocks: Blocks) -> list[str]:
     lines: list[str] = []
     try:
-        _write(sketch, "", "", lines)
+        _write(sketch, "", "", lines, blocks)
     except _OddError:
         return entries(fill(sketch).plain())
     return lines
 
 
-def _write(sketch: Sketch, lead: str, indent: str, lines: list[str]) -> None:
+def _write(sketch: Sketch, lead: str, indent: str, lines: list[str], blocks: Blocks) -> None:
     values = sketch.values
     page = _page(sketch, lead, indent)
     if not page:
@@ -101,24 +102,39 @@ def _write(sketch: Sketch, lead: str, indent: str, lines: list[str]) -> None:
             value = node.value
             if value.__class__ is str:
                 lines.append(place.head + string_text(value, place.deeper))
+            elif value.__class__ is int:
+                lines.append(f"{place.head}{value}")
+            elif node.span.source.layer is Layer.RUN:
+                # Labels stand in every manifest of a run, and in none of the next.
+                block = blocks.get((id(node), place))
+                if block is None:
+                    block = blocks[id(node), place] = _block(node, place)
+                lines.append(block)
             else:
-                lines.append(_written(node, place))
+                lines.append(_kept_block(node, place))
         else:
             items: Any = piece
             inner: Any = values[items.token]
             for one in inner:
-                _write(one, items.lead, items.deeper, lines)
+                _write(one, items.lead, items.deeper, lines, blocks)
 
 
-@by_identity(512)
-def _written(node: Node, place: _Place) -> str:
-    """The lines of a value that is no text; labels stand in every manifest, and a profile's values in every run."""
+Blocks: TypeAlias = dict[tuple[int, _Place], str]
+"""The lines of values of one run, by their identity and place."""
+
+
+def _block(node: Node, place: _Place) -> str:
+    """The lines of a value that is no text."""
     lines: list[str] = []
     if place.key is None:
         add_sequence((node.plain(),), place.lead, place.indent, lines)
     else:
         add_mapping({place.key: node.plain()}, place.lead, place.indent, lines)
     return "\n".join(lines)
+
+
+# The values of an admin are the same in all runs.
+_kept_block = by_identity(512)(_block)
 
 
 def _page(sketch: Sketch, lead: str, indent: str) -> Page:
