@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint types docs reference golden laws cost clean
+.PHONY: demo test lint types docs reference golden prepared laws bench clean
 
 demo: $(VENV)/.installed
 	@$(BIN)/speccompile render examples/runs
@@ -35,9 +35,13 @@ golden: $(VENV)/.tested
 laws: $(VENV)/.tested
 	HYPOTHESIS_PROFILE=thorough $(BIN)/pytest -n auto tests -k "law or hostile or serialize or quantity or formats"
 
-# What the command costs: cold start against a bare interpreter, and growth from 100 to 10,000 runs.
-cost: $(VENV)/.installed
-	@$(BIN)/python scripts/cost.py
+# What the bundled templates make of the golden runs, made ahead, so that a cold start needs no Jinja. A test checks it.
+prepared: $(VENV)/.installed
+	$(BIN)/python scripts/prepare.py
+
+# speccompile beside what others would use, interleaved, into benchmarks/RESULTS.md; takes a good half hour.
+bench: $(VENV)/.measured
+	$(BIN)/python -m benchmarks
 
 $(VENV)/.installed: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "speccompile needs Python 3.11 or newer; try: make PYTHON=python3.12")'
@@ -47,6 +51,10 @@ $(VENV)/.installed: pyproject.toml
 
 $(VENV)/.tested: $(VENV)/.installed
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]' >&2
+	@touch $@
+
+$(VENV)/.measured: $(VENV)/.tested
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]' >&2
 	@touch $@
 
 clean:

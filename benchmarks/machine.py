@@ -1,0 +1,48 @@
+"""Takes the machine it runs on, gives what one has to know of it to read a table; no name of it, and no path."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sysconfig
+from collections.abc import Iterable
+from pathlib import Path
+
+from benchmarks.contender import Contender, packages
+
+_OURS = ("speccompile", "jinja2", "jsonschema", "ruamel.yaml", "ruamel.yaml.clib", "deepmerge", "kubernetes-validate")
+
+
+def machine() -> list[tuple[str, str]]:
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    return [
+        ("processor", f"{_processor()}, {os.cpu_count()} cores"),
+        ("memory", f"{memory:.0f} GB"),
+        ("system", f"{_system()}, {platform.system()} {platform.release()}"),
+        ("Python", f"{platform.python_version()}, {_build()}"),
+    ]
+
+
+def versions(contenders: Iterable[Contender]) -> list[tuple[str, str]]:
+    """What was measured, and of which version; whatever is not there says so."""
+    own = [(name, packages(name) or "not installed") for name in _OURS]
+    return own + [(contender.name, contender.version() or "not installed") for contender in contenders]
+
+
+def _processor() -> str:
+    path = Path("/proc/cpuinfo")
+    lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
+    named = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(named, "") or platform.machine()
+
+
+def _system() -> str:
+    try:
+        return platform.freedesktop_os_release()["PRETTY_NAME"]
+    except (OSError, KeyError):
+        return platform.system()
+
+
+def _build() -> str:
+    optimised = "--enable-optimizations" in str(sysconfig.get_config_var("CONFIG_ARGS"))
+    return "an optimised build" if optimised else "not built with --enable-optimizations"

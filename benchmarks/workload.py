@@ -1,0 +1,160 @@
+"""Takes a seed and a number, gives run specs, the profile they run under, and what the profile fixes: texts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from random import Random
+from types import MappingProxyType
+
+SEED = 2
+_TEAMS = ("retail", "vision", "language", "fraud", "maps", "search")
+_MODELS = ("forecast", "rank", "detect", "translate", "embed", "segment", "classify")
+_LEVELS = ("debug", "info", "warning")
+_NODES = ("zone: eu-1", "zone: eu-2", "pool: batch")
+
+_HEAD = """\
+id: 1xa100
+name: One A100
+description: One A100 for a model server, on the nodes that are kept for them
+"""
+# The names of these variables come after all that runs have, in the order of the alphabet. So a peer may sort all
+# variables, or keep the order of its layers, and has the order that ours has.
+FIXED = """\
+resources:
+  gpu: 1
+  mem: 32Gi
+node_selector:
+  gpu: a100
+  pool: inference
+tolerations:
+- key: nvidia.com/gpu
+  operator: Exists
+  effect: NoSchedule
+- key: dedicated
+  operator: Equal
+  value: inference
+  effect: NoSchedule
+affinity:
+  nodeAffinity:
+    requiredDuringSchedulingIgnoredDuringExecution:
+      nodeSelectorTerms:
+      - matchExpressions:
+        - key: nvidia.com/gpu.product
+          operator: In
+          values:
+          - NVIDIA-A100-SXM4-40GB
+          - NVIDIA-A100-SXM4-80GB
+envs:
+  NVIDIA_VISIBLE_DEVICES: all
+  TORCH_HOME: /models/torch
+  TRANSFORMERS_OFFLINE: "1"
+labels:
+  cost-centre: gpu
+run_as_user: 1000
+fs_group: 1000
+runtime_class: nvidia
+priority_class: inference
+service_account: inference
+"""
+"""The fields of the profile, as a peer gets them: without what only says which profile it is."""
+PROFILE = _HEAD + FIXED
+
+# Most people copy the run of a colleague; a third of the runs has one or two of these as well.
+_ODDITIES: Mapping[str, Callable[[Random], str]] = MappingProxyType(
+    {
+        "command": lambda _: "command: [python, -m, serve]\n",
+        "replicas": lambda random: f"replicas: {random.randint(2, 9)}\n",
+        "secrets": lambda random: f"secrets: [{', '.join(('HF_TOKEN', 'S3_KEY')[: random.randint(1, 2)])}]\n",
+        "annotations": lambda random: (
+            f"annotations:\n  acme.example/owner: user{random.randint(1, 999)}@acme.example\n"
+        ),
+        "node_selector": lambda random: f"node_selector:\n  {random.choice(_NODES)}\n",
+        "variable": lambda random: f'  MAX_TOKENS: "{random.randint(1, 99) * 64}"\n',
+        "scratch": lambda random: (
+            "- volume_type: empty_dir\n"
+            "  name: scratch\n"
+            "  mount_path: /scratch\n"
+            f"  spec: {{size_limit: {random.randint(1, 40)}Gi}}\n"
+        ),
+        "metrics": lambda _: "- port: 9090\n",
+        "no alias": lambda _: "",
+    }
+)
+
+
+@dataclass(frozen=True)
+class Workload:
+    """The first `size` runs of a seed. A run depends on seed and index alone, so a small workload opens a large one."""
+
+    size: int
+    seed: int = SEED
+    profile: str = field(default=PROFILE, init=False)
+    fixed: str = field(default=FIXED, init=False)
+
+    @cached_property
+    def runs(self) -> Mapping[str, str]:
+        """The texts by the names of their runs, in order."""
+        return {name(self.seed, index): run(self.seed, index) for index in range(self.size)}
+
+
+def name(seed: int, index: int) -> str:
+    """The name of a run: there is always a dash in it, so the objects of its volumes are `<run>--<volume>`."""
+    return f"{_random(seed, index).choice(_MODELS)}-{index:05}"
+
+
+def run(seed: int, index: int) -> str:
+    """The text of a run: about thirty lines."""
+    random = _random(seed, index)
+    model = random.choice(_MODELS)
+    team = random.choice(_TEAMS)
+    batch = random.randint(1, 64)
+    chosen = random.sample(tuple(_ODDITIES), k=random.choice((1, 2)) if random.randrange(3) == 0 else 0)
+    odd = {key: make(random) if key in chosen else "" for key, make in _ODDITIES.items()}
+    # A claim of one node can serve one pod only.
+    access = ", access_mode: ReadWriteMany" if odd["replicas"] else ""
+    alias = "" if "no alias" in chosen else f"service_name: {team}-{model}-{index}\n"
+    return f"""\
+name: {name(seed, index)}
+project: {team}
+action: serve
+profile: 1xa100
+image: ghcr.io/acme/{model}:{random.randint(0, 9)}.{random.randint(0, 99)}.{random.randint(0, 99)}
+{odd["command"]}args: [--model, {model}-v{random.randint(1, 99)}, --workers, "{random.randint(1, 32)}"]
+{odd["replicas"]}labels:
+  team: {team}
+{odd["annotations"]}{odd["secrets"]}envs:
+  BATCH_SIZE: "{batch}"
+  LOG_LEVEL: {random.choice(_LEVELS)}
+{odd["variable"]}  TORCH_HOME: /tmp/torch-{random.randint(1, 999)}
+resources:
+  cpu: "{random.randint(1, 16)}"
+  mem: {random.randint(4, 64)}Gi
+  gpu: {random.randint(1, 4)}
+{odd["node_selector"]}volumes:
+- volume_type: persistent_volume_claim
+  name: models
+  mount_path: /models
+  spec: {{size: {random.randint(10, 400)}Gi{access}}}
+- volume_type: config_map
+  name: settings
+  mount_path: /etc/{model}
+  spec:
+    data:
+      settings.toml: |
+        batch = {batch}
+        revision = "{random.getrandbits(64):016x}"
+{odd["scratch"]}service_ports:
+- port: 80
+  target_port: {random.randint(8000, 8999)}
+{odd["metrics"]}{alias}"""
+
+
+def faulty(text: str) -> str:
+    """The run with two mistakes, as people make them."""
+    return text.replace("resources:\n", "resources:\n  gpus: 1\n").replace("Gi\n", "GB\n", 1)
+
+
+def _random(seed: int, index: int) -> Random:
+    return Random(f"{seed}/{index}")  # noqa: S311  the same every time is what is wanted
