@@ -35,10 +35,10 @@ def _above(name: str, spec: Node, platform: Platform) -> Iterator[Diagnostic]:
     if ceiling is None:
         return
     for path, amounts in _AMOUNTS[name](spec):
-        total = sum(amount(node).value for node in amounts)
-        if total > amount(ceiling).value:
+        if sum(amount(node).nano for node in amounts) > amount(ceiling).nano:
             told = next((node for node in amounts if node.span.source.layer is Layer.RUN), amounts[0])
             several = len(amounts) > 1
+            total = sum(amount(node).value for node in amounts)
             asked = f"{total} devices of {len(amounts)} kinds are" if several else f"{shown(told.value)} is"
             yield Diagnostic(
                 code="policy/ceiling",

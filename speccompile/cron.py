@@ -1,11 +1,11 @@
 """Takes a cron schedule, gives what Kubernetes would refuse about it."""
 
 import re
-from decimal import Decimal
-from fractions import Fraction
-from typing import Final, NamedTuple
+from typing import Final
 
 from speccompile.diagnostics import shown
+from speccompile.quantity import ratio
+from speccompile.records import NamedTuple
 from speccompile.shapes import Fault, too_long
 
 
@@ -41,6 +41,7 @@ _CRON_EVERY: Final = "@every "
 
 _LONGEST_DURATION_TEXT: Final = 64
 _LONGEST_DURATION: Final = 2**63 - 1
+_FINEST: Final = 10**_LONGEST_DURATION_TEXT
 _DURATION_UNITS: Final = {
     "ns": 1,
     "us": 10**3,
@@ -142,7 +143,9 @@ def _duration_fault(text: str) -> Fault | None:
     """The fault of a Go duration that is not, or is not more than zero, or is beyond some 292 years."""
     if len(text) > _LONGEST_DURATION_TEXT or not re.fullmatch(_DURATION, text):
         return Fault(f"{shown(text)} is not a duration", "write numbers with units, such as `90s`, `1h30m` or `24h`")
-    total = sum(Fraction(Decimal(number)) * _DURATION_UNITS[unit] for number, unit in re.findall(_DURATION_TERM, text))
-    if not 0 < total <= _LONGEST_DURATION:
+    terms = ((ratio(number), _DURATION_UNITS[unit]) for number, unit in re.findall(_DURATION_TERM, text))
+    # No term has more decimals than the text has characters, so this is exact.
+    total = sum(term.numerator * unit * (_FINEST // term.denominator) for term, unit in terms)
+    if not 0 < total <= _LONGEST_DURATION * _FINEST:
         return Fault(f"the duration {shown(text)} is out of range", "write more than zero and less than 290 years")
     return None

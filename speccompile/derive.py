@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from decimal import Decimal
-from fractions import Fraction
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from speccompile.canon import SCRATCH_DISK, amount, quantity_text
 from speccompile.diagnostics import CompileError, Diagnostic, Note
 from speccompile.model import Merged, Node, over_setting
-from speccompile.quantity import QuantityError, parse_quantity, scaled_up
+from speccompile.quantity import QuantityError, parse_quantity, ratio, scaled_up
+from speccompile.records import NamedTuple
 
 Derivation: TypeAlias = Callable[[Merged], Node]
 
@@ -44,7 +43,7 @@ def _limit(merged: Merged, limited: Limited) -> Node:
     if factor is None or resources is None or request is None or resources.at(("limits", resource)):
         return spec
     try:
-        scaled = scaled_up(amount(request), Fraction(Decimal(str(factor.value))), limited.unit)
+        scaled = scaled_up(amount(request), ratio(str(factor.value)), limited.unit)
     except QuantityError as error:
         raise CompileError([_too_large(request, factor, error)]) from None
     limit = request.but(

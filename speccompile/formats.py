@@ -1,15 +1,15 @@
 """Takes a value and the name of a format, gives what Kubernetes would refuse about it."""
 
-import math
 import re
 from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 from typing import Final
 
 from speccompile.cron import cron_fault
 from speccompile.diagnostics import shown
 from speccompile.image import image_fault, registry_fault
 from speccompile.names import PLACEHOLDER, PLACEHOLDERS, placeholders
-from speccompile.quantity import Quantity, QuantityError, parse_quantity
+from speccompile.quantity import NANOS, Quantity, QuantityError, parse_quantity
 from speccompile.shapes import Fault, Shape, shape_fault, too_long, with_suggestion
 
 _LONGEST_LABEL: Final = 63
@@ -38,7 +38,7 @@ def _quantity_or_fault(value: str | float) -> Quantity | Fault:
         quantity = parse_quantity(value)
     except QuantityError as error:
         return Fault(error.message, error.help)
-    if quantity.value < 0:
+    if quantity.nano < 0:
         return Fault(f"{shown(quantity.text)} is negative", "write an amount of zero or more")
     return quantity
 
@@ -54,7 +54,7 @@ def _positive_quantity(value: str | float) -> Fault | None:
     found = _quantity_or_fault(value)
     if isinstance(found, Fault):
         return found
-    return None if found.value else Fault(f"{shown(found.text)} is nothing", "write an amount above zero")
+    return None if found.nano else Fault(f"{shown(found.text)} is nothing", "write an amount above zero")
 
 
 def _whole_number(value: str | float) -> Fault | None:
@@ -62,11 +62,11 @@ def _whole_number(value: str | float) -> Fault | None:
     found = _quantity_or_fault(value)
     if isinstance(found, Fault):
         return found
-    if found.value.denominator == 1:
+    if found.is_whole:
         return None
     return Fault(
         f"{shown(found.text)} is not a whole number",
-        f"write a whole number, such as `{math.ceil(found.value)}`",
+        f"write a whole number, such as `{-(-found.nano // NANOS)}`",
     )
 
 
@@ -123,16 +123,20 @@ def _dns_spelling(text: str) -> str:
     return re.sub(_NOT_IN_DNS, "-", text.lower()).strip("-") if text.isascii() else ""
 
 
+def _label_spelling(text: str) -> str:
+    return _dns_spelling(text).replace(".", "-")
+
+
 def _dns_label(text: str) -> Fault | None:
-    return shape_fault(text, _DNS_LABEL, _dns_spelling(text).replace(".", "-"))
+    return shape_fault(text, _DNS_LABEL, _label_spelling)
 
 
 def _dns_1035_label(text: str) -> Fault | None:
-    return shape_fault(text, _DNS_1035_LABEL, _dns_spelling(text).replace(".", "-"))
+    return shape_fault(text, _DNS_1035_LABEL, _label_spelling)
 
 
 def _dns_subdomain(text: str) -> Fault | None:
-    return shape_fault(text, _DNS_SUBDOMAIN, _dns_spelling(text))
+    return shape_fault(text, _DNS_SUBDOMAIN, _dns_spelling)
 
 
 def _parent_fault(text: str) -> Fault | None:
@@ -174,7 +178,7 @@ def _qualified(text: str, shape: Shape) -> Fault | None:
     prefix, slash, name = text.partition("/")
     if not slash:
         return shape_fault(text, shape)
-    return shape_fault(prefix, _LABEL_PREFIX, _dns_spelling(prefix)) or shape_fault(name, shape)
+    return shape_fault(prefix, _LABEL_PREFIX, _dns_spelling) or shape_fault(name, shape)
 
 
 def _label_key_pattern(text: str) -> Fault | None:
@@ -278,7 +282,7 @@ def _huge_pages_fault(text: str) -> Fault | None:
     size = _quantity_or_fault(text.removeprefix(_HUGE_PAGES))
     if isinstance(size, Fault):
         return size
-    if size.value == 0:
+    if size.nano == 0:
         return Fault(f"{shown(text)} has no page size", "write a size, such as `hugepages-2Mi`")
     return None
 
@@ -384,3 +388,26 @@ and for a value of a type it is not about."""
 
 QUANTITIES: Final = frozenset({"positive-quantity", "quantity", "whole-number"})
 """The formats of quantities, in which a plain `1e3` is fine."""
+
+
+_LONGEST_KEPT: Final = 256
+"""Characters of a text beyond which nothing is kept of it, so that what is kept stays small."""
+_MOST_KEPT: Final = 4096
+
+
+@lru_cache(maxsize=64)
+def fitting(name: str) -> Callable[[object], bool]:
+    """What says whether a value has nothing of the format against it, and keeps what it said: values are much alike."""
+    check = FORMATS[name]
+
+    def fits(value: object) -> bool:
+        if isinstance(value, str) and len(value) > _LONGEST_KEPT:
+            return check(value) is None
+        return _fits(name, value)
+
+    return fits
+
+
+@lru_cache(maxsize=_MOST_KEPT, typed=True)
+def _fits(name: str, value: object) -> bool:
+    return FORMATS[name](value) is None

@@ -15,7 +15,8 @@ _IMAGE_HOST: Final = (
 )
 _IMAGE_PART: Final = r"[a-z0-9]+(?:(?:[.]|__?|-+)[a-z0-9]+)*"
 _IMAGE_PATH: Final = rf"{_IMAGE_PART}(?:/{_IMAGE_PART})*"
-_IMAGE_ID: Final = r"[a-f0-9]{64}"
+_LENGTH_OF_ID: Final = 64
+_IMAGE_ID: Final = r"[a-f0-9]+"
 _IMAGE_TAG: Final = Shape(
     "an image tag",
     r"[A-Za-z0-9_][A-Za-z0-9_.-]*",
@@ -36,11 +37,12 @@ def image_fault(text: str) -> Fault | None:
     """
     if not text:
         return Fault("the image reference is empty", "write a name such as `registry.example.com/team/app:1.0`")
-    if scheme := re.match(_SCHEME, text):
+    # What most references do not even look like is not worth compiling a pattern for.
+    if "://" in text and (scheme := re.match(_SCHEME, text)):
         return Fault(f"{shown(text)} begins with a scheme", f"leave out `{scheme.group()}`")
     if text.split() != [text]:
         return Fault(f"{shown(text)} contains white space", "write the image reference without spaces")
-    if re.fullmatch(_IMAGE_ID, text):
+    if len(text) == _LENGTH_OF_ID and re.fullmatch(_IMAGE_ID, text):
         return Fault(f"{shown(text)} is an image id, not a name", "write the image's name, with a tag or digest")
     tagged, at, digest = text.partition("@")
     folder, slash, last = tagged.rpartition("/")

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from speccompile.formats import FORMATS
 
@@ -16,15 +15,69 @@ Schema: TypeAlias = Mapping[str, Any]
 _SUFFIX = ".schema.json"
 
 
-@dataclass(frozen=True, eq=False)
-class Library:
-    """Schemas by noun (`run`, `fields`, …), template sources by path, preset platforms by name."""
+class Schemas(Mapping[str, Schema]):
+    """Schemas by noun, each read from its text when first asked for."""
 
-    schemas: Mapping[str, Schema]
-    templates: Mapping[str, str]
-    presets: Mapping[str, str] = field(default_factory=dict)
-    _resolved: dict[int, Schema] = field(default_factory=dict, init=False, repr=False)
-    _validators: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
+    def __init__(self, texts: Mapping[str, str]) -> None:
+        self.texts: Final = texts
+        self._read: dict[str, Schema] = {}
+
+    def __getitem__(self, name: str) -> Schema:
+        if name not in self._read:
+            self._read[name] = read_schema(name, self.texts[name])
+        return self._read[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.texts)
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+
+class Library:
+    """Schemas by noun (`run`, `fields`, …), template sources by path, preset platforms by name.
+
+    Nothing of it changes, so two libraries are equal only if they are one.
+    """
+
+    def __init__(
+        self,
+        schemas: Mapping[str, Schema],
+        templates: Mapping[str, str],
+        presets: Mapping[str, str] | None = None,
+        prepared: str = "",
+    ) -> None:
+        """What is prepared is text that `prepared.py` wrote, or nothing."""
+        self.schemas: Final = schemas
+        self.templates: Final = templates
+        self.presets: Final[Mapping[str, str]] = {} if presets is None else presets
+        self._prepared = prepared
+        self._resolved: dict[int, Schema] = {}
+        self._validators: dict[str, Any] = {}
+
+    @cached_property
+    def digest(self) -> str:
+        """Hexadecimal digits that are other ones if any text of it is another."""
+        from hashlib import sha256  # wanted by those who keep what a library gave, only
+
+        told = sha256()
+        schemas = self.schemas.texts if isinstance(self.schemas, Schemas) else _written(self.schemas)
+        for kind, texts in (("schemas", schemas), ("templates", self.templates), ("presets", self.presets)):
+            for name in sorted(texts):
+                for part in (kind, name, texts[name]):
+                    encoded = part.encode("utf-8", "surrogatepass")
+                    # Its length in front keeps what stands at the end of one part from opening the next.
+                    told.update(b"%d:%b" % (len(encoded), encoded))
+        return told.hexdigest()
+
+    @cached_property
+    def prepared(self) -> Mapping[str, str]:
+        """Skeletons of templates that were made ahead, as text, by template."""
+        if not self._prepared:
+            return {}
+        from speccompile.prepared import fitting  # it knows libraries, too
+
+        return fitting(self._prepared, self)
 
     def resolve(self, schema: Schema) -> Schema:
         """The schema with its `$ref` followed; what stands beside the reference is stronger."""
@@ -32,14 +85,15 @@ class Library:
             return schema
         known = self._resolved.get(id(schema))
         if known is None:
-            target = self.resolve(self._target(schema["$ref"]))
+            target = self.resolve(self.target(schema["$ref"]))
             properties = {**target.get("properties", {}), **schema.get("properties", {})}
             beside = {key: value for key, value in schema.items() if key != "$ref"}
             known = {**target, **beside, **({"properties": properties} if properties else {})}
             self._resolved[id(schema)] = known
         return known
 
-    def _target(self, reference: str) -> Schema:
+    def target(self, reference: str) -> Schema:
+        """The schema that a reference names."""
         file, _, pointer = reference.partition("#")
         schema: Any = self.schemas[file.removesuffix(_SUFFIX)]
         for step in pointer.split("/")[1:]:
@@ -105,15 +159,21 @@ def _defaults(library: Library, schema: Schema, path: tuple[str, ...]) -> Iterat
         yield from _defaults(library, resolved, (*path, name))
 
 
-def with_absolute_references(name: str, schema: Any) -> Any:
+def read_schema(name: str, text: str) -> Schema:
     """The schema with `#/…` references naming their own file, so that any piece of it can be followed alone."""
-    if isinstance(schema, dict):
-        return {
-            key: f"{name}{_SUFFIX}{value}"
-            if key == "$ref" and isinstance(value, str) and value.startswith("#")
-            else with_absolute_references(name, value)
-            for key, value in schema.items()
-        }
-    if isinstance(schema, list):
-        return [with_absolute_references(name, item) for item in schema]
+    import json  # a library made of schemas needs none
+
+    def absolute(piece: dict[str, Any]) -> dict[str, Any]:
+        reference = piece.get("$ref")
+        if isinstance(reference, str) and reference.startswith("#"):
+            piece["$ref"] = f"{name}{_SUFFIX}{reference}"
+        return piece
+
+    schema: Schema = json.loads(text, object_hook=absolute)
     return schema
+
+
+def _written(schemas: Mapping[str, Schema]) -> Mapping[str, str]:
+    import json  # a bundled library has texts
+
+    return {name: json.dumps({**schema}) for name, schema in schemas.items()}

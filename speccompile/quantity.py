@@ -1,25 +1,32 @@
 """Takes a Kubernetes quantity as its author wrote it, gives its exact value and its scaled spelling."""
 
+from __future__ import annotations
+
 import math
 import re
-from dataclasses import dataclass, field
-from decimal import Decimal
-from fractions import Fraction
-from typing import Final, NamedTuple
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
 
 from speccompile.diagnostics import shown
+from speccompile.records import NamedTuple
+
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 _LONGEST_TEXT: Final = 64
 _LARGEST_EXPONENT: Final = 40
 _LARGEST_VALUE: Final = 2**63 - 1
-_NANOS: Final = 10**9
+NANOS: Final = 10**9
+"""How many of the smallest amounts make one."""
+_MOST_KEPT: Final = 4096
 
 _DECIMAL_UNITS: Final = ("n", "u", "m", "", "k", "M", "G", "T", "P", "E")
 _BINARY_UNITS: Final = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 _SCALES: Final = {
-    **{unit: Fraction(1000) ** power for power, unit in enumerate(_DECIMAL_UNITS, start=-3)},
-    **{unit: Fraction(1024) ** power for power, unit in enumerate(_BINARY_UNITS)},
+    **{unit: 1000**power for power, unit in enumerate(_DECIMAL_UNITS)},
+    **{unit: 1024**power * NANOS for power, unit in enumerate(_BINARY_UNITS)},
 }
+"""The units in nano."""
 
 # Patterns stay text until first used, so that an import does not pay for compiling those nobody needs.
 _NUMBER: Final = r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)"
@@ -54,16 +61,58 @@ class QuantityError(ValueError):
         self.help: str | None = advice
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, order=True)
 class Quantity:
-    """An exact amount: equality, order and hash go by `value` alone, so `1Gi` equals `1024Mi`.
+    """An exact amount: equality, order and hash go by its size alone, so `1Gi` equals `1024Mi`.
 
-    `text` is the author's spelling; `unit` is its suffix, empty for plain and for exponent spellings.
+    `text` is the author's spelling; `nano` the amount in billionths, of which it is always a whole number; `unit` is
+    the suffix, empty for plain and for exponent spellings.
     """
 
-    text: str = field(compare=False)
-    value: Fraction
-    unit: str = field(compare=False)
+    __slots__ = ("nano", "text", "unit")
+
+    def __init__(self, *, text: str, nano: int, unit: str) -> None:
+        self.text: Final = text
+        self.nano: Final = nano
+        self.unit: Final = unit
+
+    @property
+    def value(self) -> Fraction:
+        """The amount itself."""
+        from fractions import Fraction  # slow to import, and most compare only
+
+        return Fraction(self.nano, NANOS)
+
+    @property
+    def is_whole(self) -> bool:
+        return self.nano % NANOS == 0
+
+    def __eq__(self, other: object) -> bool:
+        return self.nano == other.nano if isinstance(other, Quantity) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.nano)
+
+    def __lt__(self, other: Quantity) -> bool:
+        return self.nano < other.nano
+
+    def __le__(self, other: Quantity) -> bool:
+        return self.nano <= other.nano
+
+    def __gt__(self, other: Quantity) -> bool:
+        return self.nano > other.nano
+
+    def __ge__(self, other: Quantity) -> bool:
+        return self.nano >= other.nano
+
+    def __repr__(self) -> str:
+        return f"<Quantity {self.text}>"
+
+
+class Ratio(NamedTuple):
+    """A factor, exact; it stands in for a Fraction, which is slow to import."""
+
+    numerator: int
+    denominator: int
 
 
 class _Diagnosis(NamedTuple):
@@ -78,6 +127,12 @@ def parse_quantity(text: str | float) -> Quantity:
     longer than 64 characters, with an exponent beyond ±40, or beyond ±(2**63 - 1), where Kubernetes would
     clamp some spellings without a word.
     """
+    return _parsed(text)
+
+
+# A thousand runs ask for the same few amounts; what is refused is not kept.
+@lru_cache(maxsize=_MOST_KEPT, typed=True)
+def _parsed(text: str | float) -> Quantity:
     written = text if isinstance(text, str) else _written_out(text)
     if len(written) > _LONGEST_TEXT:
         raise QuantityError(
@@ -93,38 +148,45 @@ def parse_quantity(text: str | float) -> Quantity:
             f"exponents go from -{_LARGEST_EXPONENT} to {_LARGEST_EXPONENT}",
         )
     unit = match["unit"] or ""
-    exact = Fraction(Decimal(match["number"])) * _SCALES[unit] * Fraction(10) ** exponent
-    value = _rounded_to_nano(exact)
-    if abs(value) > _LARGEST_VALUE:
+    number = ratio(match["number"], exponent)
+    # A negative amount is rounded away from zero too.
+    size = _divided_up(abs(number.numerator) * _SCALES[unit], number.denominator)
+    if size > _LARGEST_VALUE * NANOS:
         raise _out_of_range(shown(written))
-    return Quantity(text=written, value=value, unit=unit)
+    return Quantity(text=written, nano=-size if number.numerator < 0 else size, unit=unit)
 
 
-def scaled_up(quantity: Quantity, factor: Fraction, unit: str = "") -> str:
+def ratio(number: str, exponent: int = 0) -> Ratio:
+    """The number that decimal digits stand for, times ten to the exponent."""
+    whole, _, part = number.partition(".")
+    digits, power = int(whole + part), exponent - len(part)
+    return Ratio(digits * 10**power, 1) if power >= 0 else Ratio(digits, 10**-power)
+
+
+def _divided_up(number: int, by: int) -> int:
+    return -(-number // by)
+
+
+def scaled_up(quantity: Quantity, factor: Ratio | Fraction, unit: str = "") -> str:
     """The quantity times the factor, rounded up to a whole number of the unit, written in the largest unit that fits.
 
     That is the quantity's own when the result is a whole number of it, else the next smaller one of the
     same family for which it is, else the given one. Raises `QuantityError` when the result is beyond ±(2**63 - 1).
     """
     step = _SCALES[unit]
-    total = math.ceil(quantity.value * factor / step) * step
-    if abs(total) > _LARGEST_VALUE:
+    total = _divided_up(quantity.nano * factor.numerator, factor.denominator * step) * step
+    if abs(total) > _LARGEST_VALUE * NANOS:
         raise _out_of_range(f"{shown(quantity.text)} scaled up")
     return next(
-        f"{total / _SCALES[fitting]}{fitting}"
+        f"{total // _SCALES[fitting]}{fitting}"
         for fitting in (*_units_down_from(quantity.unit), unit)
-        if (total / _SCALES[fitting]).denominator == 1
+        if total % _SCALES[fitting] == 0
     )
 
 
 def _units_down_from(unit: str) -> tuple[str, ...]:
     family = _DECIMAL_UNITS if unit in _DECIMAL_UNITS else _BINARY_UNITS
     return family[family.index(unit) :: -1]
-
-
-def _rounded_to_nano(value: Fraction) -> Fraction:
-    size = Fraction(math.ceil(abs(value) * _NANOS), _NANOS)
-    return -size if value < 0 else size
 
 
 def _out_of_range(subject: str) -> QuantityError:
@@ -144,10 +206,19 @@ def _written_out(number: float) -> str:
         raise QuantityError(f"`{number}` is not a quantity", _EXAMPLES)
     if abs(number) > _LARGEST_VALUE:
         raise _out_of_range(shown(repr(number)))
-    written = str(int(number)) if number.is_integer() else format(Decimal(repr(number)), "f")
+    written = str(int(number)) if number.is_integer() else _digits(repr(number))
     if len(written) > _LONGEST_TEXT:
         raise QuantityError(f"{shown(repr(number))} has too many digits for a quantity")
     return written
+
+
+def _digits(number: str) -> str:
+    """The number as Python writes it, without the exponent: nobody writes one by hand that has any."""
+    if "e" not in number:
+        return number
+    from decimal import Decimal  # slow to import
+
+    return format(Decimal(number), "f")
 
 
 def _diagnosis(text: str) -> _Diagnosis:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
-from functools import cache
+from collections.abc import Iterator, Mapping
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from speccompile.library import Library, with_absolute_references
+from speccompile.library import Library, Schemas
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
     from importlib.resources.abc import Traversable
 
     from speccompile.codes import Code
@@ -19,31 +18,55 @@ _SCHEMA = ".schema.json"
 _TEMPLATE = ".j2"
 _YAML = ".yaml"
 _CODES = "codes.toml"
+_PREPARED = "prepared.json"
 
 
 @cache
 def bundled_library() -> Library:
-    """The schemas, templates and presets that came with this installation; read once."""
-    schemas = {
-        entry.name.removesuffix(_SCHEMA): with_absolute_references(
-            entry.name.removesuffix(_SCHEMA), json.loads(entry.read_text(encoding="utf-8"))
-        )
-        for entry in sorted(_folder("schemas").iterdir(), key=lambda entry: entry.name)
-        if entry.name.endswith(_SCHEMA)
-    }
-    templates = {
-        f"{target.name}/{entry.name}": entry.read_text(encoding="utf-8")
-        for target in sorted(_folder("templates").iterdir(), key=lambda entry: entry.name)
-        if target.is_dir()
-        for entry in sorted(target.iterdir(), key=lambda entry: entry.name)
-        if entry.name.endswith(_TEMPLATE)
-    }
-    presets = {
-        entry.name.removesuffix(_YAML): entry.read_text(encoding="utf-8")
-        for entry in sorted(_folder("presets").iterdir(), key=lambda entry: entry.name)
-        if entry.name.endswith(_YAML)
-    }
-    return Library(schemas, templates, presets)
+    """The schemas, templates and presets that came with this installation; each is read once, when it is needed."""
+    schemas, templates, presets = (_folder(name) for name in ("schemas", "templates", "presets"))
+    return Library(
+        Schemas(_Files({"": schemas}, _SCHEMA)),
+        _Files({f"{target.name}/": target for target in _in_order(templates) if target.is_dir()}, _TEMPLATE, _TEMPLATE),
+        _Files({"": presets}, _YAML),
+        _packaged(_PREPARED),
+    )
+
+
+class _Files(Mapping[str, str]):
+    """The texts of the files in some folders that end alike, by name, each read when first asked for."""
+
+    def __init__(self, folders: Mapping[str, Traversable], ending: str, kept: str = "") -> None:
+        """A name is that of the file, behind what its folder is called, with `kept` in place of the ending."""
+        self._folders, self._ending, self._kept = folders, ending, kept
+        self._texts: dict[str, str] = {}
+
+    @cached_property
+    def _entries(self) -> dict[str, Traversable]:
+        return {
+            f"{called}{entry.name.removesuffix(self._ending)}{self._kept}": entry
+            for called, folder in self._folders.items()
+            for entry in _in_order(folder)
+            if entry.name.endswith(self._ending)
+        }
+
+    def __getitem__(self, name: str) -> str:
+        if name not in self._texts:
+            self._texts[name] = self._entries[name].read_text(encoding="utf-8")
+        return self._texts[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._entries
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._entries)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+
+def _in_order(folder: Traversable) -> list[Traversable]:
+    return sorted(folder.iterdir(), key=lambda entry: entry.name)
 
 
 @cache

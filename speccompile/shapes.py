@@ -1,9 +1,11 @@
 """Takes a text and the shape it should have, gives the fault in it, with the right spelling where it is known."""
 
 import re
-from typing import Final, NamedTuple
+from collections.abc import Callable
+from typing import Final
 
 from speccompile.diagnostics import shown
+from speccompile.records import NamedTuple
 
 
 class Fault(NamedTuple):
@@ -32,8 +34,8 @@ def too_long(text: str, what: str, longest: int) -> Fault | None:
     return Fault(f"{shown(text)} is {len(text)} characters long", f"{what} has at most {longest} characters")
 
 
-def shape_fault(text: str, shape: Shape, suggestion: str = "") -> Fault | None:
-    """The fault of a text that is not of the shape; a suggestion counts only when it is of the shape itself.
+def shape_fault(text: str, shape: Shape, suggested: Callable[[str], str] | None = None) -> Fault | None:
+    """The fault of a text that is not of the shape; what is suggested counts only when it is of the shape itself.
 
     Length is looked at first, so that no pattern ever runs over a long text for nothing.
     """
@@ -42,6 +44,7 @@ def shape_fault(text: str, shape: Shape, suggestion: str = "") -> Fault | None:
     excess = too_long(text, shape.what, shape.longest) if shape.longest else None
     if excess or re.fullmatch(shape.pattern, text):
         return excess
+    suggestion = "" if suggested is None else suggested(text)
     helped = re.fullmatch(shape.pattern, suggestion)
     return Fault(f"{shown(text)} is not {shape.what}", f"write `{suggestion}`" if helped else shape.rule)
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from speccompile.accept import accept
 from speccompile.diagnostics import Diagnostic, Note, shown
 from speccompile.formats import FORMATS, QUANTITIES
-from speccompile.hush import lines_of
 from speccompile.library import Library, Schema
 from speccompile.model import KeyPath, Layer, Node, Span
 from speccompile.scalars import ambiguous
@@ -35,6 +33,12 @@ MAX_FINDINGS = 500
 
 def validate(root: Node, name: str, library: Library) -> tuple[Node, tuple[Diagnostic, ...]]:
     """The tree with keys in canonical spelling and nulls gone, and every finding the schema alone can give."""
+    tree = accept(root, name, library)
+    return (tree, ()) if tree is not None else examined(root, name, library)
+
+
+def examined(root: Node, name: str, library: Library) -> tuple[Node, tuple[Diagnostic, ...]]:
+    """The same by the exact way, which knows why; jsonschema is the judge."""
     findings: list[Diagnostic] = []
     tree = _conform(root, library.schemas[name], library, (), findings)
     errors = library.validator(name).iter_errors(tree.plain())
@@ -50,6 +54,8 @@ def without_faulty(tree: Node, findings: Iterable[Diagnostic]) -> Node:
 
 def near(name: str, known: Iterable[str]) -> str | None:
     """The known name that the given one was probably meant to be."""
+    import difflib  # wanted by whoever guesses, only
+
     folded = {one.casefold(): one for one in known}
     close = difflib.get_close_matches(name.casefold(), folded, n=1, cutoff=0.6)
     return folded[close[0]] if close else None
@@ -196,6 +202,8 @@ def as_written(span: Span) -> str | None:
     """The scalar as its author spelled it: `1.10` is a number of less."""
     if not span.line or span.line != span.end_line:
         return None
+    from speccompile.hush import lines_of  # wanted by findings, only
+
     return lines_of(span.source)[span.line - 1][span.column - 1 : span.end_column - 1]
 
 
@@ -235,6 +243,8 @@ def _wrong_type(_: str, types: Any, found: Any) -> Wording:
     if {"string"} == {*expected} - {"array", "object"} and isinstance(found, (int, float)):
         return "schema/needs-quotes", message, f'quote it: "{_spelled_out(found)}"'
     if expected == ["array"] and isinstance(found, str):
+        import json  # wanted by those who are told to write a list, only
+
         return "schema/wrong-type", message, f"write a list: {shown(json.dumps([found], ensure_ascii=False))}"
     return "schema/wrong-type", message, None
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from speccompile.diagnostics import shown
 from speccompile.formats import FORMATS
 from speccompile.model import KeyPath
 from speccompile.quantity import Quantity, QuantityError, parse_quantity
+from speccompile.records import NamedTuple
 from speccompile.validate import near
 
 _BASE64 = re.compile(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?", re.ASCII)
@@ -40,7 +41,7 @@ Keyword: TypeAlias = Callable[[Any, Any], Iterator[Objection]]
 
 def _quantity(_: Any, value: Any) -> Iterator[Objection]:
     amount = _amount(value)
-    if amount is None or amount.value < 0:
+    if amount is None or amount.nano < 0:
         fault = FORMATS["quantity"](value)
         # A server cuts down what is too large, without a word.
         if fault and not fault.message.endswith("out of range"):
@@ -89,7 +90,7 @@ def _resources(_: Any, value: Any) -> Iterator[Objection]:
             yield Objection(f"the request of `{amount.text}` {fault} the limit of `{limit.text}`", cure, path)
     for side, amounts in (("requests", requests), ("limits", limits)):
         for name, amount in amounts.items():
-            if _is_extended(name) and amount.value.denominator != 1:
+            if _is_extended(name) and not amount.is_whole:
                 yield Objection(f"{shown(amount.text)} is not a whole number", None, (side, name))
 
 
