@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from speccompile.cli import _parser
+from speccompile.cli import parser
 from speccompile.library import Library, Schema
 from speccompile.resources import bundled_codes, bundled_library
 from speccompile.spelling import camel_case
@@ -136,7 +136,7 @@ def command_line() -> str:
             "|---|---|",
             *(f"| {code} | {meaning} |" for code, meaning in _EXIT_CODES.items()),
             "",
-            *_commands(_parser()),
+            *_commands(parser()),
         ]
     )
 

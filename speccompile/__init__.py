@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False  # as type checkers know it, without importing `typing` for whoever imports this package
 if TYPE_CHECKING:
+    from typing import Any
+
     from speccompile.api import Function, compile_many, compile_run
     from speccompile.compiled import Compiled
     from speccompile.diagnostics import CompileError, Diagnostic, Note, Severity

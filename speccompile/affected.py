@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import NamedTuple
 
 from speccompile.diagnostics import has_errors
 from speccompile.facts import facts_used
@@ -11,6 +10,7 @@ from speccompile.forms import flatten
 from speccompile.model import Document, Node, Profile
 from speccompile.parse import Parsed
 from speccompile.profiles import choose
+from speccompile.records import NamedTuple
 from speccompile.setting import Setting
 
 IsTouched = Callable[[str], bool]

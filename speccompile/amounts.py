@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from fractions import Fraction
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from speccompile.canon import DISK, SCRATCH_DISK, disk_name, gpu_kinds, gpu_names, is_device, is_extended
 from speccompile.model import KeyPath, Platform, Profile
 from speccompile.paths import SIDES, concrete
 from speccompile.placing import either, with_key
+from speccompile.records import NamedTuple
 from speccompile.regular import Bounds, quantities_equal_to, quantities_within
 from speccompile.schemata import Made
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from speccompile.diagnostics import Diagnostic, stop_if_any
 from speccompile.library import Library
 from speccompile.model import Document, Layer, Node, Source
 from speccompile.parse import parse
+from speccompile.records import NamedTuple
 from speccompile.validate import validate
 
 VARIABLE = "ARGOCD_APP_PARAMETERS"

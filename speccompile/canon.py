@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from speccompile.affinity import united
 from speccompile.diagnostics import Diagnostic, Note
@@ -11,6 +11,7 @@ from speccompile.library import Library
 from speccompile.model import KeyPath, Node, Platform, Profile
 from speccompile.paths import SIDES
 from speccompile.quantity import Quantity, QuantityError, parse_quantity
+from speccompile.records import NamedTuple
 from speccompile.validate import unknown_key
 
 SAME_PORT, NO_SPEC = "the same as `port`", "nothing is said"

@@ -4,41 +4,16 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import redirect_stderr, redirect_stdout
+from importlib import import_module
 from typing import NoReturn, TextIO, cast
 
-# These know nothing but argparse until they are called.
-from speccompile.cli_argocd import add_argocd
-from speccompile.cli_check import add_check
-from speccompile.cli_completion import add_completion
-from speccompile.cli_explain import add_explain
-from speccompile.cli_helm import add_helm
-from speccompile.cli_init import add_init
-from speccompile.cli_krm import add_krm
-from speccompile.cli_options import Command
-from speccompile.cli_profiles import add_profiles
-from speccompile.cli_render import add_render
-from speccompile.cli_schema import add_schema
+from speccompile.cli_options import COMMANDS, Command, Help
 from speccompile.cli_streams import Stream
-from speccompile.cli_verify import add_verify
+from speccompile.version import VERSION
 
 DONE, INPUT, BUG, CHANGES, INTERRUPTED = 0, 1, 3, 4, 130
-
-_COMMANDS = (
-    add_init,
-    add_render,
-    add_check,
-    add_explain,
-    add_verify,
-    add_profiles,
-    add_schema,
-    add_completion,
-    add_krm,
-    add_helm,
-    add_argocd,
-)
-"""Each gives the command line one command, or several that are close."""
 
 _MAIN_EXAMPLES = """\
 examples:
@@ -67,7 +42,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _answered(argv: Sequence[str] | None) -> int:
     try:
-        arguments = _parser().parse_args(argv)
+        words = sys.argv[1:] if argv is None else argv
+        # Setting up all commands takes longer than most of them run.
+        arguments = parser(words[:1]).parse_args(words)
         code: int = arguments.run(arguments, sys.stdout, sys.stderr)
         sys.stdout.flush()
     except KeyboardInterrupt:
@@ -91,26 +68,29 @@ def _ended(code: int, stdout: Stream, stderr: Stream) -> int:
     return INPUT if is_lost and code in (DONE, CHANGES) else code
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+def parser(commands: Collection[str] = tuple(COMMANDS)) -> argparse.ArgumentParser:
+    """What reads the command line of these commands; it knows of the others by name."""
+    top = argparse.ArgumentParser(
         prog="speccompile",
         description="Compile short run specs into Kubernetes manifests, with the admin's profiles on top.",
         epilog=_MAIN_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=Help,
     )
-    parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
+    top.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
     kind: type[argparse.ArgumentParser] = Command
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=kind)
-    for add in _COMMANDS:
-        add(commands)
-    return parser
+    # Told its name, argparse need not work out what a call looks like.
+    below = top.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=kind, prog=top.prog)
+    for name, (module, what) in COMMANDS.items():
+        if name in below.choices:
+            continue
+        if any(name in commands for name, about in COMMANDS.items() if about.module == module):
+            getattr(import_module(f"speccompile.cli_{module}"), f"add_{module}")(below)
+        else:
+            below.add_parser(name, help=what)
+    return top
 
 
 class _Version(argparse.Action):
-    """Looks the version up only when somebody asks: the lookup is slower than all else in --help."""
-
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
-        from importlib.metadata import version
-
-        sys.stdout.write(f"speccompile {version('speccompile')}\n")
+        sys.stdout.write(f"speccompile {VERSION}\n")
         parser.exit()

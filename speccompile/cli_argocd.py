@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, TextIO
 
 from speccompile.cli_findings import grades_of, judged, tell
-from speccompile.cli_options import add_command, add_findings, add_inputs
+from speccompile.cli_options import COMMANDS, add_command, add_findings, add_inputs
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -41,8 +41,7 @@ examples:
 
 def add_argocd(commands: Commands) -> None:
     """Gives the command line its `argocd` with everything below it."""
-    what = "a config management plugin for Argo CD: see contrib/argocd"
-    parser = add_command(commands, "argocd", what, _EXAMPLES)
+    parser = add_command(commands, "argocd", COMMANDS["argocd"].what, _EXAMPLES)
     parser.set_defaults(run=run_argocd)
     below = parser.add_subparsers(dest="about", metavar="WHAT", required=True)
     generating = add_command(

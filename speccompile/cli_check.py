@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from speccompile.cli_findings import grades_of, judged, paint_for, tell, tell_left_out
 from speccompile.cli_options import (
+    COMMANDS,
     add_changed,
     add_command,
     add_findings,
@@ -16,6 +17,7 @@ from speccompile.cli_options import (
     add_paths,
     add_shape,
 )
+from speccompile.records import NamedTuple
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -66,8 +68,7 @@ class Checked(NamedTuple):
 
 def add_check(commands: Commands) -> None:
     """Gives the command line its `check`."""
-    what = "find files of manifests that are not what the specs give"
-    parser = add_command(commands, "check", what, _EXAMPLES)
+    parser = add_command(commands, "check", COMMANDS["check"].what, _EXAMPLES)
     parser.set_defaults(run=run_check)
     add_paths(parser)
     add_inputs(parser)

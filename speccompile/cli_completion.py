@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, TextIO
 
-from speccompile.cli_options import add_command
+from speccompile.cli_options import COMMANDS, add_command
 
 if TYPE_CHECKING:
     from speccompile.cli_options import Commands
@@ -24,18 +24,17 @@ Each of them asks the installed speccompile, so that what is completed is what i
 
 def add_completion(commands: Commands) -> None:
     """Gives the command line its `completion`."""
-    what = "print the script by which a shell completes commands, options, codes and files"
-    parser = add_command(commands, "completion", what, _EXAMPLES)
+    parser = add_command(commands, "completion", COMMANDS["completion"].what, _EXAMPLES)
     parser.set_defaults(run=run_completion)
     parser.add_argument("shell", choices=_SHELLS, help="the shell")
 
 
 def run_completion(arguments: argparse.Namespace, stdout: TextIO, _: TextIO) -> int:
     """The exit code of one call; the script goes to stdout."""
-    from speccompile.cli import _parser  # which knows this module
+    from speccompile.cli import parser  # which knows this module
     from speccompile.completion import levels_of, script
 
-    stdout.write(script(arguments.shell, tuple(levels_of(_parser(), _words()))))
+    stdout.write(script(arguments.shell, tuple(levels_of(parser(), _words()))))
     return DONE
 
 

@@ -7,7 +7,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, TextIO
 
 from speccompile.cli_findings import grades_of, judged, paint_for, tell, tell_left_out
-from speccompile.cli_options import add_command, add_findings, add_format, add_inputs, add_paths, known_code, path
+from speccompile.cli_options import (
+    COMMANDS,
+    add_command,
+    add_findings,
+    add_format,
+    add_inputs,
+    add_paths,
+    known_code,
+    path,
+)
 
 if TYPE_CHECKING:
     from speccompile.batch import Result
@@ -38,8 +47,7 @@ examples:
 
 def add_explain(commands: Commands) -> None:
     """Gives the command line its `explain`."""
-    what = "show who set each value of the manifests, where, and what lost; or what a diagnostic code means"
-    parser = add_command(commands, "explain", what, _EXAMPLES)
+    parser = add_command(commands, "explain", COMMANDS["explain"].what, _EXAMPLES)
     parser.set_defaults(run=run_explain)
     add_paths(
         parser,

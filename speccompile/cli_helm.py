@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, TextIO
 
-from speccompile.cli_options import add_command, add_findings, add_inputs
+from speccompile.cli_options import COMMANDS, add_command, add_findings, add_inputs
 
 if TYPE_CHECKING:
     from speccompile.cli_options import Commands
@@ -23,8 +23,7 @@ examples:
 
 def add_helm(commands: Commands) -> None:
     """Gives the command line its `helm`."""
-    what = "post-render for Helm: replace the runs on standard input by their manifests, and keep all else as it is"
-    parser = add_command(commands, "helm", what, _EXAMPLES)
+    parser = add_command(commands, "helm", COMMANDS["helm"].what, _EXAMPLES)
     parser.set_defaults(run=run_helm)
     add_inputs(parser)
     add_findings(parser, "values of a run that a profile or the platform changes are errors")

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, TextIO
 
-from speccompile.cli_options import add_command, path
+from speccompile.cli_options import COMMANDS, add_command, path
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,7 +29,7 @@ _THEN = "speccompile render"
 
 def add_init(commands: Commands) -> None:
     """Gives the command line its `init`."""
-    parser = add_command(commands, "init", "write a small project that works", _EXAMPLES)
+    parser = add_command(commands, "init", COMMANDS["init"].what, _EXAMPLES)
     parser.set_defaults(run=run_init)
     what = "the directory of the project (default: the current one)"
     parser.add_argument("folder", nargs="?", default=_HERE, metavar="DIR", type=path, help=what)

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, TextIO
 
-from speccompile.cli_options import add_command, add_findings, add_inputs
+from speccompile.cli_options import COMMANDS, add_command, add_findings, add_inputs
 
 if TYPE_CHECKING:
     from speccompile.cli_options import Commands
@@ -28,8 +28,7 @@ examples:
 
 def add_krm(commands: Commands) -> None:
     """Gives the command line its `krm`."""
-    what = "a function for Kustomize and kpt: replace the runs of the ResourceList on standard input by their manifests"
-    parser = add_command(commands, "krm", what, _EXAMPLES)
+    parser = add_command(commands, "krm", COMMANDS["krm"].what, _EXAMPLES)
     parser.set_defaults(run=run_krm)
     add_inputs(parser)
     add_findings(parser, "values of a run that a profile or the platform changes are errors")

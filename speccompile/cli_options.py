@@ -3,15 +3,73 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
+
+from speccompile.records import NamedTuple
 
 if TYPE_CHECKING:
     Commands: TypeAlias = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001  it has no public name
 
+
+class About(NamedTuple):
+    """A command: the module `cli_…` whose function `add_…` sets it up, and what it does, in one line."""
+
+    module: str
+    what: str
+
+
+COMMANDS: Mapping[str, About] = {
+    "init": About("init", "write a small project that works"),
+    "render": About("render", "print the manifests of runs, or write a file for each run"),
+    "validate": About("render", "print what is wrong with runs, profiles and platform, and nothing else"),
+    "check": About("check", "find files of manifests that are not what the specs give"),
+    "explain": About(
+        "explain", "show who set each value of the manifests, where, and what lost; or what a diagnostic code means"
+    ),
+    "verify": About(
+        "verify", "hold manifests, or those of runs, against the API schemas of Kubernetes versions, offline"
+    ),
+    "profiles": About("profiles", "list, show and check profiles, and tell what a change of them does"),
+    "schema": About("schema", "print the JSON Schema of a kind of file, for editors"),
+    "completion": About("completion", "print the script by which a shell completes commands, options, codes and files"),
+    "krm": About(
+        "krm",
+        "a function for Kustomize and kpt: replace the runs of the ResourceList on standard input by their manifests",
+    ),
+    "helm": About(
+        "helm",
+        "post-render for Helm: replace the runs on standard input by their manifests, and keep all else as it is",
+    ),
+    "argocd": About("argocd", "a config management plugin for Argo CD: see contrib/argocd"),
+}
+"""All commands, in the order of `--help`, which has no need of their modules."""
+
 FORMATS = ("text", "json", "sarif", "github")
+_MOST_JOBS = 256
 _GRADES = ("error", "warning", "notice", "ignore")
 _RUNS = "a file, a directory, or - for standard input; without it, the runs of the project"
+
+
+class Help(argparse.RawDescriptionHelpFormatter):
+    """argparse makes one for each option that is added, and would import half a dozen modules to measure the screen."""
+
+    def __init__(self, prog: str, **told: Any) -> None:
+        super().__init__(prog, **{"width": _columns() - 2, **told})
+
+
+def _columns() -> int:
+    told = os.environ.get("COLUMNS", "")
+    if told.isdecimal() and int(told):
+        return int(told)
+    try:
+        return os.get_terminal_size().columns or _COLUMNS
+    except OSError:
+        return _COLUMNS
+
+
+_COLUMNS = 80
 
 
 class Command(argparse.ArgumentParser):
@@ -42,7 +100,7 @@ def add_command(commands: Commands, name: str, what: str, examples: str) -> argp
         help=what,
         description=what[0].upper() + what[1:] + ".",
         epilog=examples,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=Help,
     )
     parser.set_defaults(refuse=parser.error)
     return parser
@@ -106,6 +164,14 @@ def add_shape(parser: argparse.ArgumentParser, output: str) -> None:
     parser.set_defaults(shape="yaml")
 
 
+def add_effort(parser: argparse.ArgumentParser) -> None:
+    """The options that say who compiles, and what is compiled again."""
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument("--jobs", metavar="N", type=_jobs, help="processes; without it, as many as are worth it")
+    where.add_argument("--dask", metavar="ADDRESS", help="compile on a Dask cluster, such as tcp://host:8786")
+    parser.add_argument("--no-cache", action="store_true", help="compile runs again that have not changed")
+
+
 def add_changed(parser: argparse.ArgumentParser) -> None:
     """The option that hooks are called with."""
     parser.add_argument(
@@ -137,6 +203,13 @@ def known_code(code: str) -> str:
         return code
     meant = near(code, bundled_codes())
     raise argparse.ArgumentTypeError(f"there is no code {code!r}" + (f"; did you mean {meant!r}?" if meant else ""))
+
+
+def _jobs(text: str) -> int:
+    """The number, if so many processes can be; argparse words what is raised."""
+    if not text.isascii() or not text.isdigit() or not 0 <= int(text[:9]) <= _MOST_JOBS:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number from 0 (as many as are worth it) to {_MOST_JOBS}")
+    return int(text[:9])
 
 
 def _graded(grade: str) -> Callable[[str], tuple[str, str]]:

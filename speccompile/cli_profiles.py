@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from speccompile.cli_findings import grades_of, judged, tell
-from speccompile.cli_options import add_command, add_findings, add_format, add_inputs, add_paths, path
+from speccompile.cli_options import COMMANDS, add_command, add_findings, add_format, add_inputs, add_paths, path
+from speccompile.records import NamedTuple
 
 if TYPE_CHECKING:
     from speccompile.cli_options import Commands
@@ -51,8 +52,7 @@ exit codes: 0 nothing changes, 4 something does, 1 something does not compile
 
 def add_profiles(commands: Commands) -> None:
     """Gives the command line its `profiles` with everything below it."""
-    what = "list, show and check profiles, and tell what a change of them does"
-    parser = add_command(commands, "profiles", what, _EXAMPLES)
+    parser = add_command(commands, "profiles", COMMANDS["profiles"].what, _EXAMPLES)
     parser.set_defaults(run=run_profiles)
     below = parser.add_subparsers(dest="about", metavar="WHAT", required=True)
     listing = add_command(below, "list", "what each profile fixes, by default and by rule, in a table", _LIST_EXAMPLES)

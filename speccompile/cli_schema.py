@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, TextIO
 
 from speccompile.cli_findings import tell
-from speccompile.cli_options import add_command, add_inputs, path
+from speccompile.cli_options import COMMANDS, add_command, add_inputs, path
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,7 +32,7 @@ the first line of a file that an editor should check and complete, with the path
 
 def add_schema(commands: Commands) -> None:
     """Gives the command line its `schema`."""
-    parser = add_command(commands, "schema", "print the JSON Schema of a kind of file, for editors", _EXAMPLES)
+    parser = add_command(commands, "schema", COMMANDS["schema"].what, _EXAMPLES)
     parser.set_defaults(run=run_schema)
     parser.add_argument("noun", metavar="NOUN", choices=_NOUNS, help=f"what the file holds: {', '.join(_NOUNS)}")
     parser.add_argument("--profile", metavar="ID", help="only what a run may still say under this profile")

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from speccompile.cli_findings import grades_of, judged, paint_for, tell, tell_left_out
-from speccompile.cli_options import add_command, add_findings, add_format, add_inputs, add_paths, path
+from speccompile.cli_options import COMMANDS, add_command, add_findings, add_format, add_inputs, add_paths, path
+from speccompile.records import NamedTuple
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,8 +37,7 @@ Needs the extra: pip install 'speccompile[verify]'
 
 def add_verify(commands: Commands) -> None:
     """Gives the command line its `verify`."""
-    what = "hold manifests, or those of runs, against the API schemas of Kubernetes versions, offline"
-    parser = add_command(commands, "verify", what, _EXAMPLES)
+    parser = add_command(commands, "verify", COMMANDS["verify"].what, _EXAMPLES)
     parser.set_defaults(run=run_verify)
     add_paths(
         parser,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from speccompile.diagnostics import Severity
+from speccompile.records import NamedTuple
 
 
 class Code(NamedTuple):

@@ -6,7 +6,8 @@ import argparse
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import Enum
-from typing import NamedTuple
+
+from speccompile.records import NamedTuple
 
 
 class Paths(Enum):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from enum import StrEnum
-from typing import NamedTuple
 
 from speccompile.model import KeyPath, Override, Run, Span
+from speccompile.records import NamedTuple
 
 _SHOWN = 40
 

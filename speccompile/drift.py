@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from difflib import unified_diff
-from typing import Any, NamedTuple
+from typing import Any
 
 from speccompile.compiled import Compiled
 from speccompile.diagnostics import Diagnostic, Note, has_errors, shown
@@ -16,6 +16,7 @@ from speccompile.model import KeyPath, Layer, Manifest, Node, Source, Span, form
 from speccompile.paint import Paint, plain
 from speccompile.parse import parse
 from speccompile.pods import members
+from speccompile.records import NamedTuple
 from speccompile.width import printable
 
 FIX = "run `speccompile check --fix`"

@@ -94,6 +94,11 @@ def _environment(library: Library) -> SandboxedEnvironment:
             return str(value)
         return value if is_defined(value) else fallback
 
+    def is_same(value: Any, other: Any) -> bool:
+        # Which objects Python shares is chance: that would give the same run another manifest some day.
+        one, two = plain(value), plain(other)
+        return type(one) is type(two) and bool(one == two)
+
     def length(value: Any) -> int:
         return length_of(value) if isinstance(value, Reference) else len(value)
 
@@ -116,7 +121,7 @@ def _environment(library: Library) -> SandboxedEnvironment:
     environment.filters = {name: _on_values(filter_) for name, filter_ in environment.filters.items()}
     environment.tests = {name: _on_values(test) for name, test in environment.tests.items()}
     environment.filters |= {"default": default, "d": default, "length": length, "count": length, "each": each}
-    environment.tests |= {"defined": is_defined, "undefined": lambda value: not is_defined(value)}
+    environment.tests |= {"defined": is_defined, "undefined": lambda value: not is_defined(value), "sameas": is_same}
     for name in _REFUSED:
         del environment.filters[name]
     environment.globals.clear()

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 from speccompile.hush import is_hidden
 from speccompile.model import KeyPath, Layer, Manifest, Node, Origin, Override, Part, origin_of
+from speccompile.records import NamedTuple
 from speccompile.serialize import entries
 
 

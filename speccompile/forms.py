@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping
-from typing import NamedTuple
 
 from speccompile.diagnostics import Diagnostic, Note, Severity, shown
 from speccompile.library import Library
 from speccompile.model import Document, KeyPath, Node, format_path
+from speccompile.records import NamedTuple
 from speccompile.spelling import spelled
 from speccompile.validate import described, validate
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import tee
-from typing import Any, NamedTuple
+from typing import Any
 
 from speccompile.batch import Result, compile_files
 from speccompile.compiled import Compiled
@@ -14,6 +14,7 @@ from speccompile.difference import Change, difference
 from speccompile.model import Node, format_path
 from speccompile.names import object_name
 from speccompile.parse import Parsed
+from speccompile.records import NamedTuple
 from speccompile.setting import Setting
 
 SAME, BROKEN, CHANGED = 0, 1, 4

@@ -5,12 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from speccompile.load import expand, load, load_stream
 from speccompile.model import Layer, Span
 from speccompile.parse import Parsed
 from speccompile.project import Project, find_project, locate, own_files, platform_of, read_project
+from speccompile.records import NamedTuple
 from speccompile.search import PROJECT_FILE, Identity, Unlisted, identity
 
 STREAM = "-"

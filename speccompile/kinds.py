@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import NamedTuple
 
 from speccompile.model import Merged, Node
+from speccompile.records import NamedTuple
 
 
 class Kind(NamedTuple):

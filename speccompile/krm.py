@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any
 
 from speccompile.diagnostics import CompileError, Diagnostic, Severity, stop_if_any
 from speccompile.hush import HIDDEN, lines_of, secret_lines
@@ -13,6 +13,7 @@ from speccompile.model import Document, Layer, Node, Source, Span, format_path
 from speccompile.outline import Outline, Part, outline, rewritten, text_of
 from speccompile.parse import Parsed, parse
 from speccompile.pieces import CONFIG_KIND, RUN_KIND, Found, annotation, find_run, text_at
+from speccompile.records import NamedTuple
 from speccompile.report.place import file_of
 from speccompile.validate import near, validate
 

@@ -6,7 +6,6 @@ import stat
 from collections.abc import Container, Mapping
 from itertools import takewhile
 from pathlib import Path
-from typing import NamedTuple
 
 from speccompile.charts import from_chart_template
 from speccompile.diagnostics import has_errors
@@ -16,6 +15,7 @@ from speccompile.names import filled, placeholders
 from speccompile.parse import parse
 from speccompile.pods import members
 from speccompile.policy import own_labels
+from speccompile.records import NamedTuple
 from speccompile.search import ANYTHING, PROJECT_FILE, Identity, matching
 
 _KEY = "app.kubernetes.io/managed-by"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from itertools import product
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from speccompile.canon import disk_name, gpu_names, is_device, settled
 from speccompile.ceilings import claims_above_ceiling, resources_above_ceilings
@@ -15,6 +15,7 @@ from speccompile.model import KeyPath, Layer, Node, Platform, Profile, Rule, for
 from speccompile.paths import called_by_admins, concrete, found
 from speccompile.pods import containers_of, pod_of, volumes_of
 from speccompile.quantity import QuantityError
+from speccompile.records import NamedTuple
 from speccompile.rules import CHECKS, Symbols, broken_rules
 from speccompile.setting import Setting
 from speccompile.validate import near

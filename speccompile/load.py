@@ -14,6 +14,7 @@ from speccompile.search import ANYTHING, SUFFIXES, Identity, Unlisted, is_folder
 
 MAX_BYTES = 1024 * 1024
 """The largest file that is read; about a thousand runs."""
+_USUAL = 64 * 1024
 MAX_MANIFESTS = 8 * MAX_BYTES
 """The same for what others wrote and nobody can split: a chart's whole output, the definitions of a cluster.
 
@@ -49,7 +50,9 @@ def load_stream(stream: BinaryIO, name: str, layer: Layer, most: int | None = No
 
 def read_stream(stream: BinaryIO, name: str, layer: Layer, most: int) -> Source | Parsed:
     """The text of a stream that has no more than so many bytes, or why it cannot be read."""
-    data = stream.read(most + 1)
+    # Room for the largest file is not worth making for each small one.
+    data = stream.read(min(most + 1, _USUAL))
+    data += stream.read(most + 1 - len(data)) if len(data) == _USUAL else b""
     if len(data) > most:
         return too_large(name, layer, most)
     try:

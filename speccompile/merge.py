@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import reduce
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from speccompile.affinity import both_hold, united
 from speccompile.canon import DISK, SCRATCH_DISK, is_extended, same_quantity, settled
@@ -28,6 +28,7 @@ from speccompile.model import (
     format_path,
 )
 from speccompile.names import PLACEHOLDERS, filled, placeholders
+from speccompile.records import NamedTuple
 
 if TYPE_CHECKING:
     from deepmerge import Merger

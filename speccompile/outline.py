@@ -8,11 +8,12 @@ from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 from speccompile.diagnostics import CompileError, Diagnostic, shown, stop_if_any
 from speccompile.model import Node, Source, Span
 from speccompile.parse import parse
+from speccompile.records import NamedTuple
 from speccompile.scalars import resolve
 from speccompile.serialize import serialize
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 from speccompile.diagnostics import Diagnostic
 from speccompile.model import Document, Source
+from speccompile.records import NamedTuple
 
 MAX_DEPTH = 100
 """Levels of nesting; Kubernetes' own deepest object has about twenty."""

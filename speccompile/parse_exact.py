@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from speccompile.diagnostics import Diagnostic, Note, shown
 from speccompile.hush import hushed
 from speccompile.model import Document, Node, Source, Span, Value
 from speccompile.parse import CONTROL, MAX_DEPTH, MAX_EXPANDED, Parsed, control_character
+from speccompile.records import NamedTuple
 from speccompile.scalars import Ambiguous, Exponent, OutOfRange, ambiguous, resolve
 
 if TYPE_CHECKING:

@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from speccompile.model import Document, Node, Scalar, Source, Span
 from speccompile.parse import MAX_DEPTH, Parsed, control_character
+from speccompile.records import NamedTuple
 from speccompile.scalars import Ambiguous, Exponent, OutOfRange, resolve
 
 # Directives, and the ends of documents.

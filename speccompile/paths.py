@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple
 
 from speccompile.diagnostics import shown
 from speccompile.formats import FORMATS
 from speccompile.library import Library, Schema
 from speccompile.model import KeyPath, Node, format_path, parse_path
+from speccompile.records import NamedTuple
 from speccompile.shapes import Fault
 from speccompile.spelling import spelled
 from speccompile.validate import near

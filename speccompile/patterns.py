@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import pairwise
-from typing import NamedTuple
 
+from speccompile.records import NamedTuple
 from speccompile.shapes import Fault
 
 LONGEST = 1000

@@ -6,12 +6,13 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from enum import Enum, auto
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from speccompile.diagnostics import shown
 from speccompile.lists import KEYED
 from speccompile.model import Json, KeyPath, format_path
 from speccompile.quantity import QuantityError, parse_quantity
+from speccompile.records import NamedTuple
 
 _LONGEST_NAME = 320
 """Characters of names, keys and paths, which are shown whole: Kubernetes' longest label key has 317."""

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 
 from speccompile.batch import compile_files
 from speccompile.diagnostics import CompileError, Diagnostic, has_errors, shown
 from speccompile.forms import without_tools
 from speccompile.model import Layer, Node, Source, Span
 from speccompile.parse import Parsed, parse
+from speccompile.records import NamedTuple
 from speccompile.setting import Setting
 
 STREAM_NAME = "<stdin>"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 from speccompile.approve import approve
 from speccompile.bases import over_bases
@@ -14,6 +13,7 @@ from speccompile.merge import merge
 from speccompile.model import Document, Layer, Manifest, Merged, Node, Span
 from speccompile.plan import plan
 from speccompile.profiles import choose
+from speccompile.records import NamedTuple
 from speccompile.render import Sketch, filled, identity_of, sketches
 from speccompile.runs import read_run
 from speccompile.serialize import serialize

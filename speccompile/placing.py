@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from speccompile.formats import QUANTITIES
 from speccompile.library import Library, Schema
 from speccompile.model import KeyPath
 from speccompile.quantity import parse_quantity
+from speccompile.records import NamedTuple
 from speccompile.schemata import Made, said, spellings
 
 Leaf: TypeAlias = Callable[[Schema], Made]

@@ -142,7 +142,10 @@ def _container_ports(merged: Merged) -> Node:
 
 def _with_objects(merged: Merged, facts: Facts) -> Node:
     """The spec in which each volume names the object behind it, and each port of the Service has a name."""
-    fields = {name: _with_losers_handed_down(node) for name, node in merged.spec.fields.items()}
+    fields = dict(merged.spec.fields)
+    for name, node in merged.spec.fields.items():
+        if node.items:
+            fields[name] = _with_losers_handed_down(node)
     for name, path in _SETTINGS.items():
         if name in fields:
             fields[name] = over_setting(fields[name], merged.platform.settings.at(path))
@@ -164,7 +167,10 @@ _SETTINGS: Mapping[str, KeyPath] = {
 
 def _with_losers_handed_down(node: Node) -> Node:
     """The list whose items hand what lost to them down to their values: templates take items apart."""
-    return node.mapped(_handing_down) if any(item.lost and item.fields for item in node.items) else node
+    for item in node.items:
+        if item.lost and item.fields:
+            return node.mapped(_handing_down)
+    return node
 
 
 def _handing_down(item: Node) -> Node:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from speccompile.pieces import HELM_FILE, Found, Made, annotation, compile_found, find_run, with_annotation
+from speccompile.records import NamedTuple
 from speccompile.serialize import serialize
 from speccompile.setting import Setting
 

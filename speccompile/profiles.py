@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from graphlib import CycleError, TopologicalSorter
-from typing import NamedTuple, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
 from speccompile.bases import joined
 from speccompile.canon import gpu_kinds
@@ -18,6 +18,7 @@ from speccompile.model import Ban, Document, Node, Part, Platform, Profile, Rule
 from speccompile.normalize import normalize
 from speccompile.parse import Parsed
 from speccompile.policy import DEFAULT_PROFILE, RULES_OF_A_LAYER
+from speccompile.records import NamedTuple
 from speccompile.rules import read_bans, read_rules
 from speccompile.validate import described, near, validate, without_faulty
 

@@ -7,12 +7,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import takewhile
 from pathlib import Path, PurePath
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 from speccompile.diagnostics import CompileError, Diagnostic, Note, shown, stop_if_any
 from speccompile.load import expand, load
 from speccompile.model import KeyPath, Layer, Node, Source, Span
 from speccompile.platform import several_documents
+from speccompile.records import NamedTuple
 from speccompile.resources import bundled_codes, bundled_library, preset_names
 from speccompile.search import ANYTHING, PROJECT_FILE, SUFFIXES, Identity, Unlisted, identity, is_folder, matching
 from speccompile.validate import near, unknown_key, validate, without_faulty

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import operator
 import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from speccompile.model import KeyPath, Node, format_path
+from speccompile.records import NamedTuple
 
 # Private-use characters. Template text may not hold them, and in values that templates compute with, each is
 # exchanged for a lone surrogate, which no input can hold: so whatever looks like a token is one.
@@ -16,6 +18,8 @@ TOKEN = re.compile(f"{_OPEN}([0-9]+){_CLOSE}")
 RESERVED = re.compile("[\ue000-\ue003]")
 _AWAY = {0xE000 + number: 0xDC00 + number for number in range(4)}
 _BACK = {away: char for char, away in _AWAY.items()}
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+_LARGEST = 2**63 - 1
 
 
 def _translated(value: Any, table: Mapping[int, int]) -> Any:
@@ -27,6 +31,15 @@ def _translated(value: Any, table: Mapping[int, int]) -> Any:
     if isinstance(value, dict):
         return {_translated(key, table): _translated(child, table) for key, child in value.items()}
     return value
+
+
+def _can_be_written(value: object) -> bool:
+    """Whether a manifest can hold what an expression made, as far as it is a scalar."""
+    if isinstance(value, str):
+        return not _LONE_SURROGATE.search(value)
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return not isinstance(value, int) or abs(value) <= _LARGEST
 
 
 class ReferenceFault(Exception):  # noqa: N818  becomes a fault of the template that caused it
@@ -116,6 +129,8 @@ class Record:
         else:
             # Text that a macro or a block gave may hold tokens itself.
             made = _translated(TOKEN.sub(self._text, value), _BACK) if isinstance(value, str) else value
+            if not _can_be_written(made):
+                raise ReferenceFault("an expression gives a text or a number that no manifest can hold")
             self.placed.append(Computed(made, tuple(self._read)))
             self._read.clear()
         return f"{_OPEN}{len(self.placed) - 1}{_CLOSE}"
@@ -176,10 +191,10 @@ class Reference:
             yield child_of(self, index)
 
     def __contains__(self, wanted: object) -> bool:
-        return bool(self._ask("contains", _translated(plain(wanted), _BACK)))
+        return bool(self._ask("contains", _operand(wanted)))
 
     def __eq__(self, other: object) -> bool:
-        return bool(self._ask("equals", _translated(plain(other), _BACK)))
+        return bool(self._ask("equals", _operand(other)))
 
     def __hash__(self) -> int:
         return hash(plain(self))
@@ -215,7 +230,7 @@ def _computing(operation: Callable[[Any, Any], Any]) -> tuple[Callable[..., Any]
 
 def _comparing(name: str) -> Callable[..., bool]:
     def compare(self: Reference, other: object) -> bool:
-        operand = _translated(plain(other), _BACK)
+        operand = _operand(other)
         if self._node is None:
             raise ReferenceFault(f"`{format_path(self._path)}` is not there, and cannot be compared")
         return bool(self._ask(name, operand))
@@ -236,6 +251,22 @@ def plain(value: object) -> Any:
     if isinstance(value, Reference):
         return value._record.read(value._path, value._node)
     return value
+
+
+def _operand(value: object) -> Any:
+    """What a value is compared with, as data: all of it is read, so that a kept question holds on to no run."""
+    known = plain(value)
+    if isinstance(known, (list, tuple)):
+        return [_operand(item) for item in known]
+    if isinstance(known, dict):
+        return {_operand(key): _operand(child) for key, child in known.items()}
+    if known is None or isinstance(known, (str, int, float)):
+        scalar = _translated(known, _BACK)
+        if _can_be_written(scalar):
+            return scalar
+        raise ReferenceFault("a value is compared with a text or a number that it cannot be")
+    str(known)  # a name that nobody provides raises here, and is told by its name
+    raise ReferenceFault(f"a value can be compared with data, and not with a {type(known).__name__}")
 
 
 def path_of(reference: Reference) -> KeyPath:

@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
-from typing import Final, NamedTuple
+from typing import Final
 
 from speccompile.quantity import parse_quantity
+from speccompile.records import NamedTuple
 
 
 class Expression(NamedTuple):

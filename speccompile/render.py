@@ -10,9 +10,11 @@ from typing import Any, Final, TypeAlias
 from speccompile.environment import RECORD, TemplateFault, template_of
 from speccompile.library import Library
 from speccompile.memo import by_identity
-from speccompile.model import Layer, Manifest, Node, Plan, Source, Span
+from speccompile.model import Layer, Manifest, Node, Plan, Source
+from speccompile.origins import template_span
 from speccompile.parse import parse
-from speccompile.references import TOKEN, Computed, Each, Record, Reference
+from speccompile.prepared import read
+from speccompile.references import RESERVED, TOKEN, Computed, Each, Record, Reference
 from speccompile.skeletons import Context, Skeleton, at, shelf_of
 
 # Ends each line of template text, so that a line of output knows the template and line it came from.
@@ -48,17 +50,27 @@ def filled(drawn: Iterable[Sketch]) -> tuple[Manifest, ...]:
 
 def identity_of(made: Sketch) -> tuple[str, Node, Node | None]:
     """Kind, name and namespace of the manifest. Raises TemplateFault if a kind or a name is missing."""
-    tree = made.skeleton.tree
-    kind, name, namespace = (_filled(node, made) if node else None for node in _identity(made.skeleton))
-    if kind is None or name is None:
-        raise TemplateFault(f"{tree.span.source.name}: a manifest has a `kind`, and a `name` in its `metadata`")
-    return str(kind.value), name, namespace
+    kind, name, namespace = [
+        made.values[told] if told.__class__ is int else _filled(told, made) if told else None  # type: ignore[arg-type]
+        for told in _identity(made.skeleton)
+    ]
+    if not isinstance(kind, Node) or not isinstance(name, Node):
+        where = made.skeleton.tree.span.source.name
+        raise TemplateFault(f"{where}: a manifest has a `kind`, and a `name` in its `metadata`")
+    return str(kind.value), name, namespace if isinstance(namespace, Node) else None
 
 
 @by_identity(256)
-def _identity(skeleton: Skeleton) -> tuple[Node | None, Node | None, Node | None]:
-    tree = skeleton.tree
-    return tree.at(("kind",)), tree.at(("metadata", "name")), tree.at(("metadata", "namespace"))
+def _identity(skeleton: Skeleton) -> tuple[Node | int | None, ...]:
+    """Kind, name and namespace, or the number of the token that stands for one."""
+    told = (skeleton.tree.at(path) for path in (("kind",), ("metadata", "name"), ("metadata", "namespace")))
+    return tuple(_as_token(node, skeleton) for node in told)
+
+
+def _as_token(node: Node | None, skeleton: Skeleton) -> Node | int | None:
+    token = TOKEN.fullmatch(node.value) if node and isinstance(node.value, str) else None
+    number = int(token[1]) if token else None
+    return number if number is not None and skeleton.placed[number].__class__ is tuple else node
 
 
 def sketches(plan: Plan, library: Library) -> tuple[Sketch, ...]:
@@ -69,11 +81,21 @@ def sketches(plan: Plan, library: Library) -> tuple[Sketch, ...]:
 def sketch(template: str, context: Context, library: Library, depth: int = 0) -> Sketch:
     """The template's skeleton, a kept one if there is any, with what the context has for each token."""
     shelf = shelf_of(library)
-    found = shelf.find(template, context)
+    found = shelf.find(template, context) or _prepared(template, context, library)
     if found is None:
         found = skeleton(template, context, library)
         shelf.keep(template, found)
     return sketched(found, context, library, depth)
+
+
+def _prepared(template: str, context: Context, library: Library) -> Skeleton | None:
+    """The skeleton, if it is among those that were made ahead."""
+    shelf = shelf_of(library)
+    if shelf.knows(template) or template not in library.prepared:
+        return None
+    for known in read(library.prepared[template], library):
+        shelf.keep(template, known)
+    return shelf.find(template, context)
 
 
 def sketched(made: Skeleton, context: Context, library: Library, depth: int = 0) -> Sketch:
@@ -116,6 +138,8 @@ def skeleton(template: str, context: Context, library: Library) -> Skeleton:
     known = {"spec": frozenset(library.fields)}
     names = {name: Reference(record, (name,), node, known.get(name)) for name, node in context.items()}
     text = _rendered(template, {**names, RECORD: record}, library)
+    if not _is_intact(text, record, library):
+        raise TemplateFault(f"{template}: a filter changes what stands for values, or for lines of the template")
     return Skeleton(_tree(text, template, library), tuple(record.placed), tuple(record.questions))
 
 
@@ -127,6 +151,23 @@ def _rendered(template: str, names: Mapping[str, Any], library: Library) -> str:
     except Exception as error:
         # Whatever an expression raises is the fault of the template that holds it.
         raise TemplateFault(f"{_place(error, template, library)}: {error or type(error).__name__}") from error
+
+
+def _is_intact(text: str, record: Record, library: Library) -> bool:
+    """Whether tokens and marks are as they were put into the text: `{% filter %}` can do anything to them."""
+    tokens = {str(number) for number in range(len(record.placed))}
+    return (
+        tokens.issuperset(TOKEN.findall(text))
+        and _marks(library).issuperset(_MARK.findall(text))
+        and not RESERVED.search(_MARK.sub("", TOKEN.sub("", text)))
+    )
+
+
+@lru_cache(maxsize=8)
+def _marks(library: Library) -> frozenset[tuple[str, str]]:
+    """All marks that lines of the templates can have."""
+    lines = ((name, text.count("\n") + 1) for name, text in library.templates.items())
+    return frozenset((name, str(line)) for name, last in lines for line in range(1, last + 1))
 
 
 def _place(error: Exception, template: str, library: Library) -> str:
@@ -160,18 +201,9 @@ def _tree(text: str, template: str, library: Library) -> Node:
     def placed(node: Node) -> Node:
         origin = origins[node.span.line - 1] if node.span.line <= len(origins) else None
         name, line = (origin[0], int(origin[1])) if origin else (template, 1)
-        source = _template_source(library, name)
-        text_line = source.text.split("\n")[line - 1]
-        start = len(text_line) - len(text_line.lstrip()) + 1
-        span = Span(source, line, start, line, len(text_line.rstrip()) + 1)
-        return node.but(span=span, key=None).mapped(placed)
+        return node.but(span=template_span(library, name, line), key=None).mapped(placed)
 
     return placed(parsed.documents[0].root)
-
-
-@lru_cache(maxsize=256)
-def _template_source(library: Library, name: str) -> Source:
-    return Source(f"templates/{name}", library.templates[name], Layer.TEMPLATE)
 
 
 def fill(made: Sketch) -> Node:

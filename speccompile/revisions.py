@@ -10,12 +10,12 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple
 
 from speccompile.diagnostics import CompileError, Diagnostic, shown
 from speccompile.load import MAX_BYTES, empty_directory, load_stream, too_large
 from speccompile.model import Layer, Source, Span
 from speccompile.parse import Parsed
+from speccompile.records import NamedTuple
 from speccompile.search import PROJECT_FILE, SUFFIXES
 
 MAX_LINKS = 40

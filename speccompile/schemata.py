@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from speccompile.library import Library, Schema
+from speccompile.records import NamedTuple
 from speccompile.regular import EXPRESSIONS
 from speccompile.spelling import camel_case, snake_case
 

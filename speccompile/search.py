@@ -6,7 +6,9 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
+
+from speccompile.records import NamedTuple
 
 SUFFIXES = (".yaml", ".yml", ".json")
 PROJECT_FILE = "speccompile.yaml"
@@ -39,12 +41,14 @@ def matching(
         folder, places = pending.pop()
         try:
             with os.scandir(folder) as listed:
-                entries = sorted(listed, key=lambda entry: entry.name)
+                entries = sorted(listed, key=lambda entry: entry.name, reverse=True)
         except OSError as error:
             yield Unlisted(folder, error)
             continue
         inner: list[tuple[Path, frozenset[int]]] = []
-        for entry in entries:
+        while entries:
+            # Each is let go at once: it remembers all that it was asked, half a kilobyte.
+            entry = entries.pop()
             is_folder = _is_folder_entry(entry)
             further = _further(entry, places, steps) if is_folder else frozenset()
             found = not is_folder and _is_match(entry.name, places, steps)

@@ -39,8 +39,8 @@ _UNPRINTABLE = (
     r"\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
     r"\U0001fffe\U0001ffff\U0002fffe\U0002ffff\U0003fffe-\U0010ffff"
 )
-_ESCAPED = re.compile(rf'["\\\n{_UNPRINTABLE}]')
-_UNFIT_FOR_BLOCK = re.compile(rf"\A[ \n]| (?:\n|\Z)|\n\n\Z|[{_UNPRINTABLE}]")
+_ESCAPED = rf'["\\\n{_UNPRINTABLE}]'
+_UNFIT_FOR_BLOCK = rf"\A[ \n]| (?:\n|\Z)|\n\n\Z|[{_UNPRINTABLE}]"
 _FILLED_LINE_START = re.compile(r"\n(?!\n)")
 _SHORT_ESCAPES = {
     '"': '\\"',
@@ -176,7 +176,8 @@ def key_text(key: str) -> str:
 
 def _text(text: str) -> str:
     """A string as written; the lines of a literal block await their indent."""
-    if "\n" not in text or _UNFIT_FOR_BLOCK.search(text):
+    # These two patterns are large, and few manifests need them.
+    if "\n" not in text or re.search(_UNFIT_FOR_BLOCK, text):
         return _one_line(text)
     return f"|\n{text[:-1]}" if text.endswith("\n") else f"|-\n{text}"
 
@@ -189,7 +190,10 @@ def _one_line(text: str) -> str:
     """A string as a plain scalar where no reader can mistake it, else in double quotes."""
     if len(text) <= _LONGEST_PLAIN and _PLAIN.fullmatch(text) and text.lower() not in _RESERVED:
         return text
-    return f'"{_ESCAPED.sub(_escape, text)}"'
+    if text.isascii() and text.isprintable():
+        escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+        return f'"{escaped}"'
+    return f'"{re.sub(_ESCAPED, _escape, text)}"'
 
 
 def _escape(match: re.Match[str]) -> str:

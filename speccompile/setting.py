@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
 
 from speccompile.diagnostics import Diagnostic, has_errors
 from speccompile.library import Library
@@ -11,6 +10,7 @@ from speccompile.model import Platform, Profile
 from speccompile.parse import Parsed
 from speccompile.platform import read_platform
 from speccompile.profiles import read_profiles
+from speccompile.records import NamedTuple
 
 
 class Setting(NamedTuple):

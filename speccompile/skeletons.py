@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from _thread import allocate_lock  # `threading` costs a millisecond of every call
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
-from threading import Lock
 from typing import Any, Final, TypeAlias
 
 from speccompile.library import Library
@@ -37,11 +37,11 @@ class Skeleton:
 class _Fork:
     """A question that decides which skeleton it will be, and what comes of each answer."""
 
-    __slots__ = ("answer", "asked", "branches", "operand", "path")
+    __slots__ = ("answer", "branches", "operand", "path", "question")
 
     def __init__(self, question: Question) -> None:
+        self.question: Final = question
         self.path: Final = question.path
-        self.asked: Final = question.asked
         self.operand: Final = question.operand
         self.answer: Final[Callable[[Node | None, Any], Any]] = _ANSWERS[question.asked]
         self.branches: Final[dict[Any, _Fork | Skeleton]] = {}
@@ -62,13 +62,21 @@ class Shelf:
     __slots__ = ("_lock", "_most", "_tops", "_used")
 
     def __init__(self, most: int = MOST) -> None:
-        self._lock = Lock()
+        self._lock = allocate_lock()
         self._most = most
         self._tops: dict[str, dict[Any, _Fork | Skeleton]] = {}
         self._used: OrderedDict[Skeleton, str] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._used)
+
+    def __iter__(self) -> Iterator[tuple[str, Skeleton]]:
+        """Templates and skeletons, those used last at the end."""
+        return ((template, skeleton) for skeleton, template in self._used.items())
+
+    def knows(self, template: str) -> bool:
+        """Whether a skeleton of the template was ever here."""
+        return template in self._tops
 
     def find(self, template: str, context: Context) -> Skeleton | None:
         """The skeleton that the template would give, if it is here."""
@@ -96,6 +104,7 @@ class Shelf:
             for question in asked_once(skeleton.questions):
                 fork = branches.setdefault(branch, _Fork(question))
                 assert isinstance(fork, _Fork)
+                assert fork.question[:3] == question[:3], "a template asks the same of those who answered alike"
                 branches, branch = fork.branches, branch_of(question)
             if branches.setdefault(branch, skeleton) is skeleton:
                 self._used[skeleton] = template
@@ -118,8 +127,10 @@ class Shelf:
 
 def asked_once(questions: tuple[Question, ...]) -> tuple[Question, ...]:
     """The questions without those whose answer is known by then."""
-    first = {(question.path, question.asked, repr(question.operand)): question for question in reversed(questions)}
-    return tuple(reversed(first.values()))
+    first: dict[tuple[KeyPath, str, str], Question] = {}
+    for question in questions:
+        first.setdefault((question.path, question.asked, repr(question.operand)), question)
+    return tuple(first.values())
 
 
 @lru_cache(maxsize=8)

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from speccompile.memo import by_identity
 from speccompile.model import Layer, Node
+from speccompile.records import NamedTuple
 from speccompile.references import TOKEN, Computed, Each
 from speccompile.render import Sketch, fill
 from speccompile.serialize import add_mapping, add_sequence, entries, key_text, string_text
@@ -106,10 +107,10 @@ def _write(sketch: Sketch, lead: str, indent: str, lines: list[str], blocks: Blo
                 lines.append(f"{place.head}{value}")
             elif node.span.source.layer is Layer.RUN:
                 # Labels stand in every manifest of a run, and in none of the next.
-                block = blocks.get((id(node), place))
-                if block is None:
-                    block = blocks[id(node), place] = _block(node, place)
-                lines.append(block)
+                known = blocks.get((id(node), place))
+                if known is None:
+                    known = blocks[id(node), place] = (node, _block(node, place))
+                lines.append(known[1])
             else:
                 lines.append(_kept_block(node, place))
         else:
@@ -119,8 +120,8 @@ def _write(sketch: Sketch, lead: str, indent: str, lines: list[str], blocks: Blo
                 _write(one, items.lead, items.deeper, lines, blocks)
 
 
-Blocks: TypeAlias = dict[tuple[int, _Place], str]
-"""The lines of values of one run, by their identity and place."""
+Blocks: TypeAlias = dict[tuple[int, _Place], tuple[Node, str]]
+"""The lines of values of one run, by their identity and place; as long as a value is here, no other has its identity."""
 
 
 def _block(node: Node, place: _Place) -> str:
@@ -147,7 +148,8 @@ def _page(sketch: Sketch, lead: str, indent: str) -> Page:
         except _OddError:
             found = ()
         if len(pages) >= _MOST_PAGES:
-            pages.pop(next(iter(pages)))
+            # Not the oldest alone: between finding it and dropping it, another thread may do the same.
+            pages.clear()
         pages[there, lead, indent] = found
     page: Page = found
     return page
@@ -186,8 +188,6 @@ class _Writer:
         value = child.value
         token = self._token(value)
         if isinstance(token, int):
-            if isinstance(self._placed[token], Each):
-                raise _OddError
             yield _Hole(token, _place(key, lead, indent))
         elif isinstance(value, dict) and value:
             yield lead + key_text(key)
@@ -202,7 +202,7 @@ class _Writer:
 
     def _sequence(self, node: Node, lead: str, indent: str) -> Iterator[Piece]:
         for child in node.items:
-            if self._vanishes(child):
+            if self._vanishes(child, item=True):
                 continue
             yield from self._item(child, lead, indent)
             lead = indent
@@ -225,14 +225,18 @@ class _Writer:
             add_sequence((child.plain() if token is None else token.value,), lead, indent, lines)
             yield from lines
 
-    def _vanishes(self, node: Node) -> bool:
-        """Whether nothing of the node is left once it is filled."""
+    def _vanishes(self, node: Node, *, item: bool = False) -> bool:
+        """Whether nothing of the node is left once it is filled, and nothing in it is a fault even so."""
         value = node.value
         if isinstance(value, dict):
-            return bool(value) and all(map(self._vanishes, value.values()))
+            if any(map(TOKEN.search, value)):
+                raise _OddError
+            return bool(value) and all(self._vanishes(child) for child in value.values())
         if isinstance(value, tuple):
-            return bool(value) and all(map(self._vanishes, value))
+            return bool(value) and all(self._vanishes(child, item=True) for child in value)
         token = self._token(value)
+        if isinstance(token, int) and isinstance(self._placed[token], Each) and not item:
+            raise _OddError
         return value is None or (isinstance(token, int) and not self._there[token])
 
     def _token(self, value: object) -> int | _Known | None:

@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from speccompile.apis import OBJECT_META, Kind, definition, kinds, known_version, listed, versions
 from speccompile.compiled import Compiled
 from speccompile.diagnostics import Diagnostic, Note, Severity, in_order, shown
 from speccompile.library import Schema
 from speccompile.model import KeyPath, Node, Span, format_path
+from speccompile.records import NamedTuple
 from speccompile.resources import bundled_library
 from speccompile.validate import near, translated
 from speccompile.verify_fast import Accepts, accepting

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from speccompile.apis import Kind
 from speccompile.diagnostics import Diagnostic, has_errors, shown
 from speccompile.library import Schema
 from speccompile.model import KeyPath, Node
+from speccompile.records import NamedTuple
 from speccompile.validate import described, unknown_key
 from speccompile.verify import UNLESS_NULL, Api, Subject, Verdict, findings, verdict
 

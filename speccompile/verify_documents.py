@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from speccompile.diagnostics import Diagnostic, has_errors
 from speccompile.model import Document, Node, Source, Span
 from speccompile.parse import MAX_DEPTH, Parsed, control_character, parse
 from speccompile.pods import members
+from speccompile.records import NamedTuple
 from speccompile.verify import Subject
 from speccompile.verify_scalars import as_kubernetes_reads
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
+
+from speccompile.records import NamedTuple
 
 _LONGEST, _DEEPEST, _LARGEST = 4000, 50, 1000
 """Characters of a pattern, groups in groups, and steps of its program: beyond these, a pattern is not judged."""

@@ -19,7 +19,7 @@ import pytest
 import yaml
 
 from speccompile import compile_run
-from speccompile.cli import _parser, main
+from speccompile.cli import main, parser
 
 PATIENCE = 60
 
@@ -447,7 +447,7 @@ def commands(parser: argparse.ArgumentParser, path: tuple[str, ...] = ()) -> Ite
                 yield from commands(inner, (*path, name))
 
 
-@pytest.mark.parametrize("command", list(commands(_parser())), ids=lambda path: " ".join(path) or "all")
+@pytest.mark.parametrize("command", list(commands(parser())), ids=lambda path: " ".join(path) or "all")
 def test_help_fits_one_screen_and_has_an_example(
     command: tuple[str, ...], call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:

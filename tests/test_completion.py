@@ -19,7 +19,7 @@ import pytest
 from tools import program
 
 from speccompile.apis import versions
-from speccompile.cli import _parser, main
+from speccompile.cli import main, parser
 from speccompile.cli_completion import _words
 from speccompile.completion import levels_of
 from speccompile.completion import script as made
@@ -237,10 +237,10 @@ def commands_of(parser: argparse.ArgumentParser, path: str = "") -> Iterator[tup
 
 
 def test_every_command_and_option_is_offered_where_it_belongs_and_no_other(ask: Ask) -> None:
-    commands = dict(commands_of(_parser()))
+    commands = dict(commands_of(parser()))
     options = ask([f"{path}--" for path in commands])
-    for (path, parser), found in zip(commands.items(), options, strict=True):
-        assert found == {name for name in parser._option_string_actions if name.startswith("--")}, path
+    for (path, command), found in zip(commands.items(), options, strict=True):
+        assert found == {name for name in command._option_string_actions if name.startswith("--")}, path
     below = {path: {other.split()[-1] for other in commands if is_child(other, path)} for path in commands}
     parents = [path for path in commands if below[path]]
     for path, found in zip(parents, ask(parents), strict=True):
@@ -309,7 +309,7 @@ def test_what_options_and_commands_do_is_shown_beside_them(shell: str, tmp_path:
 
 
 def test_what_every_argument_takes_is_known_or_known_to_be_open() -> None:
-    levels = tuple(levels_of(_parser(), _words()))
+    levels = tuple(levels_of(parser(), _words()))
     options = [(option.metavar, option.value) for level in levels for option in level.options if option.value]
     places = [(place.metavar, place.value) for level in levels for place in level.places]
     assert {metavar for metavar, value in (*options, *places) if not value.words and not value.paths.value} == OPEN

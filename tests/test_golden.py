@@ -23,7 +23,7 @@ from typing import NamedTuple
 import pytest
 
 from speccompile import Compiled, CompileError, compile_many
-from speccompile.cli import _parser, main
+from speccompile.cli import main, parser
 from speccompile.inputs import Flags, settle
 from speccompile.model import format_path
 from speccompile.report.text import as_text
@@ -84,7 +84,7 @@ def _python_outcome() -> Outcome:
 
 
 def _origins(arguments: list[str]) -> Iterator[str]:
-    told = _parser().parse_args(arguments)
+    told = parser().parse_args(arguments)
     inputs = settle(Flags(told.paths, told.profiles, told.platform, told.output, told.project))
     runs = [path for path in inputs.runs if isinstance(path, Path)]
     for compiled in compile_many(runs, profiles=inputs.profiles, platform=inputs.platform):

@@ -29,11 +29,11 @@ from speccompile.plan import plan
 from speccompile.profiles import choose
 from speccompile.quantity import parse_quantity
 from speccompile.render import fill, skeleton, sketched
-from speccompile.skeletons import Skeleton
 from speccompile.resources import bundled_library
 from speccompile.runs import read_run
 from speccompile.serialize import serialize
 from speccompile.setting import Setting, prepare
+from speccompile.skeletons import Skeleton
 from speccompile.spelling import camel_case, snake_case
 from speccompile.testing.nodes import Node as ClusterNode
 from speccompile.testing.nodes import any_term_matches, fits, selected

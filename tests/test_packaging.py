@@ -39,7 +39,7 @@ def test_the_wheel_holds_the_package_and_the_bundled_folders(root: Path, wheel: 
     assert templates
     assert presets
     assert "speccompile/_bundled/starter/.pre-commit-config.yaml" in starter
-    data = {"speccompile/py.typed", "speccompile/codes.toml"}
+    data = {f"speccompile/{name}" for name in ("py.typed", "codes.toml", "prepared.json")}
     assert held == package | assets | schemas | templates | presets | starter | data
 
 

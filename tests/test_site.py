@@ -24,7 +24,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.support.wait import WebDriverWait
 from tools import browser
 
-from speccompile.cli import _parser
+from speccompile.cli import parser
 
 DOCS = ROOT / "docs"
 TEXTS = {path.relative_to(DOCS).as_posix(): path.read_text(encoding="utf-8") for path in sorted(DOCS.rglob("*.md"))}
@@ -90,14 +90,14 @@ def test_the_yaml_of_a_page_is_yaml(page: str) -> None:
 @ALL
 def test_the_scripts_and_pipelines_of_a_page_make_calls_that_exist(page: str) -> None:
     for call in calls_named(TEXTS[page]):
-        _parser().parse_args(call[1:])
+        parser().parse_args(call[1:])
 
 
 @ALL
 def test_the_commands_that_a_page_speaks_of_exist(page: str) -> None:
     """Or begin as one that exists, where a page is about completion."""
     named = set(re.findall(r"`speccompile ([a-z]+)\b", TEXTS[page]))
-    below = _parser()._subparsers
+    below = parser()._subparsers
     assert below
     known = tuple(below._group_actions[0].choices or ())
     assert [name for name in named if not any(command.startswith(name) for command in known)] == []

@@ -15,8 +15,8 @@ from speccompile.library import Library
 from speccompile.model import KeyPath, Layer, Node, Source
 from speccompile.references import Question, Record, Reference, is_there
 from speccompile.render import fill, skeleton, sketched
-from speccompile.skeletons import Skeleton
 from speccompile.resources import bundled_library
+from speccompile.skeletons import Skeleton
 from speccompile.testing.strategies import Data, texts
 from speccompile.wrap import wrap
 

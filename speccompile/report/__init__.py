@@ -28,12 +28,11 @@ def _json(found: Sequence[Diagnostic], _: Paint) -> str:
 
 
 def _sarif(found: Sequence[Diagnostic], _: Paint) -> str:
-    from importlib.metadata import version
-
     from speccompile.report.sarif import as_sarif
     from speccompile.resources import bundled_codes
+    from speccompile.version import VERSION
 
-    return as_sarif(found, bundled_codes(), version("speccompile"))
+    return as_sarif(found, bundled_codes(), VERSION)
 
 
 def _github(found: Sequence[Diagnostic], _: Paint) -> str:

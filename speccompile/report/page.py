@@ -7,12 +7,13 @@ from base64 import b64encode
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
-from typing import Any, NamedTuple
+from typing import Any
 
 from speccompile.compiled import Compiled
 from speccompile.explain import Explanation, Line, Lost, rule_between, unseen
 from speccompile.hush import HIDDEN, lines_of, may_tell
 from speccompile.model import BUILT_IN, KeyPath, Layer, Node, Origin, Override, Source, Span, format_path, origin_of
+from speccompile.records import NamedTuple
 from speccompile.resources import asset
 from speccompile.serialize import entries
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 
 from speccompile.diagnostics import Diagnostic, Severity
@@ -18,26 +18,35 @@ MAX_SHOWN = 200
 _RANK = {severity: rank for rank, severity in enumerate(Severity)}
 
 
-def as_text(diagnostics: Iterable[Diagnostic], paint: Paint = plain) -> str:
-    """Every finding with its place, excerpt, notes and help; lines that may hold a secret are never shown."""
+def as_text(
+    diagnostics: Iterable[Diagnostic], paint: Paint = plain, *, total: int = 0, hidden: Iterable[Span] = ()
+) -> str:
+    """Every finding with its place, excerpt, notes and help; lines that may hold a secret are never shown.
+
+    Whoever has held back others that matter less says how many there are in all, and what these hide.
+    """
     found = tuple(diagnostics)
     secret = {
-        (finding.secret.source, line)
-        for finding in found
-        if finding.secret
-        for line in range(finding.secret.line, finding.secret.end_line + 1)
+        (span.source, line)
+        for span in (*hidden, *(finding.secret for finding in found if finding.secret))
+        for line in range(span.line, span.end_line + 1)
     }
     # What matters most is never among what is cut.
     worst = set(sorted(found, key=lambda finding: _RANK[finding.severity])[:MAX_SHOWN])
     shown = "".join("\n".join(_lines(finding, secret, paint)) + "\n\n" for finding in found if finding in worst)
-    return shown + (f"… and {len(found) - MAX_SHOWN} more\n\n" if len(found) > MAX_SHOWN else "")
+    more = max(total, len(found)) - MAX_SHOWN
+    return shown + (f"… and {more} more\n\n" if more > 0 else "")
 
 
 def summary(diagnostics: Iterable[Diagnostic]) -> str:
     """How many findings of each severity there are: `2 errors, 1 notice`."""
     found = tuple(diagnostics)
-    counts = ((severity, sum(finding.severity is severity for finding in found)) for severity in Severity)
-    return ", ".join(f"{count} {severity}{'s' * (count > 1)}" for severity, count in counts if count)
+    return summed({severity: sum(finding.severity is severity for finding in found) for severity in Severity})
+
+
+def summed(counts: Mapping[Severity, int]) -> str:
+    """The same of numbers."""
+    return ", ".join(f"{count} {severity}{'s' * (count > 1)}" for severity, count in counts.items() if count)
 
 
 def excerpt(

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from hypothesis import assume, reject
 from hypothesis import strategies as st
 
 from speccompile.diagnostics import CompileError
+from speccompile.records import NamedTuple
 from speccompile.spelling import snake_case
 from speccompile.testing.admin import Admin, Data
 from speccompile.testing.attempts import attempts, is_usable

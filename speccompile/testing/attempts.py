@@ -7,13 +7,14 @@ resources and nodes. What would only be refused is taken out again, most of the 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from hypothesis import strategies as st
 
 from speccompile.diagnostics import CompileError, Severity
 from speccompile.paths import Place, place_of
 from speccompile.quantity import parse_quantity
+from speccompile.records import NamedTuple
 from speccompile.resources import bundled_library
 from speccompile.testing import witness
 from speccompile.testing.admin import Admin, Data

@@ -9,12 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from speccompile.diagnostics import CompileError
 from speccompile.names import PLACEHOLDER, object_name
 from speccompile.paths import SIDES, Place, place_of
 from speccompile.quantity import QuantityError, parse_quantity
+from speccompile.records import NamedTuple
 from speccompile.resources import bundled_library
 from speccompile.testing import witness
 from speccompile.testing.admin import Admin, Data, profile_of

@@ -8,7 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice, product
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
+
+from speccompile.records import NamedTuple
 
 Terms: TypeAlias = Sequence[Mapping[str, Any]]
 

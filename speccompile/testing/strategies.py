@@ -10,12 +10,13 @@ from collections.abc import Callable, Mapping
 from copy import deepcopy
 from fractions import Fraction
 from functools import cache, lru_cache
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from hypothesis import strategies as st
 
 from speccompile import Compiled, compile_run
 from speccompile.names import object_name
+from speccompile.records import NamedTuple
 from speccompile.resources import bundled_library
 from speccompile.spelling import camel_case, snake_case
 

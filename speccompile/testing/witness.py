@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
+
+from speccompile.records import NamedTuple
 
 Data: TypeAlias = dict[str, Any]
 Place: TypeAlias = tuple[str, ...]
