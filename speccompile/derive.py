@@ -17,7 +17,9 @@ Derivation: TypeAlias = Callable[[Merged], Node]
 def derive(merged: Merged) -> Merged:
     """The merged spec after every derivation, in the table's order."""
     for derivation in DERIVATIONS:
-        merged = merged._replace(spec=derivation(merged))
+        spec = derivation(merged)
+        if spec is not merged.spec:
+            merged = merged._replace(spec=spec)
     return merged
 
 

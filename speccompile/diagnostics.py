@@ -75,9 +75,13 @@ class CompileError(Exception):
 
 def in_order(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
     """The findings in source order, each once; none repeats what an excerpt of its line would not show."""
+    found = tuple(diagnostics)
+    if not found:
+        return ()
     from speccompile.hush import masked  # it knows findings, too
 
-    return tuple(sorted(dict.fromkeys(map(masked, diagnostics)), key=lambda found: found.order))
+    told = map(masked, found)
+    return tuple(told) if len(found) == 1 else tuple(sorted(dict.fromkeys(told), key=lambda found: found.order))
 
 
 def has_errors(diagnostics: Iterable[Diagnostic]) -> bool:
@@ -101,6 +105,8 @@ def shown(value: object, longest: int = _SHOWN) -> str:
         text = type(value).__name__
     if not text:
         return '`""`'
+    if len(text) <= longest and text.isprintable():
+        return f"`{text}`"
     pieces: list[str] = []
     room = longest
     for char in text[: longest + 1]:

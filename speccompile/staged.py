@@ -121,7 +121,7 @@ def _write(sketch: Sketch, lead: str, indent: str, lines: list[str], blocks: Blo
 
 
 Blocks: TypeAlias = dict[tuple[int, _Place], tuple[Node, str]]
-"""The lines of values of one run, by their identity and place; as long as a value is here, no other has its identity."""
+"""The lines of values of one run, by identity and place; as long as a value is here, no other has its identity."""
 
 
 def _block(node: Node, place: _Place) -> str:
