@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from speccompile.api import Function, compile_many, compile_run
+    from speccompile.chunks import ExecutorError
     from speccompile.compiled import Compiled
     from speccompile.diagnostics import CompileError, Diagnostic, Note, Severity
     from speccompile.explain import Explanation, Line, Lost
@@ -17,6 +18,7 @@ __all__ = [
     "CompileError",
     "Compiled",
     "Diagnostic",
+    "ExecutorError",
     "Explanation",
     "Function",
     "Layer",
@@ -38,6 +40,7 @@ _HOMES = {
     "CompileError": "diagnostics",
     "Compiled": "compiled",
     "Diagnostic": "diagnostics",
+    "ExecutorError": "chunks",
     "Explanation": "explain",
     "Function": "api",
     "Layer": "model",

@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing
+from functools import partial
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from speccompile.batch import Result, compile_files
-from speccompile.compiled import Compiled
+from speccompile.admins import AdminInput, ProfileInput, data_text, file_text, listed, platform_text, read_admin
+from speccompile.batch import compile_file, compile_files
+from speccompile.chunks import Admin, Crew, Piece, Text, compiled_again, parsed, sources_of, spread
+from speccompile.clashes import apart
+from speccompile.compiled import Compiled, Result
 from speccompile.diagnostics import CompileError, Diagnostic
-from speccompile.load import expand, load
 from speccompile.model import Layer, Source, Span
-from speccompile.parse import Parsed, parse
-from speccompile.resources import bundled_library, preset_names
+from speccompile.parse import Parsed
+from speccompile.portable import from_portable
+from speccompile.resources import bundled_library
 from speccompile.setting import Setting, prepare
+from speccompile.spool import Ledger
 from speccompile.wrap import wrap
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
 
 RunInput: TypeAlias = Mapping[str, Any] | Path | str
 """A run: Python data, a path, or YAML or JSON text."""
-AdminInput: TypeAlias = Mapping[str, Any] | Path | str
-"""A platform: Python data, a path, or the name of a bundled preset."""
-ProfileInput: TypeAlias = AdminInput | Sequence[Mapping[str, Any]]
-"""A profile: Python data, with its base documents as a list, or the path of a file or directory."""
 
 
 def compile_run(
@@ -55,59 +60,70 @@ def compile_run(
 
 
 def compile_many(
-    runs: Iterable[RunInput], *, profiles: Iterable[ProfileInput] = (), platform: AdminInput | None = None
+    runs: Iterable[RunInput],
+    *,
+    profiles: Iterable[ProfileInput] = (),
+    platform: AdminInput | None = None,
+    executor: Executor | None = None,
 ) -> Iterator[Result]:
     """A result for each run, in order: its compilation, or the CompileError that says what is wrong with it.
 
-    Faults of profiles or platform concern every run: they are raised, together with the faults of all runs.
+    An executor compiles many runs at a time; results come as they do without it. It stays open. If it fails, that is
+    an ExecutorError. Faults of profiles or platform concern every run: they are raised, together with the faults of
+    all runs.
     """
-    setting = read_setting(profiles, platform)
-    results = compile_files((_run(run) for run in runs), setting)
+    written = read_admin(profiles, platform)
+    setting = written.setting()
     if setting.is_broken:
+        results = compile_files(map(_run, runs), setting)
         found = [finding for result in results if isinstance(result, CompileError) for finding in result.diagnostics]
         raise CompileError((*setting.findings, *found))
-    yield from results
+    admin = written.admin
+    assert admin is not None
+    with closing(Ledger()) as ledger:
+        if executor is None:
+            yield from apart((result for run in runs for result in compile_file(_run(run), setting)), ledger)
+        else:
+            yield from apart(_elsewhere(runs, admin, setting, Crew.of(executor)), ledger)
+
+
+def _elsewhere(runs: Iterable[RunInput], admin: Admin, setting: Setting, crew: Crew) -> Iterator[Result]:
+    known = sources_of(admin)
+    for piece, (results, _) in spread((_piece(_text(run)) for run in runs), admin, "yaml", crew):
+        for number, data in enumerate(results):
+            again = partial(compiled_again, piece, number, setting)
+            result = from_portable(data, "yaml", piece.source, known, again).result
+            # An error knows its run and what became of its values, and these do not travel.
+            yield again() if isinstance(result, CompileError) and piece.answer is None else result
+
+
+def _piece(text: Text | Parsed) -> Piece:
+    return Piece.of(text) if isinstance(text, Text) else Piece.unread(text)
 
 
 def read_setting(profiles: Iterable[ProfileInput], platform: AdminInput | None) -> Setting:
     """Profiles and platform, read and checked; a directory stands for the files in it."""
-    return setting_of((parsed for profile in _listed(profiles) for parsed in _profile_files(profile)), platform)
+    return read_admin(profiles, platform).setting()
 
 
 def setting_of(files: Iterable[Parsed], platform: AdminInput | None) -> Setting:
     """As `read_setting`, with the profiles parsed already."""
-    return prepare(files, None if platform is None else _platform(platform), bundled_library())
-
-
-def _listed(profiles: Iterable[ProfileInput] | AdminInput) -> tuple[ProfileInput, ...]:
-    """The profiles; a single one counts as a list of one, though a string could be taken letter by letter."""
-    return (profiles,) if isinstance(profiles, (str, Path, Mapping)) else tuple(profiles)
-
-
-def _profile_files(profile: ProfileInput) -> Iterator[Parsed]:
-    if isinstance(profile, (str, Path)):
-        yield from (load(path, Layer.PROFILE) for path in expand([Path(profile)]))
-        return
-    # Whatever is no list of documents is one, or is found to be none.
-    data = profile if isinstance(profile, (list, tuple)) and profile else (profile,)
-    files = [wrap(document, Source("<profile>", "", Layer.PROFILE)) for document in data]
-    documents = (document for file in files for document in file.documents)
-    yield Parsed(tuple(documents), tuple(finding for file in files for finding in file.findings))
-
-
-def _platform(given: AdminInput) -> Parsed:
-    if given in preset_names():
-        given = {"preset": given}
-    if isinstance(given, Mapping):
-        return wrap(given, Source("<platform>", "", Layer.PLATFORM))
-    return load(Path(given), Layer.PLATFORM)
+    told = None if platform is None else platform_text(platform)
+    return prepare(files, told if told is None else _documents(told, Layer.PLATFORM), bundled_library())
 
 
 def _run(run: RunInput) -> Parsed:
+    if isinstance(run, (str, Path)):
+        return _documents(_text(run))
+    return wrap(run, Source("<run>", "", Layer.RUN))
+
+
+def _text(run: RunInput) -> Text | Parsed:
+    """A run as a text that can be sent, or why it is none."""
     if isinstance(run, Path):
-        return load(run, Layer.RUN)
+        return file_text(run, Layer.RUN)
     if not isinstance(run, str):
-        return wrap(run, Source("<run>", "", Layer.RUN))
+        return data_text((run,), Source("<run>", "", Layer.RUN))
     source = Source("<text>", run, Layer.RUN)
     if "\n" not in run and Path(run).suffix in (".yaml", ".yml", ".json"):
         finding = Diagnostic(
@@ -117,7 +133,11 @@ def _run(run: RunInput) -> Parsed:
             help=f"pass pathlib.Path({run!r})",
         )
         return Parsed((), (finding,))
-    return parse(source)
+    return Text(source.name, source.text)
+
+
+def _documents(text: Text | Parsed, layer: Layer = Layer.RUN) -> Parsed:
+    return text if isinstance(text, Parsed) else parsed(text, layer)
 
 
 class Function:
@@ -141,7 +161,7 @@ class Function:
     ) -> None:
         del kind  # the runtime decides nothing here: every run is a container
         self._fields = {"name": name, "image": image, "project": project, "command": command}
-        self._profiles = _listed(profiles)
+        self._profiles = listed(profiles)
         self._platform = platform
 
     def run(self, action: str, **fields: Any) -> Compiled:

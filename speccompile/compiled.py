@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, TypeAlias
 
-from speccompile.diagnostics import Diagnostic
+from speccompile.diagnostics import CompileError, Diagnostic
 from speccompile.model import KeyPath, Manifest, Origin, Override, Profile, Run, Span, origin_of, parse_path
+from speccompile.records import NamedTuple
 
 if TYPE_CHECKING:
     from speccompile.explain import Explanation
@@ -129,3 +130,7 @@ class Compiled:
         if self._text is None:
             self._text = self._give_text()
         return self._text
+
+
+Result: TypeAlias = Compiled | CompileError
+"""What became of one run."""

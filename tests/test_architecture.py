@@ -13,7 +13,10 @@ STAGES = ("parse", "validate", "normalize", "merge", "approve", "plan", "render"
 # Render reads what templates give with the one YAML reader.
 EXCEPTIONS = {"render": {"parse"}}
 OUTSIDE = {"os", "sys", "io", "pathlib", "tempfile", "time", "datetime", "random", "subprocess", "socket", "secrets"}
-EDGES = {"api", "inputs", "leftovers", "load", "output", "project", "resources", "revisions", "search", "testing.suite"}
+EDGES = {
+    *("admins", "api", "crews", "inputs", "kept", "leftovers", "load", "output", "project", "resources", "revisions"),
+    *("search", "spool", "stamp", "testing.suite"),
+}
 COMMANDS = "cli"
 TESTING = "speccompile.testing"
 HEAVY = {"subprocess", "jinja2", "ruamel", "jsonschema", "deepmerge", "referencing", "hypothesis"}
