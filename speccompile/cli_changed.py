@@ -3,26 +3,56 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, NamedTuple, TextIO
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Final, TextIO
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from speccompile.admins import Written
     from speccompile.affected import Affected, IsTouched, Subject
     from speccompile.inputs import Inputs
+    from speccompile.model import Source
     from speccompile.parse import Parsed
+    from speccompile.search import Unlisted
     from speccompile.setting import Setting
 
 
-class Work(NamedTuple):
-    """What one call compiles."""
+class Work:
+    """What one call compiles; no run is read, and nothing of the admin's understood, before somebody asks."""
 
-    inputs: Inputs
-    setting: Setting
-    files: Iterable[Parsed]
-    chosen: Affected | None = None
-    """The runs to compile, if not all."""
+    def __init__(self, inputs: Inputs, written: Written, stderr: TextIO, chosen: Affected | None = None) -> None:
+        self.inputs: Final = inputs
+        self.written: Final = written
+        """What the admin wrote."""
+        self.chosen: Final = chosen
+        """The runs to compile, if not all."""
+        self._stderr: Final = stderr
+
+    @cached_property
+    def setting(self) -> Setting:
+        return self.written.setting()
+
+    @property
+    def files(self) -> Iterator[Parsed]:
+        """The files that have runs to compile, with nothing but these. Raises CallError."""
+        from speccompile.inputs import run_files
+        from speccompile.progress import counted
+
+        if self.chosen is None:
+            return counted(run_files(self.inputs), len(self.inputs.runs), self._stderr)
+        from speccompile.affected import only
+
+        runs = tuple(path for path in self.inputs.runs if str(path) in self.chosen.documents)
+        return only(counted(run_files(self.inputs._replace(runs=runs)), len(runs), self._stderr), self.chosen)
+
+    @property
+    def texts(self) -> Iterator[Source | Parsed]:
+        """All files as texts, or why they cannot be read. Raises CallError if standard input is wanted and closed."""
+        from speccompile.progress import counted
+
+        return counted(map(_text, self.inputs.runs), len(self.inputs.runs), self._stderr)
 
     @property
     def is_idle(self) -> bool:
@@ -32,26 +62,34 @@ class Work(NamedTuple):
 
 def settle_work(arguments: argparse.Namespace, stderr: TextIO) -> Work:
     """Raises CallError, or CompileError with what is wrong with the project file."""
-    from speccompile.api import read_setting
-    from speccompile.inputs import Flags, run_files, settle
-    from speccompile.progress import counted
+    from speccompile.admins import read_admin
+    from speccompile.inputs import Flags, settle
 
     told = vars(arguments)
     changed = arguments.paths if told.get("changed") else None
     paths = arguments.paths if changed is None else ()
     inputs = settle(Flags(paths, arguments.profiles, arguments.platform, told.get("output"), arguments.project))
-    setting = read_setting(inputs.profiles, inputs.platform)
+    work = Work(inputs, read_admin(inputs.profiles, inputs.platform), stderr)
     # Where the setting is broken nothing compiles, so there is nothing to choose.
-    chosen = (
-        None if changed is None or setting.is_broken else _chosen(changed, inputs, setting, told.get("shape", "yaml"))
-    )
-    if chosen is None:
-        return Work(inputs, setting, counted(run_files(inputs), len(inputs.runs), stderr))
-    from speccompile.affected import only
+    if changed is None or work.setting.is_broken:
+        return work
+    chosen = _chosen(changed, inputs, work.setting, told.get("shape", "yaml"))
+    return Work(inputs, work.written, stderr, chosen)
 
-    runs = tuple(path for path in inputs.runs if str(path) in chosen.documents)
-    files = only(counted(run_files(inputs._replace(runs=runs)), len(runs), stderr), chosen)
-    return Work(inputs, setting, files, chosen)
+
+def _text(path: Path | Unlisted | None) -> Source | Parsed:
+    """The text of a file of runs; None is standard input."""
+    import sys
+
+    from speccompile.inputs import CallError
+    from speccompile.load import MAX_BYTES, read_file, read_stream
+    from speccompile.model import Layer
+
+    if path is not None:
+        return read_file(path, Layer.RUN, MAX_BYTES)
+    if sys.stdin is None:
+        raise CallError("standard input is closed")
+    return read_stream(sys.stdin.buffer, "<stdin>", Layer.RUN, MAX_BYTES)
 
 
 def _chosen(changed: Sequence[str], inputs: Inputs, setting: Setting, shape: str) -> Affected | None:

@@ -168,7 +168,9 @@ def add_effort(parser: argparse.ArgumentParser) -> None:
     """The options that say who compiles, and what is compiled again."""
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--jobs", metavar="N", type=_jobs, help="processes; without it, as many as are worth it")
-    where.add_argument("--dask", metavar="ADDRESS", help="compile on a Dask cluster, such as tcp://host:8786")
+    where.add_argument(
+        "--dask", metavar="ADDRESS", type=_address, help="compile on a Dask cluster, such as tcp://host:8786"
+    )
     parser.add_argument("--no-cache", action="store_true", help="compile runs again that have not changed")
 
 
@@ -207,9 +209,16 @@ def known_code(code: str) -> str:
 
 def _jobs(text: str) -> int:
     """The number, if so many processes can be; argparse words what is raised."""
-    if not text.isascii() or not text.isdigit() or not 0 <= int(text[:9]) <= _MOST_JOBS:
+    if not text.isascii() or not text.isdigit() or len(text) > len(str(_MOST_JOBS)) or int(text) > _MOST_JOBS:
         raise argparse.ArgumentTypeError(f"{text!r} is no number from 0 (as many as are worth it) to {_MOST_JOBS}")
-    return int(text[:9])
+    return int(text)
+
+
+def _address(text: str) -> str:
+    """The text, unless it is none; argparse words what is raised."""
+    if not text:
+        raise argparse.ArgumentTypeError("the address is empty")
+    return text
 
 
 def _graded(grade: str) -> Callable[[str], tuple[str, str]]:

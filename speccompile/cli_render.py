@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
-from speccompile.cli_findings import grades_of, judged, tell, tell_left_out
+from speccompile.cli_findings import Tally, grades_of, judged, tell, tell_left_out
 from speccompile.cli_options import (
+    COMMANDS,
     add_changed,
     add_command,
+    add_effort,
     add_findings,
     add_format,
     add_inputs,
@@ -21,12 +23,14 @@ from speccompile.cli_options import (
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from speccompile.batch import Result
     from speccompile.cli_changed import Work
     from speccompile.cli_options import Commands
+    from speccompile.compiled import Result
     from speccompile.diagnostics import Diagnostic
+    from speccompile.grades import Grades
     from speccompile.inputs import Inputs
     from speccompile.output import Output
+    from speccompile.spool import Spool
 
 DONE, INPUT = 0, 1
 _DOCUMENTS = ("json", "sarif")
@@ -50,8 +54,7 @@ examples:
 
 def add_render(commands: Commands) -> None:
     """Gives the command line its `render` and `validate`."""
-    what = "print the manifests of runs, or write a file for each run"
-    render = _add_compiling(commands, "render", what, _RENDER_EXAMPLES)
+    render = _add_compiling(commands, "render", _RENDER_EXAMPLES)
     add_shape(render, "write a file for each run under DIR; - prints them")
     render.add_argument(
         "--report",
@@ -59,12 +62,12 @@ def add_render(commands: Commands) -> None:
         type=path,
         help="write what profiles and platform replaced, added to or refused, as JSON; - prints it",
     )
-    what = "print what is wrong with runs, profiles and platform, and nothing else"
-    add_changed(_add_compiling(commands, "validate", what, _VALIDATE_EXAMPLES))
+    add_effort(render)
+    add_changed(_add_compiling(commands, "validate", _VALIDATE_EXAMPLES))
 
 
-def _add_compiling(commands: Commands, name: str, what: str, examples: str) -> argparse.ArgumentParser:
-    parser = add_command(commands, name, what, examples)
+def _add_compiling(commands: Commands, name: str, examples: str) -> argparse.ArgumentParser:
+    parser = add_command(commands, name, COMMANDS[name].what, examples)
     add_paths(parser)
     add_inputs(parser)
     add_format(parser)
@@ -75,6 +78,7 @@ def _add_compiling(commands: Commands, name: str, what: str, examples: str) -> a
 
 def run_render(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:
     """The exit code of one call; manifests go to stdout or into files, findings to stderr."""
+    from speccompile.chunks import ExecutorError
     from speccompile.cli_changed import settle_work
     from speccompile.diagnostics import CompileError
     from speccompile.inputs import CallError
@@ -88,15 +92,24 @@ def run_render(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) ->
         arguments.refuse(str(error))
     except CompileError as error:
         _tell(judged((), grades_of(arguments), stopping=error.diagnostics), arguments, stdout, stderr)
+    except ExecutorError as error:
+        stderr.write(f"speccompile: nothing was written: {error}\n")
+    except OSError as error:
+        # Files that are read and written have words of their own: this is the disk for what is in between.
+        stderr.write(f"speccompile: nothing was written: temporary files: {error.strerror or error}\n")
     return code
 
 
 def _refuse_contradictions(arguments: argparse.Namespace, inputs: Inputs) -> None:
-    """Raises CallError if two things would stand on stdout, or one that is for a folder only."""
+    """Raises CallError if two things cannot be had together."""
     from speccompile.inputs import STREAM, CallError
     from speccompile.output import is_stdout
 
-    if arguments.command != "render" or inputs.output not in (None, STREAM):
+    if arguments.command != "render":
+        return
+    if arguments.report and arguments.dask:
+        raise CallError("a report needs what does not travel: make it without --dask")
+    if inputs.output not in (None, STREAM):
         return
     if arguments.report and is_stdout(arguments.report):
         raise CallError("the manifests go to standard output: give --report a file, or write them with -o DIR")
@@ -111,63 +124,120 @@ def _tell(findings: Iterable[Diagnostic], arguments: argparse.Namespace, stdout:
 
 
 def _compile(arguments: argparse.Namespace, work: Work, stdout: TextIO, stderr: TextIO) -> int:
-    from functools import partial
+    from contextlib import ExitStack, closing
     from pathlib import Path  # not for --help
 
-    from speccompile.batch import compile_files
-    from speccompile.diagnostics import CompileError, has_errors
+    from speccompile.cli_work import results_of
+    from speccompile.diagnostics import CompileError
     from speccompile.grades import STRICT
-    from speccompile.output import Output
+    from speccompile.spool import Spool
 
-    inputs, setting = work.inputs, work.setting
-    found: list[Diagnostic] = []
-    outputs: list[Output] = []
+    inputs = work.inputs
+    is_rendering = arguments.command == "render"
     entries: list[Mapping[str, Any]] = []
     left_out = 0
-    for result in compile_files(work.files, setting):
-        found += result.diagnostics
-        entries += _changes(result, arguments)
-        if isinstance(result, CompileError):
-            left_out += 1
-        elif arguments.command == "render":
-            outputs.append(Output.of(result, arguments.shape))
-    judge = partial(judged, found, grades_of(arguments, inputs.severity, STRICT), stopping=setting.findings)
-    findings = judge()
-    is_short = left_out > 0 and not has_errors(findings)
-    if is_short and arguments.command == "render" and arguments.format in _DOCUMENTS:
-        # A program reads this stream, so what it reads has to say that runs are missing.
-        tell(judge(keeps_errors=True), stderr, arguments.format)
-    else:
-        _tell(findings, arguments, stdout, stderr)
-        tell_left_out(left_out if is_short else 0, stderr)
-    known = [path for path in inputs.runs if isinstance(path, Path)]
-    if arguments.command == "render" and arguments.report:
-        failed = _write_changes(entries, arguments.report, known, stdout, stderr)
-        if failed:
-            return failed
-    if has_errors(findings):
-        return INPUT
-    if arguments.command == "render":
-        return _write(outputs, arguments, inputs, stdout, stderr)
-    return DONE
+    with ExitStack() as stack:
+        made = stack.enter_context(closing(Spool()))
+        findings, results = stack.enter_context(results_of(work, arguments))
+        account = _Account(arguments, grades_of(arguments, inputs.severity, STRICT), findings)
+        for result, text in results:
+            account.add(result.diagnostics)
+            entries += _changes(result, arguments)
+            if isinstance(result, CompileError):
+                left_out += 1
+            elif is_rendering:
+                made.append((result.project, result.name, text))
+        account.tell(left_out, stdout, stderr)
+        known = [path for path in inputs.runs if isinstance(path, Path)]
+        if is_rendering and arguments.report:
+            failed = _write_changes(entries, arguments.report, known, stdout, stderr)
+            if failed:
+                return failed
+        if account.has_errors:
+            return INPUT
+        return _write(_Made(made, arguments.shape), arguments, inputs, stdout, stderr) if is_rendering else DONE
 
 
-def _write(
-    outputs: Sequence[Output], arguments: argparse.Namespace, inputs: Inputs, stdout: TextIO, stderr: TextIO
-) -> int:
+class _Made:
+    """The manifests of runs as the files they belong into, which are read from the spool one by one."""
+
+    def __init__(self, spool: Spool, shape: str, *others: Output) -> None:
+        self._spool, self._shape, self._others = spool, shape, others
+
+    def __len__(self) -> int:
+        return len(self._spool) + len(self._others)
+
+    def __iter__(self) -> Iterator[Output]:
+        return map(self.__getitem__, range(len(self)))
+
+    def __getitem__(self, number: int) -> Output:
+        from speccompile.output import Output, path_of
+
+        if number >= len(self._spool):
+            return self._others[number - len(self._spool)]
+        project, name, text = self._spool[number]
+        return Output(path_of(project, name, self._shape), text)
+
+    def with_list(self, folder: Path, *, is_whole: bool) -> _Made:
+        """The same with the list that Kustomize reads. Raises OSError."""
+        from speccompile.output import listing
+
+        return _Made(self._spool, self._shape, listing((output.path for output in self), folder, is_whole=is_whole))
+
+
+def _write(made: _Made, arguments: argparse.Namespace, inputs: Inputs, stdout: TextIO, stderr: TextIO) -> int:
     from pathlib import Path
 
-    from speccompile.output import listing, nothing_written, write
+    from speccompile.output import nothing_written, write
 
     folder = inputs.output
     if arguments.kustomization and folder is not None:
         try:
-            made = listing((output.path for output in outputs), Path(folder), is_whole=inputs.is_whole)
+            made = made.with_list(Path(folder), is_whole=inputs.is_whole)
         except OSError as error:
             stderr.write(nothing_written(error, folder))
             return INPUT
-        outputs = [*outputs, made]
-    return write(outputs, folder, inputs.files, stdout, stderr, shape=arguments.shape)
+    return write(made, folder, inputs.files, stdout, stderr, shape=arguments.shape)
+
+
+class _Account:
+    """The findings of a call, as severe as it says, until they are told."""
+
+    def __init__(self, arguments: argparse.Namespace, grades: Grades, stopping: Sequence[Diagnostic]) -> None:
+        self._arguments, self._grades, self._stopping = arguments, grades, stopping
+        # A format for programs has all findings in it, so that they have to be at hand.
+        self._tally = Tally(grades, stopping) if arguments.format == "text" else None
+        self._found: list[Diagnostic] = []
+        self.has_errors = False
+
+    def add(self, findings: Sequence[Diagnostic]) -> None:
+        if self._tally is None:
+            self._found += findings
+        else:
+            self._tally.add(findings)
+
+    def tell(self, left_out: int, stdout: TextIO, stderr: TextIO) -> None:
+        """Tells the findings, and how many runs are missing though nothing counts as an error."""
+        from functools import partial
+
+        from speccompile.diagnostics import has_errors
+
+        arguments = self._arguments
+        if self._tally is not None:
+            self.has_errors = self._tally.has_errors
+            self._tally.tell(stderr, quiet=arguments.quiet)
+            tell_left_out(0 if self.has_errors else left_out, stderr)
+            return
+        judge = partial(judged, self._found, self._grades, stopping=self._stopping)
+        findings = judge()
+        self.has_errors = has_errors(findings)
+        is_short = left_out > 0 and not self.has_errors
+        if is_short and arguments.command == "render" and arguments.format in _DOCUMENTS:
+            # A program reads this stream, so what it reads has to say that runs are missing.
+            tell(judge(keeps_errors=True), stderr, arguments.format)
+        else:
+            _tell(findings, arguments, stdout, stderr)
+            tell_left_out(left_out if is_short else 0, stderr)
 
 
 def _changes(result: Result, arguments: argparse.Namespace) -> Iterable[Mapping[str, Any]]:

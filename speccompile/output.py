@@ -5,18 +5,20 @@ from __future__ import annotations
 import os
 import re
 import stat
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
+from functools import lru_cache
 from itertools import takewhile
 from pathlib import Path
-from typing import Any, NamedTuple, TextIO
+from typing import Protocol, TextIO
 
 from speccompile import kustomization
-from speccompile.charts import as_chart_template
+from speccompile.clashes import Seen
 from speccompile.compiled import Compiled
 from speccompile.inputs import STREAM
 from speccompile.names import object_name
+from speccompile.portable import TEXTS
+from speccompile.records import NamedTuple
 from speccompile.search import PROJECT_FILE
 from speccompile.serialize import serialize_json
 from speccompile.width import printable
@@ -43,18 +45,10 @@ _KINDS: Sequence[tuple[Callable[[int], bool], str]] = (
 )
 
 
-class Shape(NamedTuple):
-    """How the manifests of a run are written, and the ending of files of such text."""
-
-    suffix: str
-    text: Callable[[Compiled], str]
-
-
-SHAPES: Mapping[str, Shape] = {
-    "yaml": Shape("yaml", Compiled.to_yaml),
-    "json": Shape("json", lambda compiled: serialize_json([manifest.data for manifest in compiled.manifests])),
-    "helm": Shape("yaml", lambda compiled: as_chart_template(compiled.to_yaml())),
-}
+_SUFFIXES: Mapping[str, str] = {"yaml": "yaml", "json": "json", "helm": "yaml"}
+"""The ending of files of manifests, by shape."""
+_LIST_HEAD, _LIST_TAIL = serialize_json([{}]).split("    {}")
+"""What stands around the objects of a JSON list."""
 
 
 class Output(NamedTuple):
@@ -62,21 +56,26 @@ class Output(NamedTuple):
 
     path: Path
     text: str
-    manifests: tuple[dict[str, Any], ...] = ()
-    """Those of the text, where they are to be printed as one list with others."""
     sign: re.Pattern[str] | None = None
     """What a file has that such a text was written to before; without it, the sign that manifests have."""
 
     @classmethod
     def of(cls, compiled: Compiled, shape: str) -> Output:
-        data = tuple(manifest.data for manifest in compiled.manifests) if shape == "json" else ()
-        return cls(path_of(compiled.project, compiled.name, shape), SHAPES[shape].text(compiled), data)
+        return cls(path_of(compiled.project, compiled.name, shape), TEXTS[shape](compiled))
+
+
+class Outputs(Protocol):
+    """Texts and their files, by number, which can be gone through more than once; a list will do."""
+
+    def __len__(self) -> int: ...
+    def __iter__(self) -> Iterator[Output]: ...
+    def __getitem__(self, number: int, /) -> Output: ...
 
 
 def path_of(project: str, name: str, shape: str) -> Path:
     """The file of a run, as seen from the folder of them all; no run takes the place of a file that means more."""
     folder = Path() if project == "default" else Path(object_name(project))
-    stem, suffix = object_name(name), SHAPES[shape].suffix
+    stem, suffix = object_name(name), _SUFFIXES[shape]
     # No name of an object holds the sign, so that no other run is called like that.
     return folder / (f"{stem}_.{suffix}" if f"{stem}.{suffix}" in _RESERVED else f"{stem}.{suffix}")
 
@@ -106,7 +105,7 @@ class Report(NamedTuple):
 
 
 def write(  # noqa: PLR0913  the edge of the program: everything it needs comes by hand
-    outputs: Sequence[Output],
+    outputs: Outputs,
     folder: Path | str | None,
     inputs: Sequence[Path],
     stdout: TextIO,
@@ -119,7 +118,7 @@ def write(  # noqa: PLR0913  the edge of the program: everything it needs comes 
         _print(outputs, stdout, shape)
         return _DONE
     try:
-        write_files(outputs, Path(folder), inputs)
+        _written(outputs, Path(folder), inputs, ())
     except OSError as error:
         stderr.write(nothing_written(error, folder))
         return _FAILED
@@ -131,15 +130,25 @@ def nothing_written(error: OSError, folder: Path | str) -> str:
     return f"speccompile: nothing was written: {error.strerror or error}: {where}\n"
 
 
-def _print(outputs: Sequence[Output], stdout: TextIO, shape: str) -> None:
-    if shape == "json":
-        stdout.write(serialize_json([data for output in outputs for data in output.manifests]))
-    else:
-        stdout.write("---\n".join(output.text for output in outputs))
+def _print(outputs: Outputs, stdout: TextIO, shape: str) -> None:
+    if shape != "json":
+        between = ""
+        for output in outputs:
+            stdout.write(between + output.text)
+            between = "---\n"
+        return
+    if not len(outputs):
+        stdout.write(serialize_json(()))
+        return
+    # Each text is a list of its own, laid out like the one of them all.
+    for number, output in enumerate(outputs):
+        items = output.text[len(_LIST_HEAD) : -len(_LIST_TAIL)]
+        stdout.write(f",\n{items}" if number else f"{_LIST_HEAD}{items}")
+    stdout.write(_LIST_TAIL)
 
 
 def write_files(
-    outputs: Sequence[Output], root: Path, inputs: Iterable[Path] = (), leftovers: Iterable[Path] = ()
+    outputs: Outputs, root: Path, inputs: Iterable[Path] = (), leftovers: Iterable[Path] = ()
 ) -> tuple[Path, ...]:
     """Each text in its file below the root; files appear whole, and only once all of them are on disk.
 
@@ -147,28 +156,32 @@ def write_files(
     A file is ours, and replaced, if it has the sign of its text. A file that has the very text is not touched; gives
     the others. Files that are left over are gone afterwards, and so are folders that this empties.
     """
-    known = {os.path.realpath(path) for path in inputs}
-    stale: dict[Path, Output] = {}
-    for output in outputs:
-        target = root / output.path
-        _check_folders(root, target.parent)
-        _check_target(target, known, output.sign or _sign_of(output.text))
-        if target in stale:
-            raise FileExistsError(17, "two texts would be written to one file", str(target))
-        if not has_text(target, output.text):
-            stale[target] = output
-    staged: list[tuple[Path, Path]] = []
+    return tuple(root / outputs[number].path for number in _written(outputs, root, inputs, leftovers))
+
+
+def _written(outputs: Outputs, root: Path, inputs: Iterable[Path], leftovers: Iterable[Path]) -> Sequence[int]:
+    """As `write_files`; gives the numbers of those that were written."""
+    import tempfile  # nobody else needs it
+
+    stale = _stale(outputs, root, inputs)
+    staged: list[str] = []
+    made: list[Path] = []
+    known: set[Path] = set()
+    rights = 0o666 & ~_umask()
     with ExitStack() as undo:
-        for target, output in stale.items():
-            for folder in _missing(target.parent):
-                undo.callback(_remove_if_empty, folder)
-            target.parent.mkdir(parents=True, exist_ok=True)
-            handle, name = tempfile.mkstemp(dir=target.parent, prefix=".speccompile-")
-            undo.callback(Path(name).unlink, missing_ok=True)
-            staged.append((Path(name), target))
+        undo.callback(_remove, staged, made)
+        for number in stale:
+            path, text, _ = outputs[number]
+            folder = (root / path).parent
+            if folder not in known:
+                made += _missing(folder)
+                folder.mkdir(parents=True, exist_ok=True)
+                known.add(folder)
+            handle, name = tempfile.mkstemp(dir=folder, prefix=".speccompile-")
+            staged.append(name)
             with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as stream:
-                stream.write(output.text)
-            Path(name).chmod(0o666 & ~_umask())
+                stream.write(text)
+            os.chmod(name, rights)  # noqa: PTH101  as many names as there are runs: as texts they take a third
         # Set aside, they can be put back as long as anything can fail.
         aside: dict[Path, Path] = {}
         for file in leftovers:
@@ -178,15 +191,45 @@ def write_files(
             undo.callback(Path(name).unlink, missing_ok=True)
             file.replace(name)
             undo.callback(Path(name).replace, file)
-        for made, target in staged:
+        for number, name in zip(stale, staged, strict=True):
             # Replaces a link instead of following it.
-            made.replace(target)
+            os.replace(name, root / outputs[number].path)  # noqa: PTH105  as above
         undo.pop_all()
     for file, hidden in aside.items():
         hidden.unlink()
         for folder in takewhile(lambda one: one != root, file.parents):
             _remove_if_empty(folder)
-    return tuple(stale)
+    return stale
+
+
+def _stale(outputs: Outputs, root: Path, inputs: Iterable[Path]) -> list[int]:
+    """The numbers of texts that are not in their files yet. Raises OSError if one cannot be written there."""
+    seen = Seen()
+    known: set[str] | None = None
+    checked: set[Path] = set()
+    stale: list[int] = []
+    for number, output in enumerate(outputs):
+        target = root / output.path
+        if target.parent not in checked:
+            _check_folders(root, target.parent)
+            checked.add(target.parent)
+        has_it = False
+        if os.path.lexists(target):
+            known = known or {os.path.realpath(path) for path in inputs}
+            has_it = _check_target(target, known, output)
+        held = seen.settle(hash(output.path), number)
+        if held is not None and outputs[held].path == output.path:
+            raise FileExistsError(17, "two texts would be written to one file", str(target))
+        if not has_it:
+            stale.append(number)
+    return stale
+
+
+def _remove(files: Iterable[str], folders: Sequence[Path]) -> None:
+    for file in files:
+        Path(file).unlink(missing_ok=True)
+    for folder in reversed(folders):
+        _remove_if_empty(folder)
 
 
 def read_text(target: Path) -> str | None:
@@ -283,30 +326,49 @@ def _check_folders(root: Path, folder: Path) -> None:
             raise NotADirectoryError(20, "what stands there is no folder", str(one))
 
 
-def _check_target(target: Path, known: set[str], sign: re.Pattern[str]) -> None:
-    """Raises if something is lost when the target is replaced: unless it is not there, a link, empty, or made by us."""
+def _check_target(target: Path, known: set[str], output: Output) -> bool:
+    """Whether the target has the text already.
+
+    Raises if something is lost when it is replaced: unless it is not there, a link, empty, or made by us.
+    """
     mode = _mode(target, follow=False)
     is_plain = mode is not None and stat.S_ISREG(mode)
-    if os.path.realpath(target) in known or (is_plain and not _is_ours(target, sign)):
+    is_input = os.path.realpath(target) in known
+    if is_plain and not is_input and has_text(target, output.text):
+        return True
+    if is_input or (is_plain and not _is_ours(target, output)):
         raise FileExistsError(17, "a file that speccompile did not write stands in the way", str(target))
     if mode is not None and not is_plain and not stat.S_ISLNK(mode):
         raise _in_the_way(mode, target)
+    return False
 
 
-def _sign_of(text: str) -> re.Pattern[str]:
-    """What a file has that manifests such as these were written to: the label that says who manages them.
+def _is_ours(target: Path, output: Output) -> bool:
+    """Whether the file is empty, or has the sign of the text."""
+    with target.open("rb") as stream:
+        start = stream.read(_FAR).decode("utf-8", errors="replace")
+    return not start or any(sign.search(start) for sign in ((output.sign,) if output.sign else _signs(output.text)))
+
+
+def _signs(text: str) -> Iterator[re.Pattern[str]]:
+    """What a file has, one of these, that such manifests were written to: the label that says who manages them.
 
     No run can set it, and a platform can give it another value, or none; then the first object must be the same.
     """
-    manager = re.search(_labelled(r'([^\s",]+)'), text, re.MULTILINE)
+    manager = _labels(r'([^\s",]+)').search(text)
     head = _HEAD.match(text)
     first = rf"\A{re.escape(head[0] if head else text)}\n"
     if manager is None:
-        return re.compile(first)
-    ours = _labelled(rf"(?:speccompile|{re.escape(manager[1] or manager[2])})")
+        yield re.compile(first)
+        return
+    yield _labels(rf"(?:speccompile|{re.escape(manager[1] or manager[2])})")
     # The platform may have called the manager by another name.
-    once = rf"{first}[\s\S]*?(?:{_labelled('')})"
-    return re.compile(rf"{ours}|{once}", re.MULTILINE)
+    yield re.compile(rf"{first}[\s\S]*?(?:{_labelled('')})", re.MULTILINE)
+
+
+@lru_cache(maxsize=8)
+def _labels(manager: str) -> re.Pattern[str]:
+    return re.compile(_labelled(manager), re.MULTILINE)
 
 
 def _labelled(manager: str) -> str:
@@ -315,12 +377,6 @@ def _labelled(manager: str) -> str:
     in_yaml = rf"^  labels:\r?\n(?:    [^\n]*\n)*?    {label}"
     in_json = rf'"labels": \{{[^{{}}]*{label}'
     return f"{in_yaml}|{in_json}"
-
-
-def _is_ours(target: Path, sign: re.Pattern[str]) -> bool:
-    with target.open("rb") as stream:
-        start = stream.read(_FAR)
-    return not start or sign.search(start.decode("utf-8", errors="replace")) is not None
 
 
 def _mode(path: Path, *, follow: bool = True) -> int | None:

@@ -1,0 +1,249 @@
+"""Takes keys and bytes, gives the bytes again in a later call unless somebody deletes them: the incremental cache."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from hashlib import blake2b
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    import sqlite3
+
+MAX_BYTES: Final = 512 * 1024 * 1024
+"""What the cache may take on disk; a run takes about five thousand."""
+_FILE = "kept-1.sqlite"
+"""Has another number whenever what stands in it is arranged in another way."""
+_DAY = 24 * 60 * 60
+_BATCH = 100
+"""Entries that are written together."""
+_WAIT = 0.2
+"""Seconds to wait for another process; what cannot be had by then is compiled, or not kept."""
+_SIGN = 16
+_TABLES = ("results", "skeletons")
+_LAYOUT = tuple(
+    f"CREATE TABLE IF NOT EXISTS {table} (key BLOB NOT NULL UNIQUE, day INTEGER NOT NULL, value BLOB NOT NULL)"
+    for table in _TABLES
+)
+_READ: Mapping[str, str] = {table: f"SELECT day, value FROM {table} WHERE key = ?" for table in _TABLES}  # noqa: S608
+_WRITE: Mapping[str, str] = {table: f"INSERT OR REPLACE INTO {table} VALUES (?, ?, ?)" for table in _TABLES}  # noqa: S608
+_TOUCH: Mapping[str, str] = {table: f"UPDATE {table} SET day = ? WHERE key = ?" for table in _TABLES}  # noqa: S608
+_EVICT = (
+    "DELETE FROM results WHERE rowid IN "
+    "(SELECT rowid FROM results ORDER BY day, rowid LIMIT (SELECT 1 + count(*) / 4 FROM results))"
+)
+
+
+def key_of(*parts: bytes) -> bytes:
+    """The key of an entry that depends on these parts, and on nothing else."""
+    digest = blake2b(digest_size=16)
+    for part in parts:
+        digest.update(len(part).to_bytes(8, "little"))
+        digest.update(part)
+    return digest.digest()
+
+
+class Kept:
+    """A cache on disk. Whatever is wrong with it, it only forgets: nothing raises, and nothing comes back changed.
+
+    Entries are signed, so that bytes that were damaged are none. Many processes can use it at the same time.
+    """
+
+    __slots__ = ("_connection", "_file", "_today", "_touched", "_waiting")
+
+    def __init__(self, connection: sqlite3.Connection | None, file: Path = Path(), today: int = 0) -> None:
+        self._connection = connection
+        self._file = file
+        self._today = today
+        self._waiting: dict[str, dict[bytes, bytes]] = {table: {} for table in _TABLES}
+        self._touched: dict[str, list[bytes]] = {table: [] for table in _TABLES}
+
+    def get(self, key: bytes, table: str = "skeletons") -> bytes | None:
+        """What was put under the key, if it is still there."""
+        if self._connection is None:
+            return None
+        import sqlite3
+
+        try:
+            row = self._connection.execute(_READ[table], (key,)).fetchone()
+        except (sqlite3.Error, OverflowError, MemoryError) as error:
+            self._give_up(error)
+            return None
+        if row is None or not isinstance(row[1], bytes):
+            return None
+        day, signed = row
+        value: bytes = signed[_SIGN:]
+        if _signature(key, value) != signed[:_SIGN]:
+            return None
+        if day != self._today:
+            self._touched[table].append(key)
+        return value
+
+    def put(self, key: bytes, value: bytes, table: str = "skeletons") -> None:
+        """Keeps the value, if that is possible, until it has not been asked for for long."""
+        if self._connection is None:
+            return
+        self._waiting[table][key] = value
+        if sum(map(len, self._waiting.values())) >= _BATCH:
+            self.flush()
+
+    def flush(self) -> None:
+        """Writes what waits, or forgets it if another process is writing for too long."""
+        connection, waiting, touched = self._connection, self._waiting, self._touched
+        self._waiting = {table: {} for table in _TABLES}
+        self._touched = {table: [] for table in _TABLES}
+        if connection is None or not any((*waiting.values(), *touched.values())):
+            return
+        import sqlite3
+
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+            for table in _TABLES:
+                rows = ((key, self._today, _signature(key, value) + value) for key, value in waiting[table].items())
+                connection.executemany(_WRITE[table], rows)
+                connection.executemany(_TOUCH[table], ((self._today, key) for key in touched[table]))
+            _evict(connection)
+            connection.execute("COMMIT")
+        except sqlite3.OperationalError:
+            # Another process is writing, or the disk is full.
+            if connection.in_transaction:
+                _quietly(connection, "ROLLBACK")
+        except (sqlite3.Error, OverflowError, MemoryError) as error:
+            self._give_up(error)
+
+    def close(self) -> None:
+        self.flush()
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
+
+    def _give_up(self, error: Exception) -> None:
+        """Does without the cache from now on; a damaged one is gone for the next call as well."""
+        import sqlite3
+
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
+        if isinstance(error, sqlite3.DatabaseError) and not isinstance(error, sqlite3.OperationalError):
+            _remove(self._file)
+
+
+NOTHING: Final = Kept(None)
+"""A cache that keeps nothing."""
+
+
+@contextmanager
+def opened(*, wanted: bool = True) -> Iterator[Kept]:
+    """The user's own cache; one that keeps nothing if it is not wanted, or cannot be had."""
+    kept = _opened() if wanted else NOTHING
+    try:
+        yield kept
+    finally:
+        kept.close()
+
+
+def _opened() -> Kept:
+    # A home without a name would be the root of all.
+    home = os.path.expanduser("~") if os.environ.get("HOME") != "" else ""  # noqa: PTH111  Path raises
+    folder = cache_folder(sys.platform, os.environ, home)
+    if folder is None:
+        return NOTHING
+    try:
+        import sqlite3
+        import time
+    except ImportError:
+        # Some builds of Python have no SQLite.
+        return NOTHING
+    today = int(time.time()) // _DAY
+    file = folder / _FILE
+    # A file that is no database is ours to replace, once.
+    for _ in range(2):
+        try:
+            _make_private(folder, file)
+            return Kept(_connected(file), file, today)
+        except sqlite3.OperationalError:
+            return NOTHING
+        except sqlite3.DatabaseError:
+            _remove(file)
+        except (OSError, ValueError):
+            return NOTHING
+    return NOTHING
+
+
+def cache_folder(system: str, environment: Mapping[str, str], home: str) -> Path | None:
+    """Where caches of this program belong; None if nobody says."""
+    if system == "win32":
+        told: Sequence[str] = (environment.get("LOCALAPPDATA", ""),)
+    elif system == "darwin":
+        told = (environment.get("XDG_CACHE_HOME", ""), os.path.join(home, "Library", "Caches"))  # noqa: PTH118
+    else:
+        told = (environment.get("XDG_CACHE_HOME", ""), os.path.join(home, ".cache"))  # noqa: PTH118
+    # What is relative would be somewhere else in every folder.
+    return next((Path(path) / "speccompile" for path in told if path and os.path.isabs(path)), None)  # noqa: PTH117
+
+
+def _make_private(folder: Path, file: Path) -> None:
+    """The file, which nobody else can read or write. Raises OSError if there can be none."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    handle = os.open(file, flags, 0o600)
+    try:
+        told = os.fstat(handle)
+    finally:
+        os.close(handle)
+    if not stat.S_ISREG(told.st_mode) or not all(map(_is_mine, (told, folder.stat()))):
+        raise PermissionError(1, "others could write it", str(file))
+
+
+def _is_mine(told: os.stat_result) -> bool:
+    """Whether nobody else can write it; Windows keeps others out of a user's folders by itself."""
+    return os.name != "posix" or (told.st_uid == os.geteuid() and not told.st_mode & 0o022)
+
+
+def _connected(file: Path) -> sqlite3.Connection:
+    import sqlite3
+
+    connection = sqlite3.connect(file, timeout=_WAIT, isolation_level=None)
+    try:
+        connection.execute("PRAGMA synchronous = OFF")
+        connection.execute("PRAGMA cache_size = -512")
+        for table in _LAYOUT:
+            connection.execute(table)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _evict(connection: sqlite3.Connection) -> None:
+    """Forgets what was not asked for for the longest time, if the file is as large as it may be."""
+    free, pages, size = (
+        connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("freelist_count", "page_count", "page_size")
+    )
+    if (pages - free) * size > MAX_BYTES:
+        connection.execute(_EVICT)
+
+
+def _remove(file: Path) -> None:
+    for path in (file, Path(f"{file}-journal")):
+        try:
+            path.unlink(missing_ok=True)
+        except OSError:
+            return
+
+
+def _signature(key: bytes, value: bytes) -> bytes:
+    return blake2b(value, key=key, digest_size=_SIGN).digest()
+
+
+def _quietly(connection: sqlite3.Connection, statement: str) -> None:
+    import sqlite3
+
+    try:
+        connection.execute(statement)
+    except sqlite3.Error:
+        return
