@@ -127,7 +127,12 @@ def _with_closed(spec: Node, default: Node, run: Run, library: Library) -> Node:
 
 
 def _adds_up(field: str, library: Library) -> bool:
-    return library.fields[field].get("x-merge") in _ADDING
+    return field in _adding(library)
+
+
+@by_identity(8)
+def _adding(library: Library) -> frozenset[str]:
+    return frozenset(name for name, schema in library.fields.items() if schema.get("x-merge") in _ADDING)
 
 
 def _has_own_envs(platform: Platform) -> bool:
@@ -305,15 +310,14 @@ def _replaced(_: Merger, path: list[Any], weaker: Node, stronger: Node, library:
 
 
 def _by_key(merger: Merger, path: list[Any], weaker: Node, stronger: Node, library: Library) -> Node:
-    if not (isinstance(weaker.value, Mapping) and isinstance(stronger.value, Mapping)):
+    ours, theirs = weaker.value, stronger.value
+    if not (isinstance(ours, dict) and isinstance(theirs, dict)):
         return _replaced(merger, path, weaker, stronger, library)
-    fields = {
-        key: merger.value_strategy([*path, key], weaker.fields[key], stronger.fields[key])
-        if key in weaker.fields and key in stronger.fields
-        else (stronger if key in stronger.fields else weaker).fields[key]
-        for key in sorted({*weaker.fields, *stronger.fields})
-    }
-    return stronger.with_fields(fields)
+    both = {**ours, **theirs}
+    for key in ours.keys() & theirs.keys():
+        both[key] = merger.value_strategy([*path, key], ours[key], theirs[key])
+    # The fields themselves get their order in the end.
+    return stronger.with_value(dict(sorted(both.items())) if path else both)
 
 
 def _by_item(merger: Merger, path: list[Any], weaker: Node, stronger: Node, library: Library) -> Node:

@@ -199,10 +199,12 @@ class Node:
         for step in path:
             if node is None:
                 return None
+            value = node.value
             if isinstance(step, str):
-                node = node.fields.get(step)
+                node = value.get(step) if isinstance(value, dict) else None
             else:
-                node = node.items[step] if -len(node.items) <= step < len(node.items) else None
+                items = value if isinstance(value, tuple) else ()
+                node = items[step] if -len(items) <= step < len(items) else None
         return node
 
     def walk(self, path: KeyPath = ()) -> Iterator[tuple[KeyPath, Node]]:

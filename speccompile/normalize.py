@@ -17,10 +17,11 @@ def normalize(
     `gpu` stands for the given key, which a profile may choose, else for the platform's.
     """
     context = Context(library, platform, gpu_key or str(platform.settings.fields["gpu_key"].value), [])
+    said = fields.fields
     canonical = {
-        name: NORMALIZERS[name](fields.fields[name], context) if name in NORMALIZERS else fields.fields[name]
+        name: NORMALIZERS[name](said[name], context) if name in NORMALIZERS else said[name]
         for name in library.fields
-        if name in fields.fields
+        if name in said
     }
     tree = fields.with_fields(canonical)
     broken = (finding for rule in RULES_OF_A_LAYER for finding in rule(tree, platform))

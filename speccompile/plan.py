@@ -144,7 +144,7 @@ def _with_objects(merged: Merged, facts: Facts) -> Node:
     """The spec in which each volume names the object behind it, and each port of the Service has a name."""
     fields = dict(merged.spec.fields)
     for name, node in merged.spec.fields.items():
-        if node.items:
+        if isinstance(node.value, tuple):
             fields[name] = _with_losers_handed_down(node)
     for name, path in _SETTINGS.items():
         if name in fields:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from speccompile.diagnostics import CompileError, Diagnostic, has_errors
 from speccompile.facts import facts_used
 from speccompile.forms import flatten
 from speccompile.library import Library
+from speccompile.memo import by_identity
 from speccompile.model import BUILT_IN, Document, Node, Part, Run
 from speccompile.normalize import normalize
 from speccompile.profiles import choose
@@ -50,15 +53,24 @@ def _foreign(tree: Node, library: Library) -> tuple[Diagnostic, ...]:
     action = tree.fields.get("action")
     if action is None or not isinstance(action.value, str):
         return ()
+    wanted = _fields_of_others(action.value, library)
     return tuple(
         Diagnostic(
             code="run/foreign-field",
             message=f"`{name}` does not apply to action `{action.value}`",
             span=node.key or node.span,
             path=(name,),
-            help=f"remove it, or use action {' or '.join(f'`{other}`' for other in wanted)}",
+            help=f"remove it, or use action {' or '.join(f'`{other}`' for other in wanted[name])}",
         )
         for name, node in tree.fields.items()
-        if (wanted := library.fields.get(name, {}).get("x-actions")) and action.value not in wanted
-        if action.value in library.schemas["run"]["properties"]["action"]["enum"]
+        if name in wanted
     )
+
+
+@by_identity(16)
+def _fields_of_others(action: str, library: Library) -> Mapping[str, Sequence[str]]:
+    """The actions of every field that is not for this one; an action that nobody knows has all fields."""
+    if action not in library.schemas["run"]["properties"]["action"]["enum"]:
+        return {}
+    told = {name: schema.get("x-actions", (action,)) for name, schema in library.fields.items()}
+    return {name: actions for name, actions in told.items() if action not in actions}
