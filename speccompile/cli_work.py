@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from speccompile.compiled import Result
     from speccompile.diagnostics import Diagnostic
     from speccompile.incremental import Recall
+    from speccompile.parse import Parsed
     from speccompile.portable import Carried
 
 _WINDOW = 100
@@ -74,14 +75,18 @@ def _recall(work: Work, arguments: argparse.Namespace, admin: Admin, stack: Exit
 
 def _plainly(work: Work, arguments: argparse.Namespace) -> Iterator[Carried]:
     """All runs, compiled one after the other, with everything that is known of them."""
+    for file in work.files:
+        yield from _compiled(file, work, arguments)
+
+
+def _compiled(file: Parsed, work: Work, arguments: argparse.Namespace) -> Iterator[Carried]:
     from speccompile.batch import compile_file
     from speccompile.compiled import Compiled
     from speccompile.portable import TEXTS, Carried
 
     write = TEXTS[arguments.shape] if arguments.command == "render" else None
-    for file in work.files:
-        for result in compile_file(file, work.setting):
-            yield Carried(result, write(result) if write and isinstance(result, Compiled) else "")
+    for result in compile_file(file, work.setting):
+        yield Carried(result, write(result) if write and isinstance(result, Compiled) else "")
 
 
 def _apart(carried: Iterable[Carried], ledger: Memory) -> Iterator[Carried]:
@@ -157,9 +162,15 @@ class _Route:
         if piece.answer is not None:
             yield from self._unpacked(piece, piece.answer)
             return
+        if not self._recall:
+            from speccompile.chunks import parsed
+            from speccompile.model import Layer
+
+            # What stays here need not travel.
+            yield from _compiled(parsed(piece.text, Layer.RUN), self._work, self._arguments)
+            return
         answer = self._compiler.answer(piece)
-        if self._recall:
-            self._recall.keep(piece.source, answer)
+        self._recall.keep(piece.source, answer)
         yield from self._unpacked(piece, answer)
 
     @cached_property

@@ -42,7 +42,18 @@ def placeholders(pattern: str) -> tuple[str, ...]:
 
 def filled(pattern: str, values: Mapping[str, str]) -> str:
     """The pattern with each placeholder replaced by its value, as it stands."""
-    return PLACEHOLDER.sub(lambda match: values[match.group(1)], pattern)
+    return "".join([values[part] if is_name else part for is_name, part in _parts(pattern)])
+
+
+@lru_cache(maxsize=256)
+def _parts(pattern: str) -> tuple[tuple[bool, str], ...]:
+    """The pattern in pieces: text, and names of placeholders."""
+    return tuple((bool(number % 2), part) for number, part in enumerate(PLACEHOLDER.split(pattern)))
+
+
+@lru_cache(maxsize=256)
+def _has_dashes_between(pattern: str) -> bool:
+    return all(between == "-" for between in _BETWEEN.findall(pattern))
 
 
 def named(pattern: str, values: Mapping[str, str], longest: int = LABEL, *, letter: bool = False) -> str:
@@ -75,7 +86,7 @@ def _is_unambiguous(pattern: str, used: tuple[str, ...]) -> bool:
     others = used[:-1]
     if not others:
         return True
-    if any(between != "-" for between in _BETWEEN.findall(pattern)):
+    if not _has_dashes_between(pattern):
         return False
     if len(used) > _PAIR and any("-" in value for value in others):
         return False
