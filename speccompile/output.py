@@ -20,7 +20,6 @@ from speccompile.names import object_name
 from speccompile.portable import TEXTS
 from speccompile.records import NamedTuple
 from speccompile.search import PROJECT_FILE
-from speccompile.serialize import serialize_json
 from speccompile.width import printable
 
 _DONE, _FAILED = 0, 1
@@ -47,8 +46,6 @@ _KINDS: Sequence[tuple[Callable[[int], bool], str]] = (
 
 _SUFFIXES: Mapping[str, str] = {"yaml": "yaml", "json": "json", "helm": "yaml"}
 """The ending of files of manifests, by shape."""
-_LIST_HEAD, _LIST_TAIL = serialize_json([{}]).split("    {}")
-"""What stands around the objects of a JSON list."""
 
 
 class Output(NamedTuple):
@@ -137,14 +134,17 @@ def _print(outputs: Outputs, stdout: TextIO, shape: str) -> None:
             stdout.write(between + output.text)
             between = "---\n"
         return
+    from speccompile.serialize import serialize_json  # not for YAML, which is what most people want
+
     if not len(outputs):
         stdout.write(serialize_json(()))
         return
+    head, tail = serialize_json([{}]).split("    {}")
     # Each text is a list of its own, laid out like the one of them all.
     for number, output in enumerate(outputs):
-        items = output.text[len(_LIST_HEAD) : -len(_LIST_TAIL)]
-        stdout.write(f",\n{items}" if number else f"{_LIST_HEAD}{items}")
-    stdout.write(_LIST_TAIL)
+        items = output.text[len(head) : -len(tail)]
+        stdout.write(f",\n{items}" if number else f"{head}{items}")
+    stdout.write(tail)
 
 
 def write_files(

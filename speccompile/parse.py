@@ -45,3 +45,13 @@ def control_character(text: str) -> str | None:
         return None
     match = re.search(CONTROL, text)
     return match.group() if match else None
+
+
+def several_documents(document: Document, noun: str) -> Diagnostic:
+    """What is wrong with the second document of a file that holds one."""
+    return Diagnostic(
+        code="profile/several-documents",
+        message=f"a {noun} file holds one document, and this is another",
+        span=document.root.span,
+        help="put each into a file of its own",
+    )

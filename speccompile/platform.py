@@ -9,10 +9,10 @@ from speccompile.canon import GPU
 from speccompile.diagnostics import Diagnostic, Note, shown
 from speccompile.library import Library, Schema
 from speccompile.merge import merge_layers
-from speccompile.model import BUILT_IN, Document, Layer, Node, Part, Platform, Source, over_setting
+from speccompile.model import BUILT_IN, Layer, Node, Part, Platform, Source, over_setting
 from speccompile.names import placeholders
 from speccompile.normalize import normalize
-from speccompile.parse import Parsed, parse
+from speccompile.parse import Parsed, parse, several_documents
 from speccompile.rules import read_bans, read_rules
 from speccompile.validate import validate, without_faulty
 
@@ -136,13 +136,3 @@ def _selector_faults(settings: Node) -> Iterator[Diagnostic]:
             path=("selector_labels",),
             help="name a label that says `{name}` or `{id}`, and nothing that a run may lack, such as `{user}`",
         )
-
-
-def several_documents(document: Document, noun: str) -> Diagnostic:
-    """What is wrong with the second document of a file that holds one."""
-    return Diagnostic(
-        code="profile/several-documents",
-        message=f"a {noun} file holds one document, and this is another",
-        span=document.root.span,
-        help="put each into a file of its own",
-    )

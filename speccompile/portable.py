@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias
 
-from speccompile.charts import as_chart_template
 from speccompile.compiled import Compiled, Made, Result
 from speccompile.diagnostics import CompileError, Diagnostic, Note, Severity
-from speccompile.hush import masked
 from speccompile.model import Layer, Source, Span
 from speccompile.records import NamedTuple
-from speccompile.serialize import serialize_json
 
 Portable: TypeAlias = tuple[Any, ...]
 """Tuples, texts, numbers and None, and nothing else."""
@@ -27,13 +24,21 @@ class Carried(NamedTuple):
 
 
 def _json(compiled: Compiled) -> str:
+    from speccompile.serialize import serialize_json  # few ask for it
+
     return serialize_json([manifest.data for manifest in compiled.manifests])
+
+
+def _as_chart_template(compiled: Compiled) -> str:
+    from speccompile.charts import as_chart_template
+
+    return as_chart_template(compiled.to_yaml())
 
 
 TEXTS: Mapping[str, Callable[[Compiled], str]] = {
     "yaml": Compiled.to_yaml,
     "json": _json,
-    "helm": lambda compiled: as_chart_template(compiled.to_yaml()),
+    "helm": _as_chart_template,
 }
 """How manifests are written, by shape."""
 
@@ -123,7 +128,12 @@ class _Book:
 
 def pack_findings(findings: Iterable[Diagnostic], book: _Book) -> Portable:
     # Whoever reads them would look for secrets in the sources again, and has not got them at hand.
-    return tuple(_packed_finding(masked(finding), book) for finding in findings)
+    told = tuple(findings)
+    if not told:
+        return ()
+    from speccompile.hush import masked  # most runs have nothing to tell
+
+    return tuple(_packed_finding(masked(finding), book) for finding in told)
 
 
 def _packed_finding(finding: Diagnostic, book: _Book) -> Portable:

@@ -12,11 +12,9 @@ from typing import Any
 from speccompile.diagnostics import CompileError, Diagnostic, Note, shown, stop_if_any
 from speccompile.load import expand, load
 from speccompile.model import KeyPath, Layer, Node, Source, Span
-from speccompile.platform import several_documents
+from speccompile.parse import several_documents
 from speccompile.records import NamedTuple
-from speccompile.resources import bundled_codes, bundled_library, preset_names
 from speccompile.search import ANYTHING, PROJECT_FILE, SUFFIXES, Identity, Unlisted, identity, is_folder, matching
-from speccompile.validate import near, unknown_key, validate, without_faulty
 
 _WILDCARDS = frozenset("*?[")
 _PASSED_OVER = "what is hidden, the output directory, and the project's own files are passed over"
@@ -107,6 +105,8 @@ def read_project(file: Path, given: Mapping[str, Sequence[Path]] = _NOTHING) -> 
 
 def platform_of(text: str, folder: Path) -> Path | str:
     """The platform that a text names: a bundled preset, or a file as seen from the folder."""
+    from speccompile.resources import preset_names
+
     return text if text in preset_names() else folder / text
 
 
@@ -128,6 +128,9 @@ class _Named(NamedTuple):
 
 def _read(file: Path) -> tuple[Node, list[Diagnostic]]:
     """What the file says that is well said, and what is wrong with the rest."""
+    from speccompile.resources import bundled_library
+    from speccompile.validate import validate, without_faulty  # not for who has no project file
+
     parsed = load(file, Layer.PLATFORM)
     findings = [*parsed.findings, *(several_documents(document, "project") for document in parsed.documents[1:])]
     if not parsed.documents:
@@ -152,7 +155,12 @@ def _severity(tree: Node) -> Mapping[str, str]:
 
 def _unknown_codes(tree: Node) -> Iterator[Diagnostic]:
     written = tree.fields.get("severity")
-    for code, node in written.fields.items() if written else ():
+    if written is None:
+        return
+    from speccompile.resources import bundled_codes
+    from speccompile.validate import unknown_key
+
+    for code, node in written.fields.items():
         if code not in bundled_codes():
             yield unknown_key(code, node.key or node.span, ("severity", code), tuple(bundled_codes()))
 
@@ -215,6 +223,9 @@ def _order(path: Path, folder: Path) -> tuple[tuple[bool, str], ...]:
 
 
 def _no_match(one: _Named) -> Diagnostic:
+    from speccompile.resources import preset_names
+    from speccompile.validate import near
+
     key = str(one.path[0])
     is_pattern = key == "runs" and (is_folder(one.file) or _WILDCARDS & {*one.text})
     preset = near(one.text, preset_names()) if key == "platform" else None
