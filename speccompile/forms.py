@@ -12,8 +12,8 @@ from speccompile.records import NamedTuple
 from speccompile.spelling import spelled
 from speccompile.validate import described, validate
 
-_ENTITY = re.compile(r"(?P<runtime>[-.A-Za-z0-9]+)\+(?P<action>[a-z]+):run", re.ASCII)
-_FUNCTION = re.compile(r"[^:/]+://[^/]+/(?P<name>[^/:]+)(?::[^/:]*)?")
+_ENTITY = r"(?P<runtime>[-.A-Za-z0-9]+)\+(?P<action>[a-z]+):run"
+_FUNCTION = r"[^:/]+://[^/]+/(?P<name>[^/:]+)(?::[^/:]*)?"
 _API_GROUP = "speccompile.dev/"
 _FORMS_HELP = (
     "write the fields at the top level, or use `kind: container+job:run` with `spec`, "
@@ -60,7 +60,7 @@ def without_tools(root: Node) -> tuple[Node, Mapping[KeyPath, Node]]:
     """A Kubernetes-style run without annotations that tell tools how to treat the file, and these by path."""
     metadata = root.fields.get("metadata")
     annotations = metadata.fields.get("annotations") if metadata else None
-    told = {key: node for key, node in annotations.fields.items() if _OF_TOOLS.match(key)} if annotations else {}
+    told = {key: node for key, node in annotations.fields.items() if re.match(_OF_TOOLS, key)} if annotations else {}
     if metadata is None or annotations is None or not told:
         return root, {}
     kept = {key: node for key, node in annotations.fields.items() if key not in told}
@@ -73,7 +73,7 @@ def without_tools(root: Node) -> tuple[Node, Mapping[KeyPath, Node]]:
     }
 
 
-_OF_TOOLS = re.compile(
+_OF_TOOLS = (
     r"(?:internal\.)?config\.(?:kubernetes|k8s)\.io/|kustomize\.config\.k8s\.io/"
     r"|internal\.kpt\.dev/|postrenderer\.helm\.sh/"
 )
@@ -105,7 +105,7 @@ def _flatten_entity(root: Node, used: Collection[str], library: Library) -> Flat
         moved["project"] = project
     kind = fields.get("kind")
     facts = dict(_facts(envelope))
-    if kind and (match := _ENTITY.fullmatch(str(kind.value))):
+    if kind and (match := re.fullmatch(_ENTITY, str(kind.value))):
         moved["action"] = kind.but(value=match["action"], derived="the action in `kind`")
         facts["runtime"] = kind.but(value=match["runtime"], derived="the runtime in `kind`")
     ignored = _ignored(envelope, library)
@@ -123,7 +123,7 @@ def _facts(envelope: Node) -> Iterator[tuple[str, Node]]:
     for name, path in (("id", ("id",)), ("user", ("user",)), ("function", ("spec", "function"))):
         node = envelope.at(path)
         if node is not None and isinstance(node.value, str) and node.value:
-            match = _FUNCTION.fullmatch(node.value) if name == "function" else None
+            match = re.fullmatch(_FUNCTION, node.value) if name == "function" else None
             yield name, node.but(value=match["name"], derived="the name in `function`") if match else node
 
 

@@ -32,8 +32,8 @@ KeyPath: TypeAlias = tuple[str | int, ...]
 Value: TypeAlias = "Scalar | tuple[Node, ...] | dict[str, Node]"
 _CONTAINERS = (tuple, dict)
 
-_PLAIN_STEP = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*", re.ASCII)
-_STEP = re.compile(r'\.?([A-Za-z_][A-Za-z0-9_-]*)|\[(\d+)\]|\["((?:[^"\\]|\\.)*)"\]', re.ASCII)
+_PLAIN_STEP = r"[A-Za-z_][A-Za-z0-9_-]*"
+_STEP = rf'\.?({_PLAIN_STEP})|\[([0-9]+)\]|\["((?:[^"\\]|\\.)*)"\]'
 
 
 class Layer(StrEnum):
@@ -435,7 +435,7 @@ def format_path(path: KeyPath) -> str:
     for step in path:
         if isinstance(step, int):
             parts.append(f"[{step}]")
-        elif _PLAIN_STEP.fullmatch(step):
+        elif re.fullmatch(_PLAIN_STEP, step):
             parts.append(f".{step}" if parts else step)
         else:
             escaped = step.replace("\\", "\\\\").replace('"', '\\"')
@@ -446,9 +446,10 @@ def format_path(path: KeyPath) -> str:
 def parse_path(text: str) -> KeyPath:
     """The inverse of `format_path`; raises ValueError at text that is no path."""
     path: list[str | int] = []
+    steps = re.compile(_STEP)
     position = 0
     while position < len(text):
-        match = _STEP.match(text, position)
+        match = steps.match(text, position)
         if match is None:
             raise ValueError(f"no path: {text!r}")
         name, index, quoted = match.groups()

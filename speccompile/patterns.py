@@ -16,7 +16,7 @@ SHORTEST = 32
 """A pattern that would take too long over texts of this length is refused."""
 STEPS = 10_000_000
 """Ways to share a text among repetitions that there is time to try."""
-_PIECE = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?[^:=!>)]*[:=!>]?|\{[0-9]*,?[0-9]*\}|.", re.DOTALL)
+_PIECE = r"(?s:\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?[^:=!>)]*[:=!>]?|\{[0-9]*,?[0-9]*\}|.)"
 """The pieces of a regular expression: an escape, a set, the opening of a special group, a count, or one character."""
 _SAMPLE = "".join(map(chr, range(9, 127))) + "é"
 _GROUPS = ("(", "(?:")
@@ -66,7 +66,7 @@ class _Atom(NamedTuple):
 
 def _atoms(pattern: str) -> Iterator[_Atom]:
     """The pieces of the pattern, each with the count behind it; that a count is lazy makes no difference."""
-    pieces = [match.group() for match in _PIECE.finditer(pattern)]
+    pieces = [match.group() for match in re.finditer(_PIECE, pattern)]
     for piece, after in pairwise((*pieces, "")):
         if not _is_count(piece):
             yield _Atom(piece, after if _is_count(after) else "")
@@ -126,7 +126,7 @@ def _repeats_repeats(pattern: str) -> bool:
     """Whether a repeated group holds a repetition or a choice, which can take time without end on text that fails."""
     repeating = [False]
     closed = False
-    for match in _PIECE.finditer(pattern):
+    for match in re.finditer(_PIECE, pattern):
         piece = match.group()
         if piece.startswith("("):
             repeating.append(False)

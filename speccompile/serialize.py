@@ -40,7 +40,7 @@ _UNPRINTABLE = (
     r"\U0001fffe\U0001ffff\U0002fffe\U0002ffff\U0003fffe-\U0010ffff"
 )
 _ESCAPED = rf'["\\\n{_UNPRINTABLE}]'
-_UNFIT_FOR_BLOCK = rf"\A[ \n]| (?:\n|\Z)|\n\n\Z|[{_UNPRINTABLE}]"
+_UNFIT_ENDS = re.compile(r"\A[ \n]| (?:\n|\Z)|\n\n\Z")
 _FILLED_LINE_START = re.compile(r"\n(?!\n)")
 _SHORT_ESCAPES = {
     '"': '\\"',
@@ -176,8 +176,7 @@ def key_text(key: str) -> str:
 
 def _text(text: str) -> str:
     """A string as written; the lines of a literal block await their indent."""
-    # These two patterns are large, and few manifests need them.
-    if "\n" not in text or re.search(_UNFIT_FOR_BLOCK, text):
+    if "\n" not in text or _UNFIT_ENDS.search(text) or not _is_printable(text.replace("\n", "")):
         return _one_line(text)
     return f"|\n{text[:-1]}" if text.endswith("\n") else f"|-\n{text}"
 
@@ -194,6 +193,11 @@ def _one_line(text: str) -> str:
         escaped = text.replace("\\", "\\\\").replace('"', '\\"')
         return f'"{escaped}"'
     return f'"{re.sub(_ESCAPED, _escape, text)}"'
+
+
+def _is_printable(text: str) -> bool:
+    """Whether nothing in it needs an escape; the pattern that knows all of Unicode is large, and seldom needed."""
+    return text.isprintable() if text.isascii() else re.search(f"[{_UNPRINTABLE}]", text) is None
 
 
 def _escape(match: re.Match[str]) -> str:
