@@ -69,7 +69,7 @@ def _ended(code: int, stdout: Stream, stderr: Stream) -> int:
 
 
 def parser(commands: Collection[str] = tuple(COMMANDS)) -> argparse.ArgumentParser:
-    """What reads the command line of these commands; it knows of the others by name."""
+    """What reads the command line of these commands; if they are none, it knows all of them by name."""
     top = argparse.ArgumentParser(
         prog="speccompile",
         description="Compile short run specs into Kubernetes manifests, with the admin's profiles on top.",
@@ -80,13 +80,11 @@ def parser(commands: Collection[str] = tuple(COMMANDS)) -> argparse.ArgumentPars
     kind: type[argparse.ArgumentParser] = Command
     # Told its name, argparse need not work out what a call looks like.
     below = top.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=kind, prog=top.prog)
-    for name, (module, what) in COMMANDS.items():
-        if name in below.choices:
-            continue
-        if any(name in commands for name, about in COMMANDS.items() if about.module == module):
-            getattr(import_module(f"speccompile.cli_{module}"), f"add_{module}")(below)
-        else:
-            below.add_parser(name, help=what)
+    known = dict.fromkeys(COMMANDS[name].module for name in commands if name in COMMANDS)
+    for module in known:
+        getattr(import_module(f"speccompile.cli_{module}"), f"add_{module}")(below)
+    for name, (_, what) in () if known else COMMANDS.items():
+        below.add_parser(name, help=what, formatter_class=Help, add_help=False)
     return top
 
 
