@@ -28,7 +28,7 @@ from speccompile.resources import bundled_codes
 SHELLS = ("bash", "zsh", "fish")
 FORMATS = {"text", "json", "sarif", "github"}
 CODES = set(bundled_codes())
-OPEN = {"ID"}
+OPEN = {"ADDRESS", "ID", "N"}
 """The metavars whose values only the user knows."""
 PATIENCE = 30
 
