@@ -5,17 +5,16 @@ Run it as `make prepared` after a template has changed; a test says when that is
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 from speccompile.batch import compile_files
 from speccompile.library import Library
 from speccompile.load import expand, load
 from speccompile.model import Layer
-from speccompile.prepared import written
+from speccompile.prepared import of_any_run, written
 from speccompile.resources import bundled_library
 from speccompile.setting import prepare
-from speccompile.skeletons import Skeleton, shelf_of
+from speccompile.skeletons import shelf_of
 
 ROOT = Path(__file__).resolve().parent.parent
 TARGET = ROOT / "speccompile" / "prepared.json"
@@ -28,7 +27,7 @@ def prepared() -> str:
     for case in sorted((ROOT / "golden" / "accept").iterdir()):
         if (case / "run.yaml").exists():
             _compile(case, library)
-    return written(_of_any_run(library), library)
+    return written(of_any_run(shelf_of(library), library), library)
 
 
 def _compile(case: Path, library: Library) -> None:
@@ -40,13 +39,6 @@ def _compile(case: Path, library: Library) -> None:
     )
     for _ in compile_files([load(case / "run.yaml", Layer.RUN)], setting):
         pass
-
-
-def _of_any_run(library: Library) -> Iterator[tuple[str, Skeleton]]:
-    """The skeletons that hang on no value of one run."""
-    for template, skeleton in shelf_of(library):
-        if not any(question.asked == "value" for question in skeleton.questions):
-            yield template, skeleton
 
 
 if __name__ == "__main__":

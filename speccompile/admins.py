@@ -1,4 +1,4 @@
-"""Takes profiles and a platform as paths, text or Python data, gives them as texts, and as the setting they make."""
+"""Takes profiles, platform and templates as paths or Python data, gives them as texts, and as the setting they make."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from speccompile.chunks import Admin, Text, parsed, setting_of
-from speccompile.load import MAX_BYTES, expand, read_file
+from speccompile.library import Template
+from speccompile.load import MAX_BYTES, expand, no_templates, read_file
 from speccompile.model import Document, Layer, Source
 from speccompile.parse import Parsed
 from speccompile.records import NamedTuple
+from speccompile.search import Unlisted, template_files
 
 if TYPE_CHECKING:
     from speccompile.setting import Setting
@@ -26,14 +28,16 @@ class Written(NamedTuple):
 
     profiles: tuple[Text | Parsed, ...]
     platform: Text | Parsed | None
+    templates: tuple[Template | Parsed, ...] = ()
 
     @property
     def admin(self) -> Admin | None:
         """All of it as texts; None if something could not be read."""
         profiles = tuple(text for text in self.profiles if isinstance(text, Text))
         platform = None if isinstance(self.platform, Parsed) else self.platform
+        templates = tuple(text for text in self.templates if isinstance(text, Template))
         is_whole = len(profiles) == len(self.profiles) and platform is self.platform
-        return Admin(profiles, platform) if is_whole else None
+        return Admin(profiles, platform, templates) if is_whole and len(templates) == len(self.templates) else None
 
     def setting(self) -> Setting:
         """The setting that it makes, with whatever is wrong among its findings."""
@@ -44,13 +48,41 @@ class Written(NamedTuple):
         from speccompile.setting import prepare  # not for whoever has all results at hand
 
         platform = None if self.platform is None else _documents(self.platform, Layer.PLATFORM)
-        return prepare((_documents(text, Layer.PROFILE) for text in self.profiles), platform, bundled_library())
+        known = prepare((_documents(text, Layer.PROFILE) for text in self.profiles), platform, bundled_library())
+        return with_faults(known, self.templates)
 
 
-def read_admin(profiles: Iterable[ProfileInput] | AdminInput, platform: AdminInput | None) -> Written:
+def read_admin(
+    profiles: Iterable[ProfileInput] | AdminInput, platform: AdminInput | None, templates: Path | str | None = None
+) -> Written:
     """What the admin wrote, read but not understood; a directory stands for the files in it."""
     texts = tuple(text for profile in listed(profiles) for text in _profile_texts(profile))
-    return Written(texts, None if platform is None else platform_text(platform))
+    own = () if templates is None else tuple(read_templates(Path(templates)))
+    return Written(texts, None if platform is None else platform_text(platform), own)
+
+
+def read_templates(folder: Path) -> Iterator[Template | Parsed]:
+    """The templates in the target folders of a folder, by their paths below it; or why they cannot be read."""
+    found = False
+    for entry in template_files(folder):
+        found = True
+        if isinstance(entry, Unlisted):
+            yield no_templates(str(entry.path), entry.error)
+            continue
+        read = read_file(entry, Layer.TEMPLATE, MAX_BYTES)
+        if isinstance(read, Source):
+            # Some editors begin a file with a mark that is no text.
+            yield Template(entry.relative_to(folder).as_posix(), read.name, read.text.removeprefix("\ufeff"))
+        else:
+            yield read
+    if not found:
+        yield no_templates(str(folder), None)
+
+
+def with_faults(setting: Setting, templates: Iterable[Template | Parsed]) -> Setting:
+    """The setting, in which templates that cannot be read count as faults of it."""
+    faults = [finding for text in templates if isinstance(text, Parsed) for finding in text.findings]
+    return setting._replace(findings=(*setting.findings, *faults))
 
 
 def listed(profiles: Iterable[ProfileInput] | AdminInput) -> tuple[ProfileInput, ...]:

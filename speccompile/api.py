@@ -8,16 +8,27 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from speccompile.admins import AdminInput, ProfileInput, data_text, file_text, listed, platform_text, read_admin
+from speccompile.admins import (
+    AdminInput,
+    ProfileInput,
+    data_text,
+    file_text,
+    listed,
+    platform_text,
+    read_admin,
+    read_templates,
+    with_faults,
+)
 from speccompile.batch import compile_file, compile_files
 from speccompile.chunks import Admin, Crew, Piece, Text, compiled_again, parsed, sources_of, spread
 from speccompile.clashes import apart
 from speccompile.compiled import Compiled, Result
 from speccompile.diagnostics import CompileError, Diagnostic
+from speccompile.library import Template
 from speccompile.model import Layer, Source, Span
 from speccompile.parse import Parsed
 from speccompile.portable import from_portable
-from speccompile.resources import bundled_library
+from speccompile.resources import library_of
 from speccompile.setting import Setting, prepare
 from speccompile.spool import Ledger
 from speccompile.wrap import wrap
@@ -30,13 +41,17 @@ RunInput: TypeAlias = Mapping[str, Any] | Path | str
 
 
 def compile_run(
-    run: RunInput, *, profiles: Iterable[ProfileInput] = (), platform: AdminInput | None = None
+    run: RunInput,
+    *,
+    profiles: Iterable[ProfileInput] = (),
+    platform: AdminInput | None = None,
+    templates: Path | str | None = None,
 ) -> Compiled:
-    """The manifests of one run under the profiles and the platform.
+    """The manifests of one run under the profiles and the platform, made by the bundled templates or by others.
 
     A `str` is YAML or JSON text; a `pathlib.Path` is a file. Raises CompileError with everything that is wrong.
     """
-    results = list(compile_many([run], profiles=profiles, platform=platform))
+    results = list(compile_many([run], profiles=profiles, platform=platform, templates=templates))
     for result in results:
         if isinstance(result, CompileError):
             # Where in the compiler it was found is no help to whoever wrote the run.
@@ -64,6 +79,7 @@ def compile_many(
     *,
     profiles: Iterable[ProfileInput] = (),
     platform: AdminInput | None = None,
+    templates: Path | str | None = None,
     executor: Executor | None = None,
 ) -> Iterator[Result]:
     """A result for each run, in order: its compilation, or the CompileError that says what is wrong with it.
@@ -72,7 +88,7 @@ def compile_many(
     an ExecutorError. Faults of profiles or platform concern every run: they are raised, together with the faults of
     all runs.
     """
-    written = read_admin(profiles, platform)
+    written = read_admin(profiles, platform, templates)
     setting = written.setting()
     if setting.is_broken:
         results = compile_files(map(_run, runs), setting)
@@ -101,15 +117,21 @@ def _piece(text: Text | Parsed) -> Piece:
     return Piece.of(text) if isinstance(text, Text) else Piece.unread(text)
 
 
-def read_setting(profiles: Iterable[ProfileInput], platform: AdminInput | None) -> Setting:
-    """Profiles and platform, read and checked; a directory stands for the files in it."""
-    return read_admin(profiles, platform).setting()
+def read_setting(
+    profiles: Iterable[ProfileInput], platform: AdminInput | None, templates: Path | str | None = None
+) -> Setting:
+    """Profiles, platform and templates, read and checked; a directory stands for the files in it."""
+    return read_admin(profiles, platform, templates).setting()
 
 
-def setting_of(files: Iterable[Parsed], platform: AdminInput | None) -> Setting:
-    """As `read_setting`, with the profiles parsed already."""
-    told = None if platform is None else platform_text(platform)
-    return prepare(files, told if told is None else _documents(told, Layer.PLATFORM), bundled_library())
+def setting_of(
+    files: Iterable[Parsed], platform: AdminInput | Parsed | None, templates: Path | str | None = None
+) -> Setting:
+    """As `read_setting`, with the profiles parsed already, and perhaps the platform."""
+    told = platform_text(platform) if platform is not None and not isinstance(platform, Parsed) else platform
+    own = () if templates is None else tuple(read_templates(Path(templates)))
+    library = library_of(tuple(template for template in own if isinstance(template, Template)))
+    return with_faults(prepare(files, told if told is None else _documents(told, Layer.PLATFORM), library), own)
 
 
 def _run(run: RunInput) -> Parsed:
@@ -146,7 +168,7 @@ class Function:
     `Function("train", image="python:3.12").run("job", profile="1xa100", resources={"mem": "6Gi"})`
     """
 
-    __slots__ = ("_fields", "_platform", "_profiles")
+    __slots__ = ("_fields", "_platform", "_profiles", "_templates")
 
     def __init__(  # noqa: PLR0913  the SDK's own call, all but the name by keyword
         self,
@@ -158,13 +180,15 @@ class Function:
         kind: str = "container",
         profiles: Iterable[ProfileInput] = (),
         platform: AdminInput | None = None,
+        templates: Path | str | None = None,
     ) -> None:
         del kind  # the runtime decides nothing here: every run is a container
         self._fields = {"name": name, "image": image, "project": project, "command": command}
         self._profiles = listed(profiles)
         self._platform = platform
+        self._templates = templates
 
     def run(self, action: str, **fields: Any) -> Compiled:
         """The compilation of one run; keyword arguments are the fields of a run. Raises CompileError."""
         data = {**self._fields, "action": action, **fields}
-        return compile_run(data, profiles=self._profiles, platform=self._platform)
+        return compile_run(data, profiles=self._profiles, platform=self._platform, templates=self._templates)

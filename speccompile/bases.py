@@ -14,7 +14,7 @@ from speccompile.model import KeyPath, Layer, Manifest, Merged, Node, Profile, R
 from speccompile.names import port_name
 from speccompile.pods import MAIN, PODS, containers_of, pod_of, volumes_of
 from speccompile.policy import requests_above_limits
-from speccompile.validate import near
+from speccompile.validate import near, validate
 
 _IDENTITY = ("apiVersion", "kind")
 """By which a base document says what it goes under; what the manifest is, the template says."""
@@ -48,6 +48,24 @@ def over_bases(
     used = OBJECTS[workload_of(merged)]
     findings += [_unused(base, profile, merged.run) for kind, base in profile.bases.items() if kind not in used]
     return tuple(made), tuple(findings)
+
+
+def misfits(manifests: tuple[Manifest, ...], library: Library) -> Iterator[Diagnostic]:
+    """What keeps manifests from standing over base documents: they have not the shape of what they say they are."""
+    kinds = library.schemas["base"]["properties"]["kind"]["enum"]
+    for manifest in manifests:
+        tree = manifest.tree
+        found = validate(tree, "base", library)[1] if manifest.kind in kinds else ()
+        told = [(finding.message, finding.span) for finding in found]
+        if not told and manifest.kind in PODS and not containers_of(pod_of(tree), "containers"):
+            told = [(f"a {manifest.kind} has a pod with containers", tree.span)]
+        for message, span in told:
+            yield Diagnostic(
+                code="template/fault",
+                message=f"what the template gives cannot stand over a base document: {message}",
+                span=span,
+                help="give it the shape that the bundled template of this path has",
+            )
 
 
 def _with_schedule(bases: Mapping[str, Node], library: Library) -> Mapping[str, Node]:

@@ -9,6 +9,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from speccompile.diagnostics import CompileError
+from speccompile.library import Template
 from speccompile.model import Layer, Source
 from speccompile.portable import Portable, Sources, sources_by_name, to_portable
 from speccompile.records import NamedTuple
@@ -52,6 +53,7 @@ class Admin(NamedTuple):
 
     profiles: tuple[Text, ...]
     platform: Text | None
+    templates: tuple[Template, ...] = ()
 
 
 class Order(NamedTuple):
@@ -106,17 +108,19 @@ def sources_of(admin: Admin) -> Sources:
     profiles = (Source(text.name, text.text, Layer.PROFILE) for text in admin.profiles if not text.is_data)
     platform = admin.platform
     told = (Source(platform.name, platform.text, Layer.PLATFORM),) if platform and not platform.is_data else ()
-    return sources_by_name((*profiles, *told))
+    templates = (Source(template.name, template.text, Layer.TEMPLATE) for template in admin.templates)
+    return sources_by_name((*profiles, *told, *templates))
 
 
 @lru_cache(maxsize=_SETTINGS)
 def setting_of(admin: Admin) -> Setting:
     """The setting that the texts of an admin make; a service or a worker gets the same texts again and again."""
-    from speccompile.resources import bundled_library
+    from speccompile.resources import library_of
     from speccompile.setting import prepare
 
     platform = None if admin.platform is None else parsed(admin.platform, Layer.PLATFORM)
-    return prepare((parsed(text, Layer.PROFILE) for text in admin.profiles), platform, bundled_library())
+    profiles = (parsed(text, Layer.PROFILE) for text in admin.profiles)
+    return prepare(profiles, platform, library_of(admin.templates))
 
 
 class Noting(dict[str, Any]):

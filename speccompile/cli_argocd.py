@@ -88,7 +88,7 @@ def _inputs(arguments: argparse.Namespace, parameters: Parameters) -> Inputs:
     from speccompile.diagnostics import stop_if_any
     from speccompile.inputs import STREAM, CallError, Flags, settle
     from speccompile.load import expand
-    from speccompile.search import PROJECT_FILE, identity
+    from speccompile.search import PROJECT_FILE, identity, template_files
 
     project = _project(arguments, parameters)
     is_whole = not parameters.runs and (arguments.project or parameters.project or identity(Path(PROJECT_FILE)))
@@ -100,15 +100,25 @@ def _inputs(arguments: argparse.Namespace, parameters: Parameters) -> Inputs:
         None,
         str(project) if project else None,
         searches=False,
+        templates=arguments.templates,
     )
     try:
         inputs = settle(flags)
     except CallError as error:
         raise CallError(f"there are no `runs` in {project}; add them there, or set the parameter `runs`") from error
+    if inputs.templates and not arguments.templates and (arguments.platform or arguments.profiles):
+        # Whoever writes templates writes manifests, whatever platform and profiles say.
+        raise CallError(
+            f"{project} has `templates`, which are not for applications to set where the plugin sets platform or "
+            "profiles; remove them there, or set them on the plugin's own command line"
+        )
+    templates = () if arguments.templates or not inputs.templates else (inputs.templates,)
     chosen = [
         *inputs.runs,
         *(() if arguments.profiles else (*inputs.profiles, *expand(inputs.profiles))),
         *(() if arguments.platform else (inputs.platform,)),
+        *templates,
+        *(file for folder in templates for file in template_files(folder)),
     ]
     stop_if_any(_outside(dict.fromkeys(path for path in chosen if isinstance(path, Path))))
     return inputs
@@ -173,7 +183,7 @@ def _generate(arguments: argparse.Namespace, inputs: Inputs, stdout: TextIO, std
     from speccompile.grades import STRICT
     from speccompile.inputs import CallError, run_files
 
-    setting = read_setting(inputs.profiles, inputs.platform)
+    setting = read_setting(inputs.profiles, inputs.platform, inputs.templates)
     told: list[Diagnostic] = []
     stopping = list(setting.findings)
     texts: list[str] = []
@@ -206,7 +216,7 @@ def _announce(inputs: Inputs, parameters: Parameters, fixed: Iterable[str], stdo
             Path(os.path.relpath(path)).as_posix() if isinstance(path, Path) else str(path) for path in paths if path
         ]
 
-    setting = read_setting(inputs.profiles, inputs.platform)
+    setting = read_setting(inputs.profiles, inputs.platform, inputs.templates)
     found = {
         "runs": parameters.runs or called(_named_runs(inputs)),
         "profiles": called(inputs.profiles),

@@ -68,8 +68,9 @@ def settle_work(arguments: argparse.Namespace, stderr: TextIO) -> Work:
     told = vars(arguments)
     changed = arguments.paths if told.get("changed") else None
     paths = arguments.paths if changed is None else ()
-    inputs = settle(Flags(paths, arguments.profiles, arguments.platform, told.get("output"), arguments.project))
-    work = Work(inputs, read_admin(inputs.profiles, inputs.platform), stderr)
+    flags = Flags(paths, arguments.profiles, arguments.platform, told.get("output"), arguments.project)
+    inputs = settle(flags._replace(templates=arguments.templates))
+    work = Work(inputs, read_admin(inputs.profiles, inputs.platform, inputs.templates), stderr)
     # Where the setting is broken nothing compiles, so there is nothing to choose.
     if changed is None or work.setting.is_broken:
         return work
@@ -101,14 +102,18 @@ def _chosen(changed: Sequence[str], inputs: Inputs, setting: Setting, shape: str
     from speccompile.inputs import run_files
     from speccompile.output import path_of
     from speccompile.revisions import removed_files
+    from speccompile.search import template_files
 
     gone = removed_files(inputs.project.parent)
     if gone is None:
         return None
     gone = (*gone, *(Path(path) for path in changed if not os.path.lexists(path)))
     is_touched = _touches((*changed, *map(str, gone)))
-    of_all = (inputs.project, inputs.platform)
-    if any(is_touched(str(path)) for path in of_all if path) or _are_below(gone, inputs.profiles):
+    templates = () if inputs.templates is None else (inputs.templates,)
+    # A template can be part of any manifest.
+    own = (entry for folder in templates for entry in template_files(folder) if isinstance(entry, Path))
+    of_all = (inputs.project, inputs.platform, *templates, *own)
+    if any(is_touched(str(path)) for path in of_all if path) or _are_below(gone, (*inputs.profiles, *templates)):
         return None
     folder = Path(inputs.output or inputs.home or "")
     if not gone and not any(is_touched(str(path)) for path in inputs.files) and not _are_below(changed, [folder]):

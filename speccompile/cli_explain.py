@@ -75,7 +75,8 @@ def run_explain(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -
 
             stdout.write(_meaning(bundled_codes()[arguments.code], paint_for(stdout)))
             return DONE
-        inputs = settle(Flags(files, arguments.profiles, arguments.platform, None, arguments.project))
+        flags = Flags(files, arguments.profiles, arguments.platform, None, arguments.project)
+        inputs = settle(flags._replace(templates=arguments.templates))
         code = _explain(arguments, fields, inputs, stdout, stderr)
     except CallError as error:
         arguments.refuse(str(error))
@@ -152,7 +153,7 @@ def _compiled(inputs: Inputs, stderr: TextIO) -> tuple[Setting, list[Result]]:
     from speccompile.inputs import run_files
     from speccompile.progress import counted
 
-    setting = read_setting(inputs.profiles, inputs.platform)
+    setting = read_setting(inputs.profiles, inputs.platform, inputs.templates)
     files = counted(run_files(inputs), len(inputs.runs), stderr)
     return setting, list(compile_files(files, setting))
 

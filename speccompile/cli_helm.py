@@ -38,8 +38,8 @@ def run_helm(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> i
     from speccompile.postrender import post_render
 
     try:
-        inputs = settled(arguments.profiles, arguments.platform, arguments.project)
-        setting = read_setting(inputs.profiles, inputs.platform)
+        inputs = settled(arguments.profiles, arguments.platform, arguments.project, arguments.templates)
+        setting = read_setting(inputs.profiles, inputs.platform, inputs.templates)
         text, made = post_render(piped().text, setting)
     except CallError as error:
         arguments.refuse(str(error))

@@ -66,7 +66,8 @@ def _compile(arguments: argparse.Namespace, resources: Resources, stdout: TextIO
     arguments.strict = arguments.strict or config.strict
     paths = [path for path in config.profiles if isinstance(path, str)]
     platform = config.platform if isinstance(config.platform, str) else None
-    inputs = settled(arguments.profiles or paths, arguments.platform or platform, arguments.project or config.project)
+    project = arguments.project or config.project
+    inputs = settled(arguments.profiles or paths, arguments.platform or platform, project, arguments.templates)
     setting = _setting(arguments, config, inputs)
     others = tuple(_others(resources, config))
     runs = (*resources.runs.values(), *others)
@@ -87,14 +88,12 @@ def _setting(arguments: argparse.Namespace, config: Config, inputs: Inputs) -> S
     from speccompile.api import setting_of
     from speccompile.krm import document_of
     from speccompile.model import Layer, Node
-    from speccompile.resources import bundled_library
-    from speccompile.setting import prepare
 
     given = config.profiles if config.profiles and not arguments.profiles else tuple(map(str, inputs.profiles))
     profiles = [parsed for one in given for parsed in _files(one, Layer.PROFILE)]
     if isinstance(config.platform, Node) and not arguments.platform:
-        return prepare(profiles, document_of(config.platform, Layer.PLATFORM), bundled_library())
-    return setting_of(profiles, inputs.platform)
+        return setting_of(profiles, document_of(config.platform, Layer.PLATFORM), inputs.templates)
+    return setting_of(profiles, inputs.platform, inputs.templates)
 
 
 def _others(resources: Resources, config: Config) -> Iterator[Found]:

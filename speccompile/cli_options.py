@@ -129,10 +129,16 @@ def add_inputs(parser: argparse.ArgumentParser) -> None:
         help="the platform file, or the name of a bundled preset; without it, the built-in platform",
     )
     parser.add_argument(
+        "--templates",
+        metavar="DIR",
+        type=path,
+        help="own templates, such as DIR/kubernetes/_env.j2",
+    )
+    parser.add_argument(
         "--project",
         metavar="FILE",
         type=path,
-        help="the project file; without it, speccompile.yaml beside the runs or above",
+        help="the project file; else speccompile.yaml above the runs",
     )
 
 

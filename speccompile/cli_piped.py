@@ -46,11 +46,11 @@ def _of_a_stream(finding: Diagnostic) -> Diagnostic:
     return finding._replace(message=message, help=cure)
 
 
-def settled(profiles: Sequence[str], platform: str | None, project: str | None) -> Inputs:
+def settled(profiles: Sequence[str], platform: str | None, project: str | None, templates: str | None) -> Inputs:
     """What a call works on whose runs stand on standard input. Raises CallError and CompileError."""
     from speccompile.inputs import STREAM, Flags, settle
 
-    return settle(Flags((STREAM,), profiles, platform, None, project))
+    return settle(Flags((STREAM,), profiles, platform, None, project, templates=templates))
 
 
 def told(

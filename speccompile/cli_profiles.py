@@ -136,7 +136,7 @@ def _setting(arguments: argparse.Namespace) -> Setting:
     from speccompile.diagnostics import stop_if_any
 
     inputs = _inputs(arguments)
-    setting = read_setting(inputs.profiles, inputs.platform)
+    setting = read_setting(inputs.profiles, inputs.platform, inputs.templates)
     stop_if_any(setting.findings)
     return setting
 
@@ -145,7 +145,7 @@ def _inputs(arguments: argparse.Namespace) -> Inputs:
     from speccompile.inputs import Flags, settle
 
     flags = Flags(profiles=arguments.profiles, platform=arguments.platform, project=arguments.project)
-    return settle(flags, wants_runs=False)
+    return settle(flags._replace(templates=arguments.templates), wants_runs=False)
 
 
 def _list(arguments: argparse.Namespace, _: TextIO) -> Answer:
@@ -173,7 +173,7 @@ def _lint(arguments: argparse.Namespace, _: TextIO) -> Answer:
     from speccompile.lint import lint
 
     inputs = _inputs(arguments)
-    setting = read_setting(inputs.profiles, inputs.platform)
+    setting = read_setting(inputs.profiles, inputs.platform, inputs.templates)
     if setting.is_broken:
         return Answer(stopping=setting.findings, severity=inputs.severity)
     return Answer(findings=lint(setting), severity=inputs.severity)
@@ -187,10 +187,11 @@ def _impact(arguments: argparse.Namespace, stderr: TextIO) -> Answer:
     from speccompile.progress import counted
 
     profiles = arguments.new or arguments.profiles
-    inputs = settle(Flags(arguments.paths, profiles, arguments.platform, None, arguments.project))
+    flags = Flags(arguments.paths, profiles, arguments.platform, None, arguments.project)
+    inputs = settle(flags._replace(templates=arguments.templates))
     if not inputs.profiles:
         raise CallError("give --new PATH, the profiles to compare the old ones with")
-    old, new = _old_setting(arguments.old, inputs), read_setting(inputs.profiles, inputs.platform)
+    old, new = _old_setting(arguments.old, inputs), read_setting(inputs.profiles, inputs.platform, inputs.templates)
     stop_if_any((*old.findings, *new.findings))
     files = counted(run_files(inputs), len(inputs.runs), stderr)
     found = impact(outcomes(files, old, new))
@@ -206,8 +207,8 @@ def _old_setting(old: str, inputs: Inputs) -> Setting:
     from speccompile.search import identity
 
     if identity(Path(old)):
-        return read_setting([Path(old)], inputs.platform)
-    return setting_of(load_revision(old, inputs.profiles, Layer.PROFILE), inputs.platform)
+        return read_setting([Path(old)], inputs.platform, inputs.templates)
+    return setting_of(load_revision(old, inputs.profiles, Layer.PROFILE), inputs.platform, inputs.templates)
 
 
 def _json(data: Any) -> str:

@@ -65,7 +65,7 @@ def _refuse_contradictions(arguments: argparse.Namespace) -> None:
     from speccompile.inputs import CallError
 
     if arguments.profile is None:
-        given = [name for name in ("profiles", "platform", "project") if getattr(arguments, name)]
+        given = [name for name in ("profiles", "platform", "templates", "project") if getattr(arguments, name)]
         if given:
             raise CallError(f"--{given[0]} counts with --profile ID only; add it, or leave out --{given[0]}")
     elif arguments.noun != "run":
@@ -91,8 +91,8 @@ def _narrowed(arguments: argparse.Namespace) -> str:
     from speccompile.profiles import choose
 
     flags = Flags(profiles=arguments.profiles, platform=arguments.platform, project=arguments.project)
-    inputs = settle(flags, wants_runs=False)
-    setting = read_setting(inputs.profiles, inputs.platform)
+    inputs = settle(flags._replace(templates=arguments.templates), wants_runs=False)
+    setting = read_setting(inputs.profiles, inputs.platform, inputs.templates)
     stop_if_any(setting.findings)
     wanted = Node(arguments.profile, Span(Source("<command line>", "", Layer.PROFILE)))
     # The default profile is what holds for runs without one, whether anybody wrote it or not.

@@ -83,7 +83,8 @@ def run_verify(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) ->
     answer, grades = _Answer(), grades_of(arguments)
     versions: tuple[str, ...] = ()
     try:
-        inputs = settle(Flags(arguments.paths, arguments.profiles, arguments.platform, None, arguments.project))
+        flags = Flags(arguments.paths, arguments.profiles, arguments.platform, None, arguments.project)
+        inputs = settle(flags._replace(templates=arguments.templates))
         grades = grades_of(arguments, inputs.severity, STRICT)
         versions = _versions(arguments.kubernetes, inputs)
         answer = _answer(arguments, inputs, versions, stderr)
@@ -140,7 +141,7 @@ def _answer(arguments: argparse.Namespace, inputs: Inputs, versions: Sequence[st
     from speccompile.verify_secrets import secret_lines, without_values
 
     apis, found = _apis(arguments.crd, versions)
-    setting = read_setting(inputs.profiles, inputs.platform)
+    setting = read_setting(inputs.profiles, inputs.platform, inputs.templates)
     verdicts: list[Verdict] = []
     hidden: dict[Source, frozenset[int]] = {}
     runs = left_out = 0

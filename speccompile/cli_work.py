@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from speccompile.cli_changed import Work
     from speccompile.compiled import Result
     from speccompile.diagnostics import Diagnostic
-    from speccompile.incremental import Recall
+    from speccompile.incremental import Lent, Recall
     from speccompile.parse import Parsed
     from speccompile.portable import Carried
 
@@ -38,13 +38,15 @@ def results_of(work: Work, arguments: argparse.Namespace) -> Iterator[Told]:
     with ExitStack() as stack:
         ledger = stack.enter_context(closing(Ledger()))
         admin = None if _needs_trees(arguments) else work.written.admin
-        recall = admin and _recall(work, arguments, admin, stack)
+        recall, lent = (None, None) if admin is None else _recall(work, arguments, admin, stack)
         findings = recall.findings if recall else work.setting.findings
         if admin is None or any(map(_stops, findings)):
             carried = _plainly(work, arguments)
         else:
             carried = _Route(work, arguments, admin, recall, stack).carried()
         yield findings, _apart(carried, ledger)
+        if lent:
+            lent.keep()
 
 
 def _needs_trees(arguments: argparse.Namespace) -> bool:
@@ -58,19 +60,23 @@ def _stops(finding: Diagnostic) -> bool:
     return finding.severity is Severity.ERROR
 
 
-def _recall(work: Work, arguments: argparse.Namespace, admin: Admin, stack: ExitStack) -> Recall | None:
-    """What was compiled before, if that may be used."""
+def _recall(
+    work: Work, arguments: argparse.Namespace, admin: Admin, stack: ExitStack
+) -> tuple[Recall | None, Lent | None]:
+    """What was compiled before, and skeletons of own templates, if that may be used."""
     if arguments.no_cache:
-        return None
-    from speccompile.incremental import Recall
+        return None, None
+    from speccompile.incremental import Lent, Recall
     from speccompile.kept import key_of, opened
     from speccompile.stamp import local_stamp
 
     stamp = local_stamp()
     if stamp is None:
-        return None
+        return None, None
     cache = stack.enter_context(opened())
-    return Recall(cache, key_of, stamp=stamp, shape=arguments.shape, admin=admin, setting=lambda: work.setting)
+    lent = Lent(cache, key_of, stamp, admin) if admin.templates else None
+    known = Recall(cache, key_of, stamp=stamp, shape=arguments.shape, admin=admin, setting=lambda: work.setting)
+    return known, lent
 
 
 def _plainly(work: Work, arguments: argparse.Namespace) -> Iterator[Carried]:

@@ -1,48 +1,64 @@
-"""Takes a library, gives its templates as Jinja runs them: sandboxed, strict, and printing tokens only."""
+"""Takes a library, gives its templates as Jinja runs them: sandboxed, strict, counted, and printing tokens only."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from functools import lru_cache, wraps
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from speccompile.counting import counting_filters, counting_generator, on_values, record_of
+from speccompile.faults import TemplateFault
 from speccompile.library import Library
-from speccompile.references import RESERVED, Each, Record, Reference, child_of, is_there, length_of, path_of, plain
+from speccompile.references import (
+    RESERVED,
+    Each,
+    Record,
+    Reference,
+    ReferenceFault,
+    child_of,
+    is_there,
+    length_of,
+    path_of,
+    plain,
+    weight,
+)
 
 if TYPE_CHECKING:
     from jinja2 import Template
     from jinja2.sandbox import SandboxedEnvironment
 
-RECORD = "the record"
-"""What the record of a rendering is called among its names; no template can spell a name with a space in it."""
 _LONGEST_MADE = 100_000
 _LARGEST_POWER = 64
-
-
-class TemplateFault(Exception):  # noqa: N818  a fault of the template, which for a bundled one is a bug of ours
-    """A template that does not give a manifest; the message names template and line."""
+_DEEPEST_CALL = 32
+_CALL = 5
+"""Steps that a call takes."""
+_MOST_TOKENS = 50_000
+"""Words and signs of one template: more would take Jinja seconds to read."""
 
 
 @lru_cache(maxsize=256)
 def template_of(library: Library, name: str) -> Template:
     """The template, compiled once; raises jinja2's TemplateError if there is none, or TemplateFault."""
-    return _environment(library).get_template(name)
+    return environment_of(library).get_template(name)
 
 
 @lru_cache(maxsize=8)
-def _environment(library: Library) -> SandboxedEnvironment:
+def environment_of(library: Library) -> SandboxedEnvironment:
     """Jinja with nothing but the templates: sandboxed, strict, and printing tokens only."""
     from jinja2 import FunctionLoader, StrictUndefined, Undefined, pass_context  # slow to import
     from jinja2.exceptions import SecurityError
     from jinja2.ext import Extension
     from jinja2.lexer import Token, TokenStream
+    from jinja2.runtime import BlockReference, LoopContext, Macro
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 
     class LineMarks(Extension):
         """Marks the end of each line of template text with the line's number."""
 
         def filter_stream(self, stream: TokenStream) -> Iterator[Token]:
-            for token in stream:
+            for number, token in enumerate(stream):
+                if number == _MOST_TOKENS:
+                    raise SecurityError(f"the template has more than {_MOST_TOKENS} words and signs")
                 if token.type != "data":
                     yield token
                     continue
@@ -53,7 +69,8 @@ def _environment(library: Library) -> SandboxedEnvironment:
     class Environment(ImmutableSandboxedEnvironment):
         """References answer for themselves; everything else is sandboxed."""
 
-        intercepted_binops = frozenset({"*", "**", "%"})
+        intercepted_binops = frozenset({"+", "*", "**", "%"})
+        code_generator_class = counting_generator()
 
         def getattr(self, obj: Any, attribute: str) -> Any:
             return child_of(obj, attribute) if isinstance(obj, Reference) else super().getattr(obj, attribute)
@@ -64,25 +81,50 @@ def _environment(library: Library) -> SandboxedEnvironment:
         def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
             """As everywhere, except that a few characters cannot make a value of gigabytes."""
             one, other = plain(left), plain(right)
+            record_of(context).spend(weight([one, other]))
             if (operator == "*" and _times(one, other) > _LONGEST_MADE) or (
-                operator == "**" and other > _LARGEST_POWER
+                operator == "**" and (other > _LARGEST_POWER or _power(one, other) > _LONGEST_MADE)
             ):
                 raise SecurityError(f"`{operator}` would make too large a value")
             if operator == "%" and isinstance(one, str):
                 raise SecurityError("`%` does not format text here; use `~`")
             return super().call_binop(context, operator, one, other)
 
+        def call(self, context: Any, obj: Any, /, *arguments: Any, **named: Any) -> Any:
+            """Macros, blocks and a few methods of texts, lists and maps can be called, and nothing else."""
+            record = record_of(context)
+            record.spend(_CALL)
+            owner = getattr(obj, "__self__", None)
+            if isinstance(obj, (Macro, BlockReference)) or isinstance(owner, LoopContext):
+                return self._deeper(context, record, obj, *arguments, **named)
+            if isinstance(obj, Undefined):
+                return str(obj)
+            name = getattr(obj, "__name__", "")
+            if name not in _METHODS.get(type(owner), ()):
+                what = f"`{name}`" if name and owner is not None else "what is no macro"
+                raise SecurityError(f"{what} cannot be called here")
+            values, told = [plain(value) for value in arguments], {key: plain(value) for key, value in named.items()}
+            record.spend(weight([owner, values, told]))
+            return context.call(obj, *values, **told)
+
+        def _deeper(self, context: Any, record: Record, obj: Any, /, *arguments: Any, **named: Any) -> Any:
+            if record.depth == _DEEPEST_CALL:
+                raise SecurityError(f"macros call each other more than {_DEEPEST_CALL} deep")
+            record.depth += 1
+            try:
+                return super().call(context, obj, *arguments, **named)
+            finally:
+                record.depth -= 1
+
     @pass_context
     def finalize(context: Mapping[str, Any], value: Any) -> str:
-        if isinstance(value, Undefined):
-            return str(value)
-        record: Record = context[RECORD]
-        return record.token(value)
+        return str(value) if isinstance(value, Undefined) else record_of(context).token(value)
 
     def load(name: str) -> tuple[str, str, None] | None:
         text = library.templates.get(name)
-        if text is not None and RESERVED.search(text):
-            raise TemplateFault(f"{name}: the template holds private-use characters")
+        if text is not None and (RESERVED.search(text) or not name.isprintable()):
+            message = "the template holds private-use characters, or its name some that cannot be shown"
+            raise TemplateFault.of(library, name, message, "remove them")
         return None if text is None else (text, name, None)
 
     def is_defined(value: Any) -> bool:
@@ -104,7 +146,7 @@ def _environment(library: Library) -> SandboxedEnvironment:
 
     def each(value: Any, template: Any) -> Each:
         if not isinstance(value, Reference):
-            raise TypeError("`each` takes a list of what the template sees")
+            raise ReferenceFault("`each` takes a list of what the template sees")
         return Each(path_of(value), str(plain(template)))
 
     environment = Environment(
@@ -118,9 +160,10 @@ def _environment(library: Library) -> SandboxedEnvironment:
         autoescape=False,  # the output is a skeleton in YAML, and values never pass through it
     )
     # Jinja's own filters and tests look at types, and a reference has the type of what it refers to only in its value.
-    environment.filters = {name: _on_values(filter_) for name, filter_ in environment.filters.items()}
-    environment.tests = {name: _on_values(test) for name, test in environment.tests.items()}
+    environment.filters = {name: on_values(name, filter_) for name, filter_ in environment.filters.items()}
+    environment.tests = {name: on_values(name, test) for name, test in environment.tests.items()}
     environment.filters |= {"default": default, "d": default, "length": length, "count": length, "each": each}
+    environment.filters |= counting_filters()
     environment.tests |= {"defined": is_defined, "undefined": lambda value: not is_defined(value), "sameas": is_same}
     for name in _REFUSED:
         del environment.filters[name]
@@ -132,14 +175,18 @@ _FORMATTING = ("center", "format", "pprint", "urlize", "xmlattr", "wordwrap", "f
 """Filters that pad or mark up text: nothing a manifest needs, and some can make gigabytes."""
 _REFUSED = (*_FORMATTING, "random")
 """These, and the one that would give the same run another manifest each time."""
-
-
-def _on_values(function: Any) -> Callable[..., Any]:
-    @wraps(function)
-    def on_values(*arguments: Any, **named: Any) -> Any:
-        return function(*(plain(value) for value in arguments), **{key: plain(value) for key, value in named.items()})
-
-    return on_values
+_OF_TEXT = (
+    *("capitalize", "casefold", "count", "endswith", "find", "isalnum", "isalpha", "isascii", "isdecimal", "isdigit"),
+    *("islower", "isupper", "lower", "lstrip", "partition", "removeprefix", "removesuffix", "rfind", "rpartition"),
+    *("rsplit", "rstrip", "split", "splitlines", "startswith", "strip", "title", "upper"),
+)
+_METHODS: Mapping[type, tuple[str, ...]] = {
+    str: _OF_TEXT,
+    list: ("count", "index"),
+    tuple: ("count", "index"),
+    dict: ("get", "items", "keys", "values"),
+}
+"""Methods that can be called: those that change nothing, and make nothing that is much larger than what is given."""
 
 
 def _times(one: Any, other: Any) -> int:
@@ -148,3 +195,8 @@ def _times(one: Any, other: Any) -> int:
         return (one.bit_length() + other.bit_length()) // 3
     sizes = [len(value) if hasattr(value, "__len__") else value for value in (one, other)]
     return int(sizes[0] * sizes[1]) if all(isinstance(size, int) for size in sizes) else 0
+
+
+def _power(one: Any, other: Any) -> int:
+    """About how many digits a power has."""
+    return one.bit_length() * other // 3 if isinstance(one, int) and isinstance(other, int) else 0

@@ -56,8 +56,12 @@ def may_tell(span: Span) -> bool:
 
 def is_hidden(node: Node) -> bool:
     """Whether a line that the value stands in may hold a secret, so that nothing may show it."""
-    spans = (inner.span for _, inner in node.walk())
-    return any(may_tell(span._replace(line=line)) for span in spans for line in range(span.line, span.last_line + 1))
+    return any(_is_within(inner.span) for _, inner in node.walk())
+
+
+def _is_within(span: Span) -> bool:
+    lines = secret_lines(span.source) if span.source.layer in _TELLING else ()
+    return bool(lines) and any(line in lines for line in range(span.line, span.last_line + 1))
 
 
 def masked(finding: Diagnostic) -> Diagnostic:

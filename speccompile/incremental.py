@@ -14,7 +14,10 @@ from speccompile.portable import Portable, findings_from_portable, findings_to_p
 if TYPE_CHECKING:
     from speccompile.setting import Setting
 
-_TABLE = "results"
+_TABLE, _LENT = "results", "skeletons"
+_MOST_LENT = 256
+"""Skeletons that go from one call to the next: five times as many as the bundled templates come to."""
+_LARGEST_LENT = 2 * 1024 * 1024
 Digests: TypeAlias = Mapping[str, bytes]
 """What each profile comes to, with all its parents, by id."""
 
@@ -27,7 +30,7 @@ class Cache(Protocol):
 
 
 class Recall:
-    """Answers by content: of the run, of the profiles that it asked for, of the platform and of the compiler.
+    """Answers by content: of the run, of the profiles that it asked for, of platform, templates and compiler.
 
     What was never asked for, and cannot change the answer, does not count. Answers with errors are not kept.
     """
@@ -46,9 +49,10 @@ class Recall:
         self._key_of: Final = key_of
         self._known: Final = sources_of(admin)
         platform = _parts(admin.platform) if admin.platform else ()
-        self._head: Final = key_of(stamp, shape.encode(), *platform)
+        of_all = (*platform, *(_encoded(part) for template in admin.templates for part in template))
+        self._head: Final = key_of(stamp, shape.encode(), *of_all)
         self._whole: Final = key_of(
-            stamp, b"setting", *platform, *(part for text in admin.profiles for part in (b"", *_parts(text)))
+            stamp, b"setting", *of_all, b"", *(part for text in admin.profiles for part in (b"", *_parts(text)))
         )
         self._digests: Digests = {}
         self.findings: Final = self._settled(setting)
@@ -102,6 +106,36 @@ class Recall:
             # Not plain data after all: nothing is lost but time.
             return
         self._cache.put(key, value, _TABLE)
+
+
+class Lent:
+    """Skeletons of admins' own templates, which go from one call to the next; they change no result."""
+
+    def __init__(self, cache: Cache, key_of: Callable[..., bytes], stamp: bytes, admin: Admin) -> None:
+        from speccompile.resources import library_of  # whoever has no templates of their own needs none
+
+        self._cache: Final = cache
+        self._key: Final = key_of(stamp, *(_encoded(part) for template in admin.templates for part in template))
+        self._library: Final = library_of(admin.templates)
+        known = cache.get(self._key, _LENT)
+        if known is not None:
+            self._library.lend(known.decode("utf-8", "replace"))
+
+    def keep(self) -> None:
+        """Hands on what this call had, if it had to make some of it."""
+        from speccompile.prepared import of_any_run, read, written
+        from speccompile.skeletons import shelf_of
+
+        library, shelf = self._library, shelf_of(self._library)
+        if not shelf.added:
+            return
+        # What was lent and not wanted this time is handed on as well, and goes first if it is too much.
+        unread = [name for name in library.prepared if not shelf.knows(name)]
+        others = ((name, skeleton) for name in unread for skeleton in read(library.prepared[name], library))
+        kept = [*others, *of_any_run(shelf, library)][-_MOST_LENT:]
+        text = written(kept, library).encode("utf-8")
+        if len(text) <= _LARGEST_LENT:
+            self._cache.put(self._key, text, _LENT)
 
 
 def digests(profiles: Mapping[str, Profile], key_of: Callable[..., bytes]) -> dict[str, bytes]:

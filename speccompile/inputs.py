@@ -11,7 +11,7 @@ from speccompile.model import Layer, Span
 from speccompile.parse import Parsed
 from speccompile.project import Project, find_project, locate, own_files, platform_of, read_project
 from speccompile.records import NamedTuple
-from speccompile.search import PROJECT_FILE, Identity, Unlisted, identity
+from speccompile.search import PROJECT_FILE, Identity, Unlisted, identity, template_files
 
 STREAM = "-"
 
@@ -26,6 +26,7 @@ class Flags(NamedTuple):
     project: str | None = None
     searches: bool = True
     """Whether a project file is looked for if none is named."""
+    templates: str | None = None
 
 
 class Inputs(NamedTuple):
@@ -37,6 +38,7 @@ class Inputs(NamedTuple):
     """The files of runs, in order; None is standard input."""
     profiles: Sequence[Path]
     platform: Path | str | None
+    templates: Path | None
     output: Path | str | None
     """Where manifests are written; None and a dash are standard output."""
     home: Path | None
@@ -51,7 +53,8 @@ class Inputs(NamedTuple):
     @property
     def files(self) -> tuple[Path, ...]:
         """All files that are read, which nothing may ever be written to."""
-        listed = (*self.runs, *expand(self.profiles), self.platform, self.project)
+        templates = template_files(self.templates) if self.templates else ()
+        listed = (*self.runs, *expand(self.profiles), self.platform, *templates, self.project)
         return tuple(path for path in listed if isinstance(path, Path))
 
 
@@ -67,13 +70,16 @@ def settle(flags: Flags, *, wants_runs: bool = True) -> Inputs:
     project = _project(flags) if wants_runs else _project_of_an_admin(flags)
     profiles = tuple(map(Path, flags.profiles)) or project.profiles
     platform = platform_of(flags.platform, Path()) if flags.platform else project.platform
-    # What this call takes for profiles and platform is no run, whoever names it.
-    own = own_files(project) | own_files(project._replace(profiles=profiles, platform=platform))
+    templates = Path(flags.templates) if flags.templates else project.templates
+    # What this call takes for profiles, platform and templates is no run, whoever names it.
+    chosen = project._replace(profiles=profiles, platform=platform, templates=templates)
+    own = own_files(project) | own_files(chosen)
     return Inputs(
         project=project.path,
         runs=tuple(_runs(flags.paths, project, own)),
         profiles=profiles,
         platform=platform,
+        templates=templates,
         output=flags.output or (None if flags.paths else project.output),
         home=project.output,
         is_whole=identity(project.path) is not None and all(_is_same(path, project.path) for path in flags.paths),
@@ -108,6 +114,7 @@ def _project(flags: Flags) -> Project:
         "runs": () if wants_runs else flags.paths,
         "profiles": flags.profiles,
         "platform": (flags.platform,) if flags.platform else (),
+        "templates": (flags.templates,) if flags.templates else (),
         "output": (flags.output,) if flags.output else (),
     }
     project = read_project(file, {key: tuple(map(Path, paths)) for key, paths in given.items() if paths})
@@ -124,7 +131,12 @@ def _project_of_an_admin(flags: Flags) -> Project:
         )
     if file is None:
         return Project(path=Path(PROJECT_FILE))
-    given = {"runs": ("",), "profiles": flags.profiles, "platform": (flags.platform,) if flags.platform else ()}
+    given = {
+        "runs": ("",),
+        "profiles": flags.profiles,
+        "platform": (flags.platform,) if flags.platform else (),
+        "templates": (flags.templates,) if flags.templates else (),
+    }
     return read_project(file, {key: tuple(map(Path, paths)) for key, paths in given.items() if paths})
 
 

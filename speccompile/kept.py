@@ -32,9 +32,10 @@ _LAYOUT = tuple(
 _READ: Mapping[str, str] = {table: f"SELECT day, value FROM {table} WHERE key = ?" for table in _TABLES}  # noqa: S608
 _WRITE: Mapping[str, str] = {table: f"INSERT OR REPLACE INTO {table} VALUES (?, ?, ?)" for table in _TABLES}  # noqa: S608
 _TOUCH: Mapping[str, str] = {table: f"UPDATE {table} SET day = ? WHERE key = ?" for table in _TABLES}  # noqa: S608
-_EVICT = (
-    "DELETE FROM results WHERE rowid IN "
-    "(SELECT rowid FROM results ORDER BY day, rowid LIMIT (SELECT 1 + count(*) / 4 FROM results))"
+_EVICT = tuple(
+    f"DELETE FROM {table} WHERE rowid IN "  # noqa: S608
+    f"(SELECT rowid FROM {table} ORDER BY day, rowid LIMIT (SELECT 1 + count(*) / 4 FROM {table}))"
+    for table in _TABLES
 )
 
 
@@ -225,7 +226,8 @@ def _evict(connection: sqlite3.Connection) -> None:
         connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("freelist_count", "page_count", "page_size")
     )
     if (pages - free) * size > MAX_BYTES:
-        connection.execute(_EVICT)
+        for statement in _EVICT:
+            connection.execute(statement)
 
 
 def _remove(file: Path) -> None:

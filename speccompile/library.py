@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from speccompile.formats import FORMATS
+from speccompile.records import NamedTuple
 
 if TYPE_CHECKING:
     from jsonschema.protocols import Validator
 
 Schema: TypeAlias = Mapping[str, Any]
 _SUFFIX = ".schema.json"
+_TEMPLATES = "templates/"
 
 
 class Schemas(Mapping[str, Schema]):
@@ -34,6 +35,14 @@ class Schemas(Mapping[str, Schema]):
         return len(self.texts)
 
 
+class Template(NamedTuple):
+    """A template that an admin wrote: its path in a library, the name people know it by, and its text."""
+
+    path: str
+    name: str
+    text: str
+
+
 class Library:
     """Schemas by noun (`run`, `fields`, …), template sources by path, preset platforms by name.
 
@@ -46,12 +55,14 @@ class Library:
         templates: Mapping[str, str],
         presets: Mapping[str, str] | None = None,
         prepared: str = "",
+        called: Mapping[str, str] | None = None,
     ) -> None:
-        """What is prepared is text that `prepared.py` wrote, or nothing."""
+        """What is prepared is text that `prepared.py` wrote, or nothing; what templates are called, see `name_of`."""
         self.schemas: Final = schemas
         self.templates: Final = templates
         self.presets: Final[Mapping[str, str]] = {} if presets is None else presets
         self._prepared = prepared
+        self._called: Final[Mapping[str, str]] = {} if called is None else called
         self._resolved: dict[int, Schema] = {}
         self._validators: dict[str, Any] = {}
 
@@ -69,6 +80,25 @@ class Library:
                     # Its length in front keeps what stands at the end of one part from opening the next.
                     told.update(b"%d:%b" % (len(encoded), encoded))
         return told.hexdigest()
+
+    def name_of(self, template: str) -> str:
+        """What people know the template by: the path of their own file, or where the bundled one stands."""
+        return self._called.get(template, f"{_TEMPLATES}{template}")
+
+    @property
+    def has_own_templates(self) -> bool:
+        """Whether an admin wrote some of its templates."""
+        return bool(self._called)
+
+    @cached_property
+    def paths(self) -> Mapping[str, str]:
+        """The templates by what people know them by."""
+        return {self.name_of(template): template for template in self.templates}
+
+    def lend(self, prepared: str) -> None:
+        """Takes skeletons that another call made, as text: they change nothing but how long it takes."""
+        self._prepared = prepared
+        self.__dict__.pop("prepared", None)
 
     @cached_property
     def prepared(self) -> Mapping[str, str]:
@@ -127,6 +157,8 @@ class Library:
         from referencing import Registry
         from referencing.jsonschema import DRAFT202012
 
+        from speccompile.formats import FORMATS
+
         checker = FormatChecker(formats=())
         for format_name, check in FORMATS.items():
             # Bound as a default, because a closure would see the loop's last function only.
@@ -149,6 +181,17 @@ class Library:
         )
         validator: Validator = strict(unnamed[name], registry=registry.crawl(), format_checker=checker)
         return validator
+
+
+def with_templates(library: Library, own: Iterable[Template]) -> Library:
+    """The library with templates of an admin, which replace those of the same path."""
+    told = tuple(own)
+    return Library(
+        library.schemas,
+        {**library.templates, **{template.path: template.text for template in told}},
+        library.presets,
+        called={template.path: template.name for template in told},
+    )
 
 
 def _defaults(library: Library, schema: Schema, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:

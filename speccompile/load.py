@@ -10,7 +10,7 @@ from typing import BinaryIO
 from speccompile.diagnostics import Diagnostic
 from speccompile.model import Layer, Source, Span
 from speccompile.parse import Parsed, parse
-from speccompile.search import ANYTHING, SUFFIXES, Identity, Unlisted, is_folder, matching
+from speccompile.search import ANYTHING, SUFFIXES, TEMPLATE_SUFFIX, Identity, Unlisted, is_folder, matching
 
 MAX_BYTES = 1024 * 1024
 """The largest file that is read; about a thousand runs."""
@@ -78,6 +78,28 @@ def too_large(name: str, layer: Layer, most: int | None = None) -> Parsed:
         Source(name, "", layer),
         "split it into several files",
     )
+
+
+def no_templates(name: str, error: OSError | ValueError | None) -> Parsed:
+    """Why a directory gives no templates."""
+    source = Source(name, "", Layer.TEMPLATE)
+    if isinstance(error, FileNotFoundError):
+        return _failed("input/missing-file", "there is no such directory", source, "check the path")
+    if isinstance(error, NotADirectoryError):
+        return _failed(
+            "input/unreadable", "this is a file, and a directory of templates is expected", source, _TARGET_FOLDER
+        )
+    if error is not None:
+        return _unreadable(Path(name), Layer.TEMPLATE, error)
+    return _failed(
+        "input/empty-directory",
+        f"there are no {TEMPLATE_SUFFIX} files in the folders of this directory",
+        source,
+        _TARGET_FOLDER,
+    )
+
+
+_TARGET_FOLDER = "name the directory above the folder of the target, as `own` for own/kubernetes/_env.j2"
 
 
 def empty_directory(name: str, layer: Layer) -> Parsed:

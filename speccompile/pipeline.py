@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from speccompile.approve import approve
-from speccompile.bases import over_bases
+from speccompile.bases import misfits, over_bases
 from speccompile.compiled import Compiled, Made, Whole
 from speccompile.diagnostics import CompileError, Diagnostic, has_errors, in_order, stop_if_any
+from speccompile.faults import TemplateFault
 from speccompile.library import Library
 from speccompile.merge import merge
 from speccompile.model import Document, Layer, Manifest, Merged, Node, Span
@@ -34,6 +35,9 @@ def compile_document(document: Document, setting: Setting) -> Compiled:
         made = _made(sketches(plan(approved), setting.library), merged, setting.library)
     except CompileError as error:
         raise CompileError((*told, *lost, *error.diagnostics), run, merged.overrides) from None
+    except TemplateFault as error:
+        found = (*told, *lost, *warnings, *(fault.finding for fault in error.faults))
+        raise CompileError(found, run, merged.overrides) from None
     found = in_order((*told, *lost, *warnings, *made.notices))
     if has_errors(found):
         raise CompileError(found, run, merged.overrides)
@@ -60,10 +64,13 @@ class _Output(NamedTuple):
 def _made(drawn: tuple[Sketch, ...], merged: Merged, library: Library) -> _Output:
     """The text at once; the trees for whoever asks, unless base documents need them now."""
     here = merged.run.name.span
+    objects = tuple([_object(*identity_of(sketch), here) for sketch in drawn])
     if merged.profile is None or not merged.profile.bases:
-        objects = tuple([_object(*identity_of(sketch), here) for sketch in drawn])
         return _Output(text_of(drawn), objects, lambda: filled(drawn))
-    manifests, notices = over_bases(filled(drawn), merged, library)
+    whole = filled(drawn)
+    if library.has_own_templates:
+        stop_if_any(misfits(whole, library))
+    manifests, notices = over_bases(whole, merged, library)
     metadata = [(manifest.kind, manifest.tree.fields["metadata"].fields) for manifest in manifests]
     objects = tuple(_object(kind, told["name"], told.get("namespace"), here) for kind, told in metadata)
     return _Output(serialize(manifest.data for manifest in manifests), objects, lambda: manifests, notices)

@@ -1,4 +1,4 @@
-"""Takes a project file, or a place to search it from, gives the runs, profiles, platform and output it names."""
+"""Takes a project file, or a place to search it from, gives the runs, profiles and all else that it names."""
 
 from __future__ import annotations
 
@@ -30,6 +30,8 @@ class Project(NamedTuple):
     profiles: tuple[Path, ...] = ()
     platform: Path | str | None = None
     """A file, or the name of a bundled preset."""
+    templates: Path | None = None
+    """The directory of the admin's own templates."""
     output: Path | None = None
     kubernetes: Mapping[str, Span] = _NONE
     """The versions of Kubernetes to verify against, and where each is written."""
@@ -40,7 +42,8 @@ class Project(NamedTuple):
 def load_project(path: Path | str) -> Project:
     """The project of a file, or of a directory, which is searched upwards. Raises CompileError with all that is wrong.
 
-    `compile_many(project.runs, profiles=project.profiles, platform=project.platform)` compiles all of it.
+    `compile_many(project.runs, profiles=project.profiles, platform=project.platform, templates=project.templates)`
+    compiles all of it.
     """
     return read_project(locate(Path(path)))
 
@@ -80,16 +83,19 @@ def read_project(file: Path, given: Mapping[str, Sequence[Path]] = _NOTHING) -> 
     """The project of a file. What is given for a key counts instead of the key, whose paths are then not looked up."""
     tree, findings = _read(_near_by(file))
     folder = _here() / file.parent
-    profiles, platform, output = (_named(tree, key, folder) for key in ("profiles", "platform", "output"))
+    profiles, platform, templates, output = (
+        _named(tree, key, folder) for key in ("profiles", "platform", "templates", "output")
+    )
     project = Project(
         path=_near_by(file),
         profiles=tuple(one.file for one in profiles),
         platform=next((_platform(one, folder) for one in platform), None),
+        templates=next((one.file for one in templates), None),
         output=next((one.file for one in output), None),
         kubernetes=_kubernetes(tree),
         severity=_severity(tree),
     )
-    files = (*profiles, *(platform if isinstance(project.platform, Path) else ()))
+    files = (*profiles, *(platform if isinstance(project.platform, Path) else ()), *templates)
     findings += [_no_match(one) for one in files if one.path[0] not in given and _is_missing(one.file)]
     findings += [_outside(one) for one in output if not _is_below(one, folder)]
     runs: tuple[Path, ...] = ()
@@ -112,9 +118,8 @@ def platform_of(text: str, folder: Path) -> Path | str:
 
 def own_files(project: Project) -> frozenset[Identity]:
     """What is no run, wherever it is come across below a directory."""
-    return _identities(
-        path for path in (project.path, *project.profiles, project.platform, project.output) if isinstance(path, Path)
-    )
+    named = (project.path, *project.profiles, project.platform, project.templates, project.output)
+    return _identities(path for path in named if isinstance(path, Path))
 
 
 class _Named(NamedTuple):

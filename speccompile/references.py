@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeAlias
 
+from speccompile.diagnostics import shown
 from speccompile.model import KeyPath, Node, format_path
 from speccompile.records import NamedTuple
 
@@ -20,6 +21,10 @@ _AWAY = {0xE000 + number: 0xDC00 + number for number in range(4)}
 _BACK = {away: char for char, away in _AWAY.items()}
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _LARGEST = 2**63 - 1
+MOST_STEPS = 1_000_000
+"""What one rendering may do: questions, turns of loops, calls, values that are printed or gone through."""
+_CHARACTERS = 16
+"""How many characters of text count as one step."""
 
 
 def _translated(value: Any, table: Mapping[int, int]) -> Any:
@@ -40,6 +45,24 @@ def _can_be_written(value: object) -> bool:
     if isinstance(value, float):
         return math.isfinite(value)
     return not isinstance(value, int) or abs(value) <= _LARGEST
+
+
+def weight(value: object) -> int:
+    """How many steps it is to go through the value; nobody counts much further than a rendering may go."""
+    total, pending = 1, [value]
+    while pending and total <= MOST_STEPS:
+        one = pending.pop()
+        if isinstance(one, str):
+            total += len(one) // _CHARACTERS
+        elif isinstance(one, dict):
+            total += 2 * len(one)
+            pending += (*one.keys(), *one.values())
+        elif isinstance(one, (list, tuple)):
+            total += len(one)
+            pending += one
+        elif isinstance(one, int):
+            total += one.bit_length() // _CHARACTERS
+    return total
 
 
 class ReferenceFault(Exception):  # noqa: N818  becomes a fault of the template that caused it
@@ -116,19 +139,30 @@ class Record:
     def __init__(self) -> None:
         self.placed: list[Placed] = []
         self.questions: list[Question] = []
+        self.steps = 0
+        self.depth = 0
+        """How many macros are at work in each other."""
         self._printed: list[object] = []
         self._read: list[KeyPath] = []
 
+    def spend(self, steps: int) -> None:
+        """Counts steps, so that no template works for ever; what comes to too many is a fault."""
+        self.steps += steps
+        if self.steps > MOST_STEPS:
+            raise ReferenceFault("the template does too much: its loops turn too often, or its texts grow too long")
+
     def token(self, value: object) -> str:
         """The placeholder for a value that `{{ … }}` outputs, whatever it is."""
+        # Text that a macro or a block gave may hold tokens itself.
+        value = TOKEN.sub(self._text, value) if isinstance(value, str) else value
+        self.spend(weight(value))
         self._printed.append(value)
         if isinstance(value, Reference):
             self.placed.append(path_of(value))
         elif isinstance(value, Each):
             self.placed.append(value)
         else:
-            # Text that a macro or a block gave may hold tokens itself.
-            made = _translated(TOKEN.sub(self._text, value), _BACK) if isinstance(value, str) else value
+            made = _translated(value, _BACK) if isinstance(value, str) else value
             if not _can_be_written(made):
                 raise ReferenceFault("an expression gives a text or a number that no manifest can hold")
             self.placed.append(Computed(made, tuple(self._read)))
@@ -136,13 +170,18 @@ class Record:
         return f"{_OPEN}{len(self.placed) - 1}{_CLOSE}"
 
     def _text(self, token: re.Match[str]) -> str:
-        printed = self._printed[int(token.group(1))]
+        number = int(token.group(1))
+        printed, placed = self._printed[number], self.placed[number]
         if isinstance(printed, Each):
             raise ReferenceFault("what `each` gives can only stand alone, as an item of a list")
+        if isinstance(placed, Computed):
+            # What it was made from, the text around it is made from as well.
+            self._read += placed.read
         return str(plain(printed))
 
     def ask(self, path: KeyPath, node: Node | None, asked: str, operand: object = None) -> Any:
         """The answer, after it was written down."""
+        self.spend(weight(operand))
         answer = ANSWERS[asked](node, operand)
         self.questions.append(Question(path, asked, operand, answer))
         return answer
@@ -156,7 +195,9 @@ class Record:
         if node is None:
             raise ReferenceFault(f"`{format_path(path)}` is not there, and nothing can be computed from it")
         self.mark_read(path)
-        return _translated(self.ask(path, node, "value"), _AWAY)
+        known = self.ask(path, node, "value")
+        self.spend(weight(known))
+        return _translated(known, _AWAY)
 
 
 class Reference:
@@ -279,10 +320,10 @@ def child_of(reference: Reference, step: object) -> Any:
     if isinstance(step, slice):
         return list(reference)[step]
     if not isinstance(step, (str, int)) or isinstance(step, bool):
-        raise ReferenceFault(f"{reference!r} cannot be asked for {step!r}")
+        raise ReferenceFault(f"`{format_path(reference._path)}` cannot be asked for a {type(step).__name__}")
     known = reference._known
     if known is not None and step not in known:
-        raise ReferenceFault(f"{reference!r} has no field {step!r}")
+        raise ReferenceFault(f"`{format_path(reference._path)}` has no field {shown(step)}")
     node = reference._node
     path = (*reference._path, step)
     return Reference(reference._record, path, node.at((step,)) if node else None)

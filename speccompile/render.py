@@ -5,22 +5,36 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from speccompile.environment import RECORD, TemplateFault, template_of
+from speccompile.counting import RECORD
+from speccompile.diagnostics import Diagnostic, shown
+from speccompile.environment import environment_of, template_of
+from speccompile.faults import Fault, TemplateFault, worded
 from speccompile.library import Library
 from speccompile.memo import by_identity
-from speccompile.model import Layer, Manifest, Node, Plan, Source
-from speccompile.origins import template_span
+from speccompile.model import Layer, Manifest, Node, Plan, Source, Span
+from speccompile.origins import lines_in, template_span
 from speccompile.parse import parse
 from speccompile.prepared import read
-from speccompile.references import RESERVED, TOKEN, Computed, Each, Record, Reference
+from speccompile.references import MOST_STEPS, RESERVED, TOKEN, Computed, Each, Record, Reference
 from speccompile.skeletons import Context, Skeleton, at, shelf_of
+
+if TYPE_CHECKING:
+    from typing import TypeGuard
 
 # Ends each line of template text, so that a line of output knows the template and line it came from.
 _MARK = re.compile("\ue002([^\ue003]*):([0-9]+)\ue003")
 _DEEPEST = 16
 """How many templates may stand in each other by `each`."""
+_SKETCH = 10
+"""Steps that it takes to fill the smallest skeleton."""
+_LONGEST = 512 * 1024
+"""Characters that a template may give: a thousand times as many as the bundled ones do."""
+_MOST_OF_A_RUN = 10 * MOST_STEPS
+"""Steps of all templates for one run, those of each item that `each` makes among them."""
+_SMALLER = "see that loops do not multiply, and that templates do not name each other in circles"
+_TOO_LARGE = "the manifests of this run take too much work, or the template gives too much text"
 
 
 class Sketch:
@@ -54,10 +68,17 @@ def identity_of(made: Sketch) -> tuple[str, Node, Node | None]:
         made.values[told] if told.__class__ is int else _filled(told, made) if told else None  # type: ignore[arg-type]
         for told in _identity(made.skeleton)
     ]
-    if not isinstance(kind, Node) or not isinstance(name, Node):
-        where = made.skeleton.tree.span.source.name
-        raise TemplateFault(f"{where}: a manifest has a `kind`, and a `name` in its `metadata`")
-    return str(kind.value), name, namespace if isinstance(namespace, Node) else None
+    if not _is_text(kind) or not _is_text(name) or (namespace is not None and not _is_text(namespace)):
+        raise TemplateFault.at(
+            made.skeleton.tree,
+            "a manifest has a `kind`, and a `name` in its `metadata`, and both are text",
+            "write them as the bundled template of this path does",
+        )
+    return str(kind.value), name, namespace
+
+
+def _is_text(value: Filling) -> TypeGuard[Node]:
+    return isinstance(value, Node) and isinstance(value.value, str)
 
 
 @by_identity(256)
@@ -75,17 +96,41 @@ def _as_token(node: Node | None, skeleton: Skeleton) -> Node | int | None:
 
 def sketches(plan: Plan, library: Library) -> tuple[Sketch, ...]:
     """The manifests of the plan before anything is filled in. Raises TemplateFault."""
-    return tuple(sketch(step.template, {**plan.context, "item": step.item}, library) for step in plan.steps)
+    room = Room()
+    drawn: list[Sketch] = []
+    faults: list[Fault] = []
+    for step in plan.steps:
+        try:
+            drawn.append(sketch(step.template, {**plan.context, "item": step.item}, library, room))
+        except TemplateFault as fault:
+            faults += fault.faults
+            room.depth = 0
+    if faults:
+        raise TemplateFault(*faults)
+    return tuple(drawn)
 
 
-def sketch(template: str, context: Context, library: Library, depth: int = 0) -> Sketch:
+class Room:
+    """How much work of templates may still go into a run, and how deep templates stand in each other.
+
+    What a skeleton was to make counts whether it is made or found, so that no result hangs on what is kept.
+    """
+
+    __slots__ = ("depth", "left")
+
+    def __init__(self) -> None:
+        self.left = _MOST_OF_A_RUN
+        self.depth = 0
+
+
+def sketch(template: str, context: Context, library: Library, room: Room | None = None) -> Sketch:
     """The template's skeleton, a kept one if there is any, with what the context has for each token."""
     shelf = shelf_of(library)
     found = shelf.find(template, context) or _prepared(template, context, library)
     if found is None:
         found = skeleton(template, context, library)
-        shelf.keep(template, found)
-    return sketched(found, context, library, depth)
+        shelf.add(template, found)
+    return sketched(found, context, library, room)
 
 
 def _prepared(template: str, context: Context, library: Library) -> Skeleton | None:
@@ -94,12 +139,16 @@ def _prepared(template: str, context: Context, library: Library) -> Skeleton | N
     if shelf.knows(template) or template not in library.prepared:
         return None
     for known in read(library.prepared[template], library):
-        shelf.keep(template, known)
+        shelf.lend(template, known)
     return shelf.find(template, context)
 
 
-def sketched(made: Skeleton, context: Context, library: Library, depth: int = 0) -> Sketch:
+def sketched(made: Skeleton, context: Context, library: Library, room: Room | None = None) -> Sketch:
     """The skeleton with what the context has for each token."""
+    room = room or Room()
+    room.left -= made.steps
+    if room.left < 0:
+        raise TemplateFault.at(made.tree, _TOO_LARGE, _SMALLER)
     values: list[Filling] = []
     for placed in made.placed:
         if placed.__class__ is tuple:
@@ -113,7 +162,7 @@ def sketched(made: Skeleton, context: Context, library: Library, depth: int = 0)
                 node = value.get(step) if value.__class__ is dict else node.at((step,))
             values.append(None if node is None or node.value in _EMPTY else node)
         elif isinstance(placed, Each):
-            values.append(_items(placed, context, library, depth))
+            values.append(_items(placed, made, context, library, room))
         else:
             computed: Any = placed
             values.append(computed)
@@ -123,13 +172,17 @@ def sketched(made: Skeleton, context: Context, library: Library, depth: int = 0)
 _EMPTY: tuple[object, ...] = ((), {})
 
 
-def _items(each: Each, context: Context, library: Library, depth: int) -> list[Sketch]:
+def _items(each: Each, made: Skeleton, context: Context, library: Library, room: Room) -> list[Sketch]:
     listed = at(each.path, context)
     if listed is None or not listed.items:
         return []
-    if depth == _DEEPEST:
-        raise TemplateFault(f"{each.template}: templates stand in each other more than {_DEEPEST} deep")
-    return [sketch(each.template, {**context, "item": item}, library, depth + 1) for item in listed.items]
+    if room.depth == _DEEPEST:
+        message = f"templates stand in each other more than {_DEEPEST} deep by `each`"
+        raise TemplateFault.at(made.tree, message, "see that no template names itself")
+    room.depth += 1
+    drawn = [sketch(each.template, {**context, "item": item}, library, room) for item in listed.items]
+    room.depth -= 1
+    return drawn
 
 
 def skeleton(template: str, context: Context, library: Library) -> Skeleton:
@@ -138,9 +191,14 @@ def skeleton(template: str, context: Context, library: Library) -> Skeleton:
     known = {"spec": frozenset(library.fields)}
     names = {name: Reference(record, (name,), node, known.get(name)) for name, node in context.items()}
     text = _rendered(template, {**names, RECORD: record}, library)
+    if len(text) > _LONGEST:
+        raise TemplateFault.of(library, template, _TOO_LARGE, _SMALLER)
     if not _is_intact(text, record, library):
-        raise TemplateFault(f"{template}: a filter changes what stands for values, or for lines of the template")
-    return Skeleton(_tree(text, template, library), tuple(record.placed), tuple(record.questions))
+        message = "a filter changes what stands for values, or for lines of the template"
+        raise TemplateFault.of(library, template, message, "of `{% filter %}`, use `indent` only")
+    # Whoever fills it goes through all of it again.
+    steps = record.steps + len(record.placed) + _SKETCH
+    return Skeleton(_tree(text, template, library), tuple(record.placed), tuple(record.questions), steps)
 
 
 def _rendered(template: str, names: Mapping[str, Any], library: Library) -> str:
@@ -150,7 +208,8 @@ def _rendered(template: str, names: Mapping[str, Any], library: Library) -> str:
         raise
     except Exception as error:
         # Whatever an expression raises is the fault of the template that holds it.
-        raise TemplateFault(f"{_place(error, template, library)}: {error or type(error).__name__}") from error
+        jinja = environment_of(library)
+        raise worded(error, template, library, {"filter": jinja.filters, "test": jinja.tests}) from error
 
 
 def _is_intact(text: str, record: Record, library: Library) -> bool:
@@ -166,18 +225,8 @@ def _is_intact(text: str, record: Record, library: Library) -> bool:
 @lru_cache(maxsize=8)
 def _marks(library: Library) -> frozenset[tuple[str, str]]:
     """All marks that lines of the templates can have."""
-    lines = ((name, text.count("\n") + 1) for name, text in library.templates.items())
+    lines = ((name, lines_in(library, name)) for name in library.templates)
     return frozenset((name, str(line)) for name, last in lines for line in range(1, last + 1))
-
-
-def _place(error: Exception, template: str, library: Library) -> str:
-    """The line of the template in which the error came up, as far as Jinja tells."""
-    place, traceback = template, error.__traceback__
-    while traceback:
-        file = traceback.tb_frame.f_code.co_filename
-        place = f"{file}:{traceback.tb_lineno}" if file in library.templates else place
-        traceback = traceback.tb_next
-    return place
 
 
 @lru_cache(maxsize=1024)
@@ -191,19 +240,34 @@ def _tree(text: str, template: str, library: Library) -> Node:
         marks = _MARK.findall(line)
         lines.append(_MARK.sub("", line))
         origins.append(marks[-1] if marks else None)
+
+    def place(span: Span | None) -> Span:
+        origin = origins[span.line - 1] if span and 1 <= span.line <= len(origins) else None
+        name, line = (origin[0], int(origin[1])) if origin else (template, 1)
+        return template_span(library, name, line)
+
     parsed = parse(Source(template, "\n".join(lines), Layer.TEMPLATE))
-    if parsed.findings or len(parsed.documents) != 1:
-        reasons = "; ".join(
-            f"{finding.span.label if finding.span else ''} {finding.message}" for finding in parsed.findings
-        )
-        raise TemplateFault(f"{template}: the template gives no single document: {reasons}")
+    if parsed.findings:
+        raise TemplateFault(*(Fault(_as_yaml(told), place(told.span), told.help or _MEND) for told in parsed.findings))
+    if len(parsed.documents) != 1:
+        message = f"the template gives {len(parsed.documents)} documents, and one is expected"
+        raise TemplateFault(Fault(message, place(parsed.documents[1].root.span), "make a template of each"))
 
     def placed(node: Node) -> Node:
-        origin = origins[node.span.line - 1] if node.span.line <= len(origins) else None
-        name, line = (origin[0], int(origin[1])) if origin else (template, 1)
-        return node.but(span=template_span(library, name, line), key=None).mapped(placed)
+        return node.but(span=place(node.span), key=None).mapped(placed)
 
     return placed(parsed.documents[0].root)
+
+
+def _as_yaml(finding: Diagnostic) -> str:
+    """What is wrong with what a template gives, in which nobody sees what stands for values."""
+    if finding.code == "yaml/empty":
+        return "the template gives nothing"
+    return f"what the template gives is no good YAML: {_TOKEN_SHOWN.sub('{{ … }}', finding.message)}"
+
+
+_TOKEN_SHOWN = re.compile(r"\\ue000[0-9]*(?:\\ue001)?")
+_MEND = "mend the line; each `{{ … }}` stands for one value, which leaves nothing if it is absent"
 
 
 def fill(made: Sketch) -> Node:
@@ -211,7 +275,7 @@ def fill(made: Sketch) -> Node:
     tree = made.skeleton.tree
     filled = _filled(tree, made)
     if filled is None:
-        raise TemplateFault(f"{tree.span.source.name}: nothing of the template is left")
+        raise TemplateFault.at(tree, "nothing of the template is left: all that it places is absent", _MEND)
     return filled
 
 
@@ -224,7 +288,7 @@ def _filled(node: Node, made: Sketch) -> Node | None:
         for written, child in value.items():
             key, filled = _key(written, node, made), _filled(child, made)
             if key in fields:
-                raise TemplateFault(f"{node.span.label}: two keys of a mapping become `{key}`")
+                raise TemplateFault.at(child, f"two keys of a mapping become {shown(key)}", "make them differ")
             if filled is not None:
                 fields[key] = filled
         return node.with_value(fields) if fields or not value else None
@@ -249,7 +313,7 @@ def _key(key: str, node: Node, made: Sketch) -> str:
         return key
     name = _interpolated(key, node, made)
     if name is None or not isinstance(name.value, str):
-        raise TemplateFault(f"{node.span.label}: a key must be a string that is there")
+        raise TemplateFault.at(node, "a key is no text, or is absent", "ask with `{% if %}` whether it is there")
     return name.value
 
 
@@ -259,7 +323,8 @@ def _interpolated(text: str, node: Node, made: Sketch) -> Node | None:
         return parts[0]
     there = [part for part in parts if part is not None and part.is_scalar]
     if len(there) < len(parts):
-        raise TemplateFault(f"{node.span.label}: only a scalar that is there can stand inside text")
+        message = "inside text stands a value that is absent, or a list or a map"
+        raise TemplateFault.at(node, message, "ask with `{% if %}` whether it is there")
     texts = iter(there)
     return _computed(TOKEN.sub(lambda _: str(next(texts).value), text), there, node)
 
@@ -270,7 +335,8 @@ def _value(number: int, node: Node, made: Sketch) -> Node | None:
         read = (found for path in value.read if (found := at(path, made.context)))
         return _computed(value.value, read, node)
     if isinstance(made.skeleton.placed[number], Each):
-        raise TemplateFault(f"{node.span.label}: what `each` gives can only stand alone, as an item of a list")
+        message = "what `each` gives can only stand alone, as an item of a list"
+        raise TemplateFault.at(node, message, "write `- {{ … | each(…) }}`")
     assert not isinstance(value, list)
     return value
 
@@ -278,7 +344,9 @@ def _value(number: int, node: Node, made: Sketch) -> Node | None:
 def _computed(value: object, read: Iterable[Node], node: Node) -> Node:
     """A value the template made: its origin is what it was made from, or the template's line."""
     if not isinstance(value, (str, int, float, bool)):
-        raise TemplateFault(f"{node.span.label}: an expression must give a scalar, not {type(value).__name__}")
+        kind = "a list or a map" if isinstance(value, (list, tuple, dict)) else type(value).__name__
+        message = f"an expression gives {kind}, and only a text, a number or a boolean can be placed"
+        raise TemplateFault.at(node, message, "place what the template sees as it is, or compute a text")
     made_of = tuple(read)
     if not made_of:
         return node.with_value(value)

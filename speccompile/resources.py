@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from speccompile.library import Library, Schemas
+from speccompile.library import Library, Schemas, Template, with_templates
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
@@ -31,6 +31,12 @@ def bundled_library() -> Library:
         _Files({"": presets}, _YAML),
         _packaged(_PREPARED),
     )
+
+
+@lru_cache(maxsize=4)
+def library_of(templates: tuple[Template, ...]) -> Library:
+    """The bundled library with the templates of an admin; one for equal ones, so that what it keeps is found again."""
+    return with_templates(bundled_library(), templates) if templates else bundled_library()
 
 
 class _Files(Mapping[str, str]):

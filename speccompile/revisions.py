@@ -16,7 +16,7 @@ from speccompile.load import MAX_BYTES, empty_directory, load_stream, too_large
 from speccompile.model import Layer, Source, Span
 from speccompile.parse import Parsed
 from speccompile.records import NamedTuple
-from speccompile.search import PROJECT_FILE, SUFFIXES
+from speccompile.search import PROJECT_FILE, SUFFIXES, TEMPLATE_SUFFIX
 
 MAX_LINKS = 40
 """Links that one path may lead through: the limit that Linux has."""
@@ -88,7 +88,7 @@ def load_revision(revision: str, paths: Iterable[Path], layer: Layer) -> Iterato
 
 
 def removed_files(folder: Path) -> tuple[Path, ...] | None:
-    """The YAML and JSON files that the last commit around the folder has, and that are gone since.
+    """The YAML and JSON files, and the templates, that the last commit around the folder has, and that are gone since.
 
     None if that cannot be told: git does not say, or two lines of history are about to be merged, so that more has
     changed than people name. Where there is no repository, nothing is gone. A hook for a range of commits is told by
@@ -110,7 +110,8 @@ def removed_files(folder: Path) -> tuple[Path, ...] | None:
         return () if error.diagnostics[0].code == "revision/no-git" else None
     top = os.fsdecode(done.output.removesuffix(b"\n"))
     names = (os.fsdecode(name) for name in listed.split(b"\0")[:-1])
-    return tuple(path for name in names if name.endswith(SUFFIXES) and not os.path.lexists(path := Path(top, name)))
+    endings = (*SUFFIXES, TEMPLATE_SUFFIX)
+    return tuple(path for name in names if name.endswith(endings) and not os.path.lexists(path := Path(top, name)))
 
 
 def _nearest_folder(path: Path) -> Path:

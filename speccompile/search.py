@@ -1,4 +1,4 @@
-"""Takes a folder and a pattern, gives the YAML and JSON files below it that match, always in the same order."""
+"""Takes a folder and a pattern, gives the files below it that match, always in the same order."""
 
 from __future__ import annotations
 
@@ -11,10 +11,13 @@ from typing import TypeAlias
 from speccompile.records import NamedTuple
 
 SUFFIXES = (".yaml", ".yml", ".json")
+TEMPLATE_SUFFIX = ".j2"
 PROJECT_FILE = "speccompile.yaml"
 """The name of project files, which are neither runs nor profiles wherever they are come across."""
 ANYTHING = ("**", "*")
 """The pattern of every file at any depth."""
+_TEMPLATES = ("*", "**", "*")
+"""The pattern of templates: below the folder of a target."""
 
 Identity: TypeAlias = tuple[int, int]
 """What two names of one file have in common."""
@@ -27,8 +30,16 @@ class Unlisted(NamedTuple):
     error: OSError | None = None
 
 
+def template_files(folder: Path) -> Iterator[Path | Unlisted]:
+    """The templates in the target folders of a folder."""
+    return matching(folder, _TEMPLATES, suffixes=(TEMPLATE_SUFFIX,))
+
+
 def matching(
-    top: Path, steps: Sequence[str], passed_over: frozenset[Identity] = frozenset()
+    top: Path,
+    steps: Sequence[str],
+    passed_over: frozenset[Identity] = frozenset(),
+    suffixes: tuple[str, ...] = SUFFIXES,
 ) -> Iterator[Path | Unlisted]:
     """The files of a folder before those of its subfolders, each by name.
 
@@ -51,7 +62,7 @@ def matching(
             entry = entries.pop()
             is_folder = _is_folder_entry(entry)
             further = _further(entry, places, steps) if is_folder else frozenset()
-            found = not is_folder and _is_match(entry.name, places, steps)
+            found = not is_folder and entry.name.endswith(suffixes) and _is_match(entry.name, places, steps)
             if (further or found) and not (passed_over and identity(entry) in passed_over):
                 if found:
                     yield folder / entry.name
@@ -78,7 +89,7 @@ def _further(entry: os.DirEntry[str], places: Iterable[int], steps: Sequence[str
 
 def _is_match(name: str, places: Iterable[int], steps: Sequence[str]) -> bool:
     last = len(steps) - 1
-    return last in places and name.endswith(SUFFIXES) and name != PROJECT_FILE and _fits(name, steps[last])
+    return last in places and name != PROJECT_FILE and _fits(name, steps[last])
 
 
 def _fits(name: str, step: str) -> bool:

@@ -24,12 +24,14 @@ class Skeleton:
     Nothing of a run is in it but its answers: another run that gives the same answers can fill it as well.
     """
 
-    __slots__ = ("pages", "placed", "questions", "tree")
+    __slots__ = ("pages", "placed", "questions", "steps", "tree")
 
-    def __init__(self, tree: Node, placed: tuple[Placed, ...], questions: tuple[Question, ...]) -> None:
+    def __init__(self, tree: Node, placed: tuple[Placed, ...], questions: tuple[Question, ...], steps: int = 1) -> None:
         self.tree: Final = tree
         self.placed: Final = placed
         self.questions: Final = questions
+        self.steps: Final = steps
+        """How much work it was to make it, whoever did it."""
         self.pages: Final[dict[Any, Any]] = {}
         """Its text with holes, by what is there to fill them; see `staged.py`."""
 
@@ -59,13 +61,15 @@ def branch_of(question: Question) -> Any:
 class Shelf:
     """The skeletons of one library, in a tree: a template asks the same questions of whoever answers alike."""
 
-    __slots__ = ("_lock", "_most", "_tops", "_used")
+    __slots__ = ("_lock", "_most", "_tops", "_used", "added")
 
     def __init__(self, most: int = MOST) -> None:
         self._lock = allocate_lock()
         self._most = most
         self._tops: dict[str, dict[Any, _Fork | Skeleton]] = {}
         self._used: OrderedDict[Skeleton, str] = OrderedDict()
+        self.added = 0
+        """How many were rendered here, and not lent by another call."""
 
     def __len__(self) -> int:
         return len(self._used)
@@ -96,6 +100,22 @@ class Shelf:
         except KeyError:  # another thread has let go of it
             return None
         return found
+
+    def add(self, template: str, skeleton: Skeleton) -> None:
+        """Keeps a skeleton that was rendered just now."""
+        self.added += 1
+        self.keep(template, skeleton)
+
+    def lend(self, template: str, skeleton: Skeleton) -> None:
+        """Keeps a skeleton of another call, unless that is mistaken: the template asks otherwise."""
+        branches, branch = self._tops.get(template, {}), None
+        for question in asked_once(skeleton.questions):
+            known = branches.get(branch)
+            if isinstance(known, Skeleton) or (known and known.question[:3] != question[:3]):
+                return
+            branches, branch = known.branches if known else {}, branch_of(question)
+        if not isinstance(branches.get(branch), _Fork):
+            self.keep(template, skeleton)
 
     def keep(self, template: str, skeleton: Skeleton) -> None:
         """Puts it where `find` finds it, and lets go of what was used longest ago."""

@@ -94,7 +94,7 @@ def test_manifests_are_explained_once_however_many_paths_are_asked_for(
         explained.append(manifest)
         return explain(manifest)
 
-    monkeypatch.setattr("speccompile.pipeline.explain", counted)
+    monkeypatch.setattr("speccompile.explain.explain", counted)
     answer = call("explain", "run.yaml", "kind", "image", "limits", "metadata.name", "--quiet")
     assert answer.stdout.count("\n# Job train: ") == 4
     assert len(explained) == 1

@@ -85,9 +85,10 @@ def _python_outcome() -> Outcome:
 
 def _origins(arguments: list[str]) -> Iterator[str]:
     told = parser().parse_args(arguments)
-    inputs = settle(Flags(told.paths, told.profiles, told.platform, told.output, told.project))
+    flags = Flags(told.paths, told.profiles, told.platform, told.output, told.project, templates=told.templates)
+    inputs = settle(flags)
     runs = [path for path in inputs.runs if isinstance(path, Path)]
-    for compiled in compile_many(runs, profiles=inputs.profiles, platform=inputs.platform):
+    for compiled in compile_many(runs, profiles=inputs.profiles, platform=inputs.platform, templates=inputs.templates):
         assert isinstance(compiled, Compiled)
         yield from _lines(compiled)
 

@@ -32,6 +32,7 @@ from speccompile.report.data import as_json, finding_data, place_data
 from speccompile.report.github import as_github
 from speccompile.report.sarif import as_sarif
 from speccompile.report.text import MAX_SHOWN, as_text, summary
+from speccompile.resources import bundled_library
 
 SCHEMA = Path(__file__).resolve().parent.parent / "schemas" / "reports" / "findings.schema.json"
 RUN = Source("runs/a b.yaml", "name: x\nmem: 8GB\nargs:\n- 1\n", Layer.RUN)
@@ -377,7 +378,9 @@ def result_of(finding: Diagnostic) -> Any:
 
 
 def location_of(name: str, line: int = 0, layer: Layer = Layer.RUN) -> Any:
-    (location,) = result_of(FOUND._replace(span=Span(Source(name, "", layer), line, line, line, line)))["locations"]
+    # Only a bundled template is no file of the user's.
+    text = bundled_library().templates.get(name.removeprefix("templates/"), "")
+    (location,) = result_of(FOUND._replace(span=Span(Source(name, text, layer), line, line, line, line)))["locations"]
     return location
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, event, example, given, reject
 from hypothesis import strategies as st
 
-from speccompile.environment import TemplateFault
+from speccompile.faults import TemplateFault
 from speccompile.library import Library
 from speccompile.model import KeyPath, Layer, Node, Source
 from speccompile.references import Question, Record, Reference, is_there

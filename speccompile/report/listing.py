@@ -11,6 +11,7 @@ from speccompile.explain import Explanation, Line, Lost, rule_between, unseen
 from speccompile.hush import HIDDEN, is_hidden
 from speccompile.model import Layer, Node, Origin, Span, format_path, origin_of
 from speccompile.paint import Paint, plain
+from speccompile.report.place import file_of
 from speccompile.report.text import excerpt
 from speccompile.serialize import entries
 from speccompile.width import columns, printable, window
@@ -70,9 +71,9 @@ def _comment(origin: Origin, word: int) -> str:
 
 
 def label(span: Span) -> str:
-    """`file:line`, or the source's name for a value that was never text; of a template, the name without folders."""
+    """`file:line`, or the source's name for a value that was never text; of a bundled template, without folders."""
     name = span.source.name
-    if span.source.layer is Layer.TEMPLATE:
+    if span.source.layer is Layer.TEMPLATE and file_of(span.source) is None:
         name = name.rpartition("/")[2]
     return printable(f"{name}:{span.line}" if span.line else name)
 

@@ -6,11 +6,22 @@ from speccompile.model import BUILT_IN, KeyPath, Layer, Source, Span, format_pat
 
 
 def file_of(source: Source) -> str | None:
-    """The path of the file with forward slashes; None for what is no file of the user's: `<run>`, or a template."""
+    """The path of the file with forward slashes; None for what is no user's file: `<run>`, a bundled template."""
     name = source.name
-    if not name or (name[0] == "<" and name[-1] == ">") or source.layer is Layer.TEMPLATE or source == BUILT_IN.source:
+    if not name or (name[0] == "<" and name[-1] == ">") or source == BUILT_IN.source or _is_bundled(source):
         return None
     return name.replace("\\", "/")
+
+
+def _is_bundled(source: Source) -> bool:
+    """Whether it is a template of ours; admins may keep theirs in a folder of the same name."""
+    if source.layer is not Layer.TEMPLATE:
+        return False
+    from speccompile.resources import bundled_library  # whoever shows no template needs none
+
+    library = bundled_library()
+    known = library.paths.get(source.name)
+    return known is not None and library.templates[known] == source.text
 
 
 def where(span: Span, path: KeyPath = ()) -> str:
