@@ -18,11 +18,12 @@ NAME = "speccompile"
 VALID = "speccompile render"
 EDITED = f"{VALID}, cache kept, the run edited"
 KEPT = f"{VALID}, cache kept, nothing changed"
-OWN = f"{VALID}, templates of one's own"
+OWN = f"{VALID}, templates of one's own, nothing kept"
+OWN_EDITED = f"{VALID}, templates of one's own, cache kept, the run edited"
 INVALID = f"{VALID}, two mistakes in the run"
 BARE, IMPORT = "python -c pass", "import speccompile"
 HELP, VERSION = "speccompile --help", "speccompile --version"
-COLD = (BARE, IMPORT, HELP, VERSION, VALID, EDITED, KEPT, OWN, INVALID)
+COLD = (BARE, IMPORT, HELP, VERSION, VALID, EDITED, KEPT, OWN, OWN_EDITED, INVALID)
 SERIAL, TWO, AUTOMATIC = "--jobs 1", "--jobs 2", "automatic"
 
 
@@ -53,7 +54,7 @@ def cold(folder: Path, rounds: int) -> Mapping[str, Sequence[Call]]:
     shutil.copytree(ROOT / "templates", folder / "templates", dirs_exist_ok=True)
     # Or it would be the bundled one after all.
     _end_with(folder / "templates" / "kubernetes" / "service.yaml.j2", "# our own\n")
-    own = ("runs", "--templates", "templates", *_if_known("--no-cache"))
+    own = ("--templates", "templates")
     keeps = has("--no-cache")
     return {
         BARE: [Call((sys.executable, "-c", "pass"), folder)],
@@ -63,7 +64,8 @@ def cold(folder: Path, rounds: int) -> Mapping[str, Sequence[Call]]:
         VALID: [valid],
         EDITED: [_render(folder, name) for name in edited] if keeps else [],
         KEPT: [_render(folder, "runs")] if keeps else [],
-        OWN: [_render(folder, *own)] if has("--templates") else [],
+        OWN: [_render(folder, "runs", *own, *_if_known("--no-cache"))] if has("--templates") else [],
+        OWN_EDITED: [_render(folder, name, *own) for name in edited] if keeps and has("--templates") else [],
         INVALID: [replace(valid, command=tuple("faulty.yaml" if word == "runs" else word for word in valid.command))],
     }
 
