@@ -221,9 +221,12 @@ def _jobs(text: str) -> int:
 
 
 def _address(text: str) -> str:
-    """The text, unless it is none; argparse words what is raised."""
-    if not text:
-        raise argparse.ArgumentTypeError("the address is empty")
+    """The text, if it can be the address of a scheduler; argparse words what is raised."""
+    place = text.rpartition("://")[2]
+    host, _, port = place.rpartition(":")
+    is_known = "://" not in text or text.startswith(("tcp://", "tls://", "ucx://", "ws://", "wss://", "inproc://"))
+    if not is_known or (not text.startswith("inproc://") and not (host and port.isdecimal())):
+        raise argparse.ArgumentTypeError(f"{text!r} is no address of a scheduler; write it like tcp://host:8786")
     return text
 
 

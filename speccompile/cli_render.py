@@ -96,7 +96,8 @@ def run_render(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) ->
         stderr.write(f"speccompile: nothing was written: {error}\n")
     except OSError as error:
         # Files that are read and written have words of their own: this is the disk for what is in between.
-        stderr.write(f"speccompile: nothing was written: temporary files: {error.strerror or error}\n")
+        where = error.filename or "temporary files"
+        stderr.write(f"speccompile: nothing was written: {where}: {error.strerror or error}\n")
     return code
 
 
@@ -107,8 +108,8 @@ def _refuse_contradictions(arguments: argparse.Namespace, inputs: Inputs) -> Non
 
     if arguments.command != "render":
         return
-    if arguments.report and arguments.dask:
-        raise CallError("a report needs what does not travel: make it without --dask")
+    if arguments.report and (arguments.dask or (arguments.jobs or 0) > 1):
+        raise CallError("a report needs what does not travel: make it without --dask and --jobs")
     if inputs.output not in (None, STREAM):
         return
     if arguments.report and is_stdout(arguments.report):

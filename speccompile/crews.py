@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from speccompile.chunks import Crew, ExecutorError
+from speccompile.signals import deaf
 
 _PATIENCE = 10
 """Seconds in which a cluster must answer."""
@@ -34,28 +35,14 @@ def processes(jobs: int) -> Iterator[Crew]:
     context = multiprocessing.get_context("fork" if can_fork else "spawn")
     executor = ProcessPoolExecutor(jobs, mp_context=context, initializer=_begin)
     try:
-        with _deaf():
+        # Ctrl-C is for the parent to hear.
+        with deaf():
             # Each of these starts a worker, or all of them do.
             for _ in range(jobs):
                 executor.submit(_nothing)
         yield Crew(executor, jobs)
     finally:
         executor.shutdown(wait=True, cancel_futures=True)
-
-
-@contextmanager
-def _deaf() -> Iterator[None]:
-    """Ctrl-C waits, and whoever is made meanwhile never hears of it: that is for the parent to do."""
-    import signal
-
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _nothing() -> None:

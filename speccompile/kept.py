@@ -189,6 +189,10 @@ def cache_folder(system: str, environment: Mapping[str, str], home: str) -> Path
 
 def _make_private(folder: Path, file: Path) -> None:
     """The file, which nobody else can read or write. Raises OSError if there can be none."""
+    # A call as root with somebody's HOME must not make what they could never use.
+    nearest = next(parent for parent in (folder, *folder.parents) if parent.exists())
+    if os.name == "posix" and nearest.stat().st_uid != os.geteuid():
+        raise PermissionError(1, "it is somebody else's", str(nearest))
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     handle = os.open(file, flags, 0o600)
@@ -214,10 +218,20 @@ def _connected(file: Path) -> sqlite3.Connection:
         connection.execute("PRAGMA cache_size = -512")
         for table in _LAYOUT:
             connection.execute(table)
+        _check_layout(connection)
     except BaseException:
         connection.close()
         raise
     return connection
+
+
+def _check_layout(connection: sqlite3.Connection) -> None:
+    """Raises DatabaseError if a table is arranged in another way, which no later call could mend either."""
+    import sqlite3
+
+    for table in _TABLES:
+        if [row[1] for row in connection.execute(f"PRAGMA table_info({table})")] != ["key", "day", "value"]:
+            raise sqlite3.DatabaseError(f"the columns of {table} are others")
 
 
 def _evict(connection: sqlite3.Connection) -> None:

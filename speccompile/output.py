@@ -20,6 +20,7 @@ from speccompile.names import object_name
 from speccompile.portable import TEXTS
 from speccompile.records import NamedTuple
 from speccompile.search import PROJECT_FILE
+from speccompile.signals import deaf
 from speccompile.width import printable
 
 _DONE, _FAILED = 0, 1
@@ -161,8 +162,6 @@ def write_files(
 
 def _written(outputs: Outputs, root: Path, inputs: Iterable[Path], leftovers: Iterable[Path]) -> Sequence[int]:
     """As `write_files`; gives the numbers of those that were written."""
-    import tempfile  # nobody else needs it
-
     stale = _stale(outputs, root, inputs)
     staged: list[str] = []
     made: list[Path] = []
@@ -177,29 +176,32 @@ def _written(outputs: Outputs, root: Path, inputs: Iterable[Path], leftovers: It
                 made += _missing(folder)
                 folder.mkdir(parents=True, exist_ok=True)
                 known.add(folder)
-            handle, name = tempfile.mkstemp(dir=folder, prefix=".speccompile-")
-            staged.append(name)
-            with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as stream:
+            # Known before it is there: Ctrl-C can come at any time. As texts, so many names take a third of the memory.
+            staged.append(_beside(folder))
+            with open(staged[-1], "x", encoding="utf-8", newline="\n") as stream:  # noqa: PTH123
                 stream.write(text)
-            os.chmod(name, rights)  # noqa: PTH101  as many names as there are runs: as texts they take a third
+            os.chmod(staged[-1], rights)  # noqa: PTH101
         # Set aside, they can be put back as long as anything can fail.
         aside: dict[Path, Path] = {}
         for file in leftovers:
-            handle, name = tempfile.mkstemp(dir=file.parent, prefix=".speccompile-")
-            os.close(handle)
-            aside[file] = Path(name)
-            undo.callback(Path(name).unlink, missing_ok=True)
-            file.replace(name)
-            undo.callback(Path(name).replace, file)
-        for number, name in zip(stale, staged, strict=True):
-            # Replaces a link instead of following it.
-            os.replace(name, root / outputs[number].path)  # noqa: PTH105  as above
-        undo.pop_all()
+            with deaf():
+                aside[file] = file.replace(_beside(file.parent))
+                undo.callback(aside[file].replace, file)
+        with deaf():
+            for number, name in zip(stale, staged, strict=True):
+                # Replaces a link instead of following it.
+                os.replace(name, root / outputs[number].path)  # noqa: PTH105
+            undo.pop_all()
     for file, hidden in aside.items():
         hidden.unlink()
         for folder in takewhile(lambda one: one != root, file.parents):
             _remove_if_empty(folder)
     return stale
+
+
+def _beside(folder: Path) -> str:
+    """A name in the folder that nothing has."""
+    return str(folder / f".speccompile-{os.urandom(8).hex()}")
 
 
 def _stale(outputs: Outputs, root: Path, inputs: Iterable[Path]) -> list[int]:

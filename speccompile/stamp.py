@@ -24,7 +24,11 @@ def local_stamp() -> bytes | None:
     digest = blake2b(digest_size=16)
     number = 0
     for name, path in _files():
-        told = path.stat()
+        try:
+            told = path.stat()
+        except OSError:
+            # Somebody is at work on it.
+            return None
         digest.update(f"{name}\0{told.st_size}\0{told.st_mtime_ns}\0{told.st_ctime_ns}\0{told.st_ino}\n".encode())
         number += 1
     for folder in sys.path:
@@ -65,5 +69,5 @@ def _below(folder: Path, name: str) -> Iterator[tuple[str, Path]]:
         inner = f"{name}/{entry.name}"
         if entry.is_dir() and entry.name != _BUNDLED:
             yield from _below(Path(entry.path), inner)
-        elif entry.name.endswith(_SUFFIXES):
+        elif entry.name.endswith(_SUFFIXES) and entry.is_file():
             yield inner, Path(entry.path)

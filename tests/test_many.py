@@ -21,7 +21,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from speccompile import Compiled, CompileError, compile_many, compile_run
+from speccompile import Compiled, CompileError, compile_many, compile_run, output, stamp
 from speccompile.api import read_setting
 from speccompile.batch import compile_file
 from speccompile.chunks import CHUNK, ExecutorError, Noting, Order, Piece, Text, compile_chunk, parsed
@@ -534,9 +534,13 @@ def test_a_full_disk_is_told_and_nothing_is_written(
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("--jobs", "2", "--dask", "x"), "not allowed with argument"),
-        (("--dask=",), "the address is empty"),
-        (("--dask", "x", "--report", "r.json"), "make it without --dask"),
+        (("--jobs", "2", "--dask", "tcp://x:1"), "not allowed with argument"),
+        *(
+            ((f"--dask={address}",), f"{address!r} is no address of a scheduler; write it like tcp://host:8786")
+            for address in ("", "x", "tcp://", "nonsense://x:1", "host:abc", "http://127.0.0.1:80", ":1")
+        ),
+        (("--dask", "tcp://x:1", "--report", "r.json"), "make it without --dask"),
+        (("--jobs", "2", "--report", "r.json"), "make it without --dask and --jobs"),
     ],
 )
 def test_options_that_contradict_each_other_are_refused(
@@ -604,3 +608,33 @@ def test_memory_hardly_grows_with_the_number_of_runs(tmp_path: Path) -> None:
             (folder / f"{index:05}.yaml").write_text(run_text(index))
     # A result that is held takes some 20 kB: 48 MB more for these.
     assert peak("many") - peak("few") < 8
+
+
+@pytest.mark.parametrize("late", [1, 3])
+def test_an_interrupt_while_files_are_made_leaves_no_trace(
+    late: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At the worst moment: the file is there, and nobody has been told."""
+    made: list[object] = []
+
+    def interrupted(*given: Any, **named: Any) -> Any:
+        stream = open(*given, **named)  # noqa: PTH123, SIM115  as it is called
+        made.append(stream)
+        if len(made) == late:
+            stream.close()
+            raise KeyboardInterrupt
+        return stream
+
+    monkeypatch.setattr(output, "open", interrupted, raising=False)
+    texts = [output.Output(Path(f"{number}.yaml"), "a: 1\n") for number in range(4)]
+    with pytest.raises(KeyboardInterrupt):
+        output.write_files(texts, tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_link_of_an_editor_among_the_modules_changes_nothing(tmp_path: Path) -> None:
+    """Emacs makes one for every file that is not saved, and it leads nowhere."""
+    (tmp_path / "a.py").write_text("")
+    before = list(stamp._below(tmp_path, "x"))
+    (tmp_path / ".#a.py").symlink_to("me@host.1")
+    assert list(stamp._below(tmp_path, "x")) == before

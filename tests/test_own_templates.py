@@ -524,7 +524,6 @@ def test_a_removed_template_concerns_all_runs(project: Call) -> None:
 
 
 def test_verify_looks_at_what_they_give(call: Call) -> None:
-    pytest.importorskip("kubernetes_validate")
     found = call("verify", "run.yaml", "--templates", "own", "--kubernetes", "1.33")
     assert found.code == 1
     assert "error[api/violation]" in found.stderr

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 
 import pytest
@@ -126,3 +127,18 @@ def test_an_explanation_is_made_of_typed_values() -> None:
         *("python:3.13", Layer.PROFILE),
         *("python:3.12", Layer.RUN),
     )
+
+
+def test_compilations_are_values_and_can_be_sent() -> None:
+    """Equal if they came of the same; with trees and origins after a way through another process."""
+    data = {"name": "train", "action": "job", "image": "python:3.12"}
+    one, two = compile_run(data), compile_run(data)
+    assert one == two
+    assert hash(one) == hash(two)
+    assert one != compile_run({**data, "image": "python:3.13"})
+    sent = pickle.loads(pickle.dumps(one))  # noqa: S301  our own bytes
+    assert sent == one
+    assert sent.to_yaml() == one.to_yaml()
+    assert [str(line) for part in sent.explain() for line in part.lines] == [
+        str(line) for part in one.explain() for line in part.lines
+    ]
