@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from speccompile import affinity, approve, batch, ceilings, merge, pipeline, policy, profiles
+from speccompile import affinity, approve, ceilings, clashes, merge, pipeline, policy, profiles, render
+from speccompile.compiled import Result
 from speccompile.diagnostics import CompileError
-from speccompile.library import Library
-from speccompile.model import Manifest, Merged
+from speccompile.model import Manifest
 from speccompile.testing import witness
 from speccompile.testing.admin import Admin, Data
 from speccompile.testing.admins import NAME_PATTERNS, VOLUME_PATTERNS, attempted
@@ -118,11 +118,11 @@ def test_the_order_of_runs_changes_nothing(drawn: tuple[Data, Data, Admin]) -> N
         assert _told(second) == _told(third)
 
 
-def _clashes(result: batch.Result) -> bool:
+def _clashes(result: Result) -> bool:
     return any(finding.code.startswith("run/duplicate") for finding in result.diagnostics)
 
 
-def _told(result: batch.Result) -> tuple[list[Data], list[tuple[str, str]]]:
+def _told(result: Result) -> tuple[list[Data], list[tuple[str, str]]]:
     made = [] if isinstance(result, CompileError) else [manifest.data for manifest in result.manifests]
     return made, [(finding.code, finding.message) for finding in result.diagnostics]
 
@@ -187,12 +187,10 @@ def _strategy(name: str, strategy: Any) -> Callable[[pytest.MonkeyPatch], None]:
 def _keeping_manifests(patch: pytest.MonkeyPatch) -> None:
     kept: dict[int, tuple[Manifest, ...]] = {}
 
-    def over_bases(
-        manifests: tuple[Manifest, ...], merged: Merged, _: Library
-    ) -> tuple[tuple[Manifest, ...], tuple[()]]:
-        return kept.setdefault(id(merged.profile), manifests), ()
+    def filled(drawn: Sequence[render.Sketch]) -> tuple[Manifest, ...]:
+        return kept.setdefault(id(drawn[0].context["platform"]), render.filled(drawn))
 
-    patch.setattr(pipeline, "over_bases", over_bases)
+    patch.setattr(pipeline, "filled", filled)
 
 
 def _childless(patch: pytest.MonkeyPatch) -> None:
@@ -241,7 +239,7 @@ BREACHES: dict[str, tuple[Callable[[pytest.MonkeyPatch], None], Data, Admin]] = 
         {**IMAGE, "annotations": {"container.apparmor.security.beta.kubernetes.io/main": "unconfined"}},
         Admin(),
     ),
-    "objects_are_its_own": (lambda patch: patch.setattr(batch, "_refuse_clashes", lambda *_: None), IMAGE, Admin()),
+    "objects_are_its_own": (lambda patch: patch.setattr(clashes, "_clashes", lambda *_: ()), IMAGE, Admin()),
     "rules_hold": (
         lambda patch: patch.setattr(approve, "broken_rules", lambda *_: ()),
         {**IMAGE, "resources": {"mem": "2Gi"}},

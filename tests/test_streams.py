@@ -9,15 +9,15 @@ import socket
 import stat
 import subprocess
 import sys
-import tempfile
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn
+from typing import NamedTuple, NoReturn
 
 import pytest
 from test_cli import BAD, GOOD, OURS, PATIENCE, PROFILE, Answer, files_below, job, run_text, start
 
+from speccompile import output
 from speccompile.cli import main
 
 FULL = Path("/dev/full")
@@ -325,19 +325,18 @@ def test_no_trace_is_left_where_writing_fails_half_way(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     made: list[str] = []
-    make = tempfile.mkstemp
+    name = output._beside
 
-    def make_one(**given: Any) -> tuple[int, str]:
+    def name_one(folder: Path) -> str:
         if made:
             raise OSError(errno.ENOSPC, "No space left on device")
-        handle, name = make(**given)
-        made.append(name)
-        return handle, name
+        made.append(name(folder))
+        return made[0]
 
     Path("runs.yaml").write_text("\n---\n".join([run_text("one", project="vision"), run_text("two")]))
     Path("kept").mkdir()
     before = files_below(Path())
-    monkeypatch.setattr(tempfile, "mkstemp", make_one)
+    monkeypatch.setattr(output, "_beside", name_one)
     said = answer(capsys, "render", "runs.yaml", "-o", "kept/new/out")
     assert said == Answer(1, "", "speccompile: nothing was written: No space left on device: kept/new/out\n")
     assert made

@@ -48,7 +48,7 @@ def test_pyproject_names_the_plugin(root: Path) -> None:
     project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert project["entry-points"]["pytest11"] == {"speccompile": "speccompile.testing.plugin"}
     assert {re.split("[>=]", one)[0] for one in project["optional-dependencies"]["testing"]} == {"hypothesis", "pytest"}
-    assert "speccompile[docs,testing,verify]" in project["optional-dependencies"]["test"]
+    assert "speccompile[dask,docs,testing,verify]" in project["optional-dependencies"]["test"]
 
 
 def test_three_lines_put_the_bundled_profiles_under_every_law(team: pytest.Pytester) -> None:
