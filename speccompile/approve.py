@@ -10,12 +10,13 @@ from speccompile.derive import derive
 from speccompile.diagnostics import Diagnostic, stop_if_any
 from speccompile.library import Library
 from speccompile.model import Approved, Merged
-from speccompile.policy import RULES, RULES_OF_A_LAYER
+from speccompile.policy import RULES, RULES_OF_A_LAYER, comes_to_nothing
 from speccompile.rules import broken_bans, broken_rules
 
 
 def approve(merged: Merged, library: Library) -> tuple[Approved, tuple[Diagnostic, ...]]:
     """The spec with everything derived; raises all violations of the rules together."""
+    stop_if_any(tuple(comes_to_nothing(merged)))
     complete = derive(merged)
     warnings = stop_if_any(
         (

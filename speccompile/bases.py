@@ -8,7 +8,7 @@ from typing import TypeAlias
 from speccompile.affinity import both_hold, united
 from speccompile.ceilings import resources_above_ceilings
 from speccompile.diagnostics import Diagnostic, Note, Severity, shown
-from speccompile.kinds import OBJECTS, workload_of
+from speccompile.kinds import bases_of, container_of
 from speccompile.library import Library, Schema
 from speccompile.model import KeyPath, Layer, Manifest, Merged, Node, Profile, Run
 from speccompile.names import port_name
@@ -33,7 +33,8 @@ def over_bases(
     profile = merged.profile
     if profile is None or not profile.bases:
         return manifests, ()
-    bases = _with_schedule(profile.bases, library)
+    used = bases_of(merged)
+    bases = _with_schedule(used, library)
     pattern = merged.platform.settings.fields["names"].fields["port"]
     made: list[Manifest] = []
     findings: list[Diagnostic] = []
@@ -42,11 +43,10 @@ def over_bases(
         if base is None:
             made.append(manifest)
             continue
-        whole = _with_port_names(_over_base(manifest.tree, base, manifest.kind, library), pattern)
+        whole = _with_port_names(_over_base(manifest, base, merged, library), pattern)
         made.append(Manifest(whole))
         findings += _clashes(manifest.tree, whole, base, merged)
-    used = OBJECTS[workload_of(merged)]
-    findings += [_unused(base, profile, merged.run) for kind, base in profile.bases.items() if kind not in used]
+    findings += [_unused(base, profile, merged) for kind, base in profile.bases.items() if kind not in used]
     return tuple(made), tuple(findings)
 
 
@@ -108,8 +108,10 @@ def _meet_mappings(weaker: Node, stronger: Node, schema: Schema, library: Librar
         for key, child in stronger.fields.items()
     }
     both = {**met, **{key: child for key, child in weaker.fields.items() if key not in met}}
-    # A map of people's own keys is sorted; all else has the order of the schema, then of the stronger side.
+    # A map of people's own keys is sorted; all else has the order of the schema, if that knows it, or of the template.
+    is_known = stronger.fields.keys() <= properties.keys()
     known = sorted(both) if "additionalProperties" in schema else [key for key in properties if key in both]
+    known = known if is_known or "additionalProperties" in schema else list(stronger.fields)
     return stronger.with_fields({key: both[key] for key in dict.fromkeys((*known, *both))})
 
 
@@ -152,16 +154,22 @@ def is_weak(node: Node) -> bool:
     )
 
 
-def _over_base(tree: Node, base: Node, kind: str, library: Library) -> Node:
+def _over_base(manifest: Manifest, base: Node, merged: Merged, library: Library) -> Node:
     told = {key: child for key, child in base.fields.items() if key not in _IDENTITY}
     usable = _without_ours(base.with_fields(told), library.schemas["base"], library)
-    if kind not in PODS:
-        return meet(usable, tree, library.schemas["base"], library)
-    compiled = pod_of(tree)
-    assert compiled is not None
-    main = containers_of(compiled, "containers")[0]
-    met = meet(_with_main(usable, main, kind), tree, library.schemas["base"], library)
-    return _changed(met, PODS[kind], lambda pod: _hardened(pod, main, library))
+    pods, named = merged.target.pods, container_of(merged)
+    main = _main(containers_of(pod_of(manifest.tree, pods), "containers"), named)
+    if main is None:
+        return meet(usable, manifest.tree, library.schemas["base"], library)
+    path = pods[manifest.kind]
+    met = meet(_with_main(usable, main, path, named), manifest.tree, library.schemas["base"], library)
+    return _changed(met, path, lambda pod: _hardened(pod, main, library))
+
+
+def _main(containers: tuple[Node, ...], named: Node | None) -> Node | None:
+    """The container that the fields went into: the one that fields of the target name, or else the first."""
+    wanted = (one for one in containers if named is None or one.fields["name"].value == named.value)
+    return next(wanted, None)
 
 
 def _with_port_names(tree: Node, pattern: Node) -> Node:
@@ -190,23 +198,23 @@ def _without_ours(base: Node, schema: Schema, library: Library) -> Node:
     return base.with_fields(kept)
 
 
-def _with_main(base: Node, main: Node, kind: str) -> Node:
+def _with_main(base: Node, main: Node, path: KeyPath, named: Node | None) -> Node:
     """The base with a main container of the compiled one's name, in front if it had none."""
     name = {"name": main.fields["name"]}
+    known_as = (MAIN,) if named is None else (MAIN, named.value)
+
+    def is_main(container: Node) -> bool:
+        return container.fields["name"].value in known_as
 
     def change(pod: Node) -> Node:
         known = pod.fields.get("containers")
         if known is None:
             return pod
-        items = [one.with_fields({**one.fields, **name}) if _is_main(one) else one for one in known.items]
-        first = () if any(map(_is_main, known.items)) else (main.with_fields(name),)
+        items = [one.with_fields({**one.fields, **name}) if is_main(one) else one for one in known.items]
+        first = () if any(map(is_main, known.items)) else (main.with_fields(name),)
         return pod.with_fields({**pod.fields, "containers": known.but(value=(*first, *items))})
 
-    return _changed(base, PODS[kind], change)
-
-
-def _is_main(container: Node) -> bool:
-    return container.fields["name"].value == MAIN
+    return _changed(base, path, change)
 
 
 def _changed(tree: Node, path: KeyPath, change: Callable[[Node], Node]) -> Node:
@@ -246,14 +254,17 @@ def _weak_part(node: Node) -> Node | None:
 
 def _clashes(compiled: Node, whole: Node, base: Node, merged: Merged) -> Iterator[Diagnostic]:
     """What only shows once run and base stand together."""
-    for main in containers_of(pod_of(compiled), "containers"):
-        yield from _shared_names(main.fields["name"], base, merged.run)
-        for container in (one for section in _SECTIONS for one in containers_of(pod_of(whole), section)):
-            if "resources" in container.fields:
-                yield from requests_above_limits(container.fields["resources"])
-            if container.fields["name"].value == main.fields["name"].value:
-                yield from resources_above_ceilings(container, merged.platform)
-            yield from _unknown_volumes(container, volumes_of(whole))
+    pods, named = merged.target.pods, container_of(merged)
+    main = _main(containers_of(pod_of(compiled, pods), "containers"), named)
+    if main is not None and named is None:
+        yield from _shared_names(main.fields["name"], pod_of(base, pods), merged.run)
+    pod = pod_of(whole, pods)
+    for container in (one for section in _SECTIONS for one in containers_of(pod, section)):
+        if "resources" in container.fields:
+            yield from requests_above_limits(container.fields["resources"])
+        if main is not None and container.fields["name"].value == main.fields["name"].value:
+            yield from resources_above_ceilings(container, merged.platform)
+        yield from _unknown_volumes(container, volumes_of(whole, pods))
 
 
 def _unknown_volumes(container: Node, volumes: Mapping[str, Node]) -> Iterator[Diagnostic]:
@@ -274,10 +285,10 @@ def _unknown_volumes(container: Node, volumes: Mapping[str, Node]) -> Iterator[D
             )
 
 
-def _shared_names(main: Node, base: Node, run: Run) -> Iterator[Diagnostic]:
+def _shared_names(main: Node, base: Node | None, run: Run) -> Iterator[Diagnostic]:
     """A main container with the name of a sidecar would slip into it, and have whatever the admin gave that."""
     for section in _SECTIONS:
-        for name in (one.fields["name"] for one in containers_of(pod_of(base), section)):
+        for name in (one.fields["name"] for one in containers_of(base, section)):
             if name.value == main.value and (name.value != MAIN or section != "containers"):
                 yield Diagnostic(
                     code="policy/base-container",
@@ -288,11 +299,14 @@ def _shared_names(main: Node, base: Node, run: Run) -> Iterator[Diagnostic]:
                 )
 
 
-def _unused(base: Node, profile: Profile, run: Run) -> Diagnostic:
+def _unused(base: Node, profile: Profile, merged: Merged) -> Diagnostic:
     kind, who = base.fields["kind"], shown(profile.id.value)
+    known, version = merged.target.bases.get(str(kind.value)), str(base.fields["apiVersion"].value)
+    which = kind.value if known in (None, version) else f"{kind.value} of {version}"
     return Diagnostic(
         code="profile/unused-base",
-        message=f"the base {kind.value} of profile {who} is unused: run {shown(run.name.value)} makes no {kind.value}",
+        message=f"the base {kind.value} of profile {who} is unused: "
+        f"run {shown(merged.run.name.value)} makes no {which}",
         span=kind.span,
         severity=Severity.NOTICE,
     )

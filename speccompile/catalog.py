@@ -17,7 +17,7 @@ _GAP = "  "
 _NARROWEST = 8
 _COMMENT_COLUMN = 48
 _LONGEST_CELL = 400
-_OWN = ("id", "name", "description", "gpu_key", "defaults", "rules", "forbid")
+_OWN = ("id", "name", "description", "target", "gpu_key", "defaults", "rules", "forbid")
 
 
 def as_table(profiles: Iterable[Profile]) -> str:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from speccompile.cli_options import Commands
     from speccompile.inputs import Inputs
+    from speccompile.library import Library
 
 DONE, INPUT = 0, 1
 _NOUNS = ("run", "profile", "platform", "project")
@@ -65,7 +66,7 @@ def _refuse_contradictions(arguments: argparse.Namespace) -> None:
     from speccompile.inputs import CallError
 
     if arguments.profile is None:
-        given = [name for name in ("profiles", "platform", "templates", "project") if getattr(arguments, name)]
+        given = [name for name in ("profiles", "platform", "project") if getattr(arguments, name)]
         if given:
             raise CallError(f"--{given[0]} counts with --profile ID only; add it, or leave out --{given[0]}")
     elif arguments.noun != "run":
@@ -75,10 +76,25 @@ def _refuse_contradictions(arguments: argparse.Namespace) -> None:
 def _text(arguments: argparse.Namespace) -> str:
     if arguments.profile is not None:
         return _narrowed(arguments)
-    from speccompile.resources import bundled_library
     from speccompile.schemata import schema_text
 
-    return schema_text(arguments.noun, bundled_library())
+    return schema_text(arguments.noun, _library(arguments.templates))
+
+
+def _library(templates: str | None) -> Library:
+    """The bundled library, with the targets of an admin if there are any; raises CompileError if these are faulty."""
+    from pathlib import Path
+
+    from speccompile.admins import read_templates
+    from speccompile.diagnostics import stop_if_any
+    from speccompile.library import Template
+    from speccompile.resources import library_of
+
+    read = tuple(read_templates(Path(templates))) if templates else ()
+    stop_if_any(finding for one in read if not isinstance(one, Template) for finding in one.findings)
+    library = library_of(tuple(one for one in read if isinstance(one, Template)))
+    stop_if_any(library.faults)
+    return library
 
 
 def _narrowed(arguments: argparse.Namespace) -> str:

@@ -25,6 +25,7 @@ def flattened_trees(profile: Profile) -> tuple[Node, ...]:
     own = {
         "id": profile.id,
         **profile.about,
+        **({"target": profile.target} if profile.target else {}),
         **({"gpu_key": profile.gpu_key} if profile.gpu_key else {}),
         **_written(profile.fields).fields,
         "defaults": _written(profile.defaults),

@@ -1,85 +1,78 @@
-"""Takes an approved spec, gives the manifests it calls for: the KINDS table, in the order of output."""
+"""Takes a merged spec, gives what its target makes of it: the workload, and the manifests in the order of output."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterator, Mapping
 
-from speccompile.model import Merged, Node
-from speccompile.records import NamedTuple
-
-
-class Kind(NamedTuple):
-    """A kind of manifest: its template, and the items to make one from each; none means not wanted."""
-
-    template: str
-    items: Callable[[Merged], Iterable[Node | None]]
+from speccompile.library import Library
+from speccompile.memo import by_identity
+from speccompile.model import Making, Merged, Node, Profile, Step, Target, Workload
+from speccompile.targets import DEFAULT_TARGET
 
 
-def _volumes_where(wanted: Callable[[Node], bool]) -> Callable[[Merged], Iterable[Node]]:
-    def items(merged: Merged) -> Iterable[Node]:
-        volumes = merged.spec.fields.get("volumes")
-        return (volume for volume in volumes.items if wanted(volume)) if volumes else ()
-
-    return items
-
-
-def _once_if(wanted: Callable[[Merged], bool]) -> Callable[[Merged], Iterable[None]]:
-    return lambda merged: (None,) if wanted(merged) else ()
+def target_of(profile: Profile | None, library: Library) -> Target:
+    """The target of runs under the profile."""
+    named = profile.target if profile else None
+    # A target that nobody knows is a fault of the profile, under which nothing is compiled.
+    known = library.targets.get(str(named.value)) if named else None
+    return known or library.targets[DEFAULT_TARGET]
 
 
-def _does(*actions: str) -> Callable[[Merged], bool]:
-    return lambda merged: merged.run.action.value in actions
+@by_identity(64)
+def fields_of(target: Target, library: Library) -> frozenset[str]:
+    """The fields that are not foreign to the target: its own, and those of all targets that it uses."""
+    return frozenset(
+        name
+        for name, schema in library.fields.items()
+        if (target.name in schema["x-targets"] if "x-targets" in schema else not target.fields or name in target.fields)
+    )
 
 
-def _alias(merged: Merged) -> Iterable[Node]:
-    """The name of the second Service, where somebody wants one."""
-    name = merged.spec.fields.get("service_name")
-    return (name,) if name else ()
+@by_identity(16)
+def actions_of(target: Target) -> frozenset[str]:
+    """The actions that the target makes something of."""
+    return frozenset(action for workload in target.workloads for action in workload.actions)
 
 
-WORKLOADS: Mapping[str, str] = {
-    "job": "job",
-    "cronjob": "cron_job",
-    "deployment": "deployment",
-    "serve": "deployment",
-}
-"""Kinds of workload, and which of the platform's names each has."""
-
-
-OBJECTS: Mapping[str, frozenset[str]] = {
-    "job": frozenset({"Job"}),
-    "cronjob": frozenset({"CronJob", "Job"}),
-    "deployment": frozenset({"Deployment"}),
-    "serve": frozenset({"Deployment", "Service"}),
-}
-"""What each kind of workload is made of; base documents of these kinds go under it."""
-
-
-def workload_of(merged: Merged) -> str:
-    """What a run comes to: a key of WORKLOADS."""
-    if "schedule" in merged.spec.fields:
-        return "cronjob"
+def workload_in(merged: Merged) -> Workload | None:
+    """What a run comes to; None if the conditions of nothing hold that the target has for its action."""
     action = str(merged.run.action.value)
-    return "deployment" if action == "deploy" else action
+    return next((one for one in merged.target.workloads if action in one.actions and one.holds(merged)), None)
 
 
-KINDS: Mapping[str, tuple[Kind, ...]] = {
-    "kubernetes": (
-        Kind(
-            "persistentvolumeclaim.yaml.j2",
-            _volumes_where(lambda volume: volume.fields["volume_type"].value == "persistent_volume_claim"),
-        ),
-        Kind(
-            "configmap.yaml.j2",
-            _volumes_where(lambda volume: "data" in volume.fields["spec"].fields),
-        ),
-        Kind(
-            "job.yaml.j2",
-            _once_if(lambda merged: _does("job")(merged) and "schedule" not in merged.spec.fields),
-        ),
-        Kind("cronjob.yaml.j2", _once_if(lambda merged: "schedule" in merged.spec.fields)),
-        Kind("deployment.yaml.j2", _once_if(_does("deploy", "serve"))),
-        Kind("service.yaml.j2", _once_if(_does("serve"))),
-        Kind("service.yaml.j2", _alias),
-    ),
-}
+def workload_of(merged: Merged) -> Workload:
+    """What an approved run comes to."""
+    workload = workload_in(merged)
+    assert workload is not None
+    return workload
+
+
+def steps_of(merged: Merged) -> Iterator[Step]:
+    """The manifests to be made."""
+    return (Step(making.template, item) for making in _makings(merged) for item in making.items(merged))
+
+
+def bases_of(merged: Merged) -> Mapping[str, Node]:
+    """The base documents that go under what the run makes, by kind."""
+    if merged.profile is None or not merged.profile.bases:
+        return {}
+    kinds = {making.kind for making in _makings(merged)}
+    # The base of a Job also goes under the Jobs of a CronJob.
+    kinds |= {"Job"} if "CronJob" in kinds else set()
+    return {
+        kind: base
+        for kind, base in merged.profile.bases.items()
+        if kind in kinds and base.fields["apiVersion"].value == merged.target.bases.get(kind)
+    }
+
+
+def _makings(merged: Merged) -> Iterator[Making]:
+    called = workload_of(merged).called
+    for making in merged.target.makings:
+        if (making.workloads is None or called in making.workloads) and making.holds(merged):
+            yield making
+
+
+def container_of(merged: Merged) -> Node | None:
+    """The name of the main container, where fields of the target give it."""
+    return next((node for path in merged.target.container if (node := merged.spec.at(path))), None)

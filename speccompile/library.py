@@ -11,6 +11,9 @@ from speccompile.records import NamedTuple
 if TYPE_CHECKING:
     from jsonschema.protocols import Validator
 
+    from speccompile.diagnostics import Diagnostic
+    from speccompile.targets import Targets
+
 Schema: TypeAlias = Mapping[str, Any]
 _SUFFIX = ".schema.json"
 _TEMPLATES = "templates/"
@@ -35,8 +38,39 @@ class Schemas(Mapping[str, Schema]):
         return len(self.texts)
 
 
+class Grown(Mapping[str, Schema]):
+    """The schemas of a library, in which those of fields and base documents know what its targets add."""
+
+    def __init__(self, core: Mapping[str, Schema], library: Library) -> None:
+        self.core: Final = core
+        self._library: Final = library
+        self._grown: dict[str, Schema] = {}
+        self.faults: tuple[Diagnostic, ...] = ()
+
+    def __getitem__(self, name: str) -> Schema:
+        if name not in _GROWING or name not in self.core:
+            return self.core[name]
+        if name not in self._grown:
+            from speccompile.target_fields import with_bases, with_fields  # they know libraries, too
+
+            if name == "fields":
+                self._grown[name], self.faults = with_fields(self.core[name], self._library)
+            else:
+                self._grown[name] = with_bases(self.core[name], self._library)
+        return self._grown[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.core)
+
+    def __len__(self) -> int:
+        return len(self.core)
+
+
+_GROWING = ("fields", "base")
+
+
 class Template(NamedTuple):
-    """A template that an admin wrote: its path in a library, the name people know it by, and its text."""
+    """A file of a target that an admin wrote: its path in a library, the name people know it by, and its text."""
 
     path: str
     name: str
@@ -44,7 +78,7 @@ class Template(NamedTuple):
 
 
 class Library:
-    """Schemas by noun (`run`, `fields`, …), template sources by path, preset platforms by name.
+    """Schemas by noun (`run`, `fields`, …), files of targets by path (templates above all), preset platforms by name.
 
     Nothing of it changes, so two libraries are equal only if they are one.
     """
@@ -58,7 +92,7 @@ class Library:
         called: Mapping[str, str] | None = None,
     ) -> None:
         """What is prepared is text that `prepared.py` wrote, or nothing; what templates are called, see `name_of`."""
-        self.schemas: Final = schemas
+        self.schemas: Final = Grown(schemas.core if isinstance(schemas, Grown) else schemas, self)
         self.templates: Final = templates
         self.presets: Final[Mapping[str, str]] = {} if presets is None else presets
         self._prepared = prepared
@@ -72,7 +106,8 @@ class Library:
         from hashlib import sha256  # wanted by those who keep what a library gave, only
 
         told = sha256()
-        schemas = self.schemas.texts if isinstance(self.schemas, Schemas) else _written(self.schemas)
+        core = self.schemas.core
+        schemas = core.texts if isinstance(core, Schemas) else _written(core)
         for kind, texts in (("schemas", schemas), ("templates", self.templates), ("presets", self.presets)):
             for name in sorted(texts):
                 for part in (kind, name, texts[name]):
@@ -84,6 +119,30 @@ class Library:
     def name_of(self, template: str) -> str:
         """What people know the template by: the path of their own file, or where the bundled one stands."""
         return self._called.get(template, f"{_TEMPLATES}{template}")
+
+    @cached_property
+    def core(self) -> Library:
+        """The library without targets, to read these by."""
+        return Library(self.schemas.core, {})
+
+    @cached_property
+    def targets(self) -> Targets:
+        from speccompile.targets import Targets  # they know libraries, too
+
+        return Targets(self)
+
+    @cached_property
+    def faults(self) -> tuple[Diagnostic, ...]:
+        """What is wrong with the targets that admins wrote; those are not there."""
+        if not self._called:
+            return ()
+        # Whoever asks for the fields makes them, and finds out.
+        assert self.fields
+        return (*self.schemas.faults, *self.targets.faults())
+
+    def is_own(self, template: str) -> bool:
+        """Whether an admin wrote it."""
+        return template in self._called
 
     @property
     def has_own_templates(self) -> bool:

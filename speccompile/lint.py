@@ -9,6 +9,7 @@ from typing import TypeAlias
 from speccompile.canon import disk_name, gpu_names, is_device, settled
 from speccompile.ceilings import claims_above_ceiling, resources_above_ceilings
 from speccompile.diagnostics import Diagnostic, Note, Severity, in_order, shown
+from speccompile.kinds import target_of
 from speccompile.library import Library
 from speccompile.merge import merge_layers
 from speccompile.model import KeyPath, Layer, Node, Platform, Profile, Rule, format_path
@@ -274,7 +275,8 @@ def _bans_gpus(path: KeyPath) -> bool:
 def _tolerations_pin(case: Case) -> Iterator[Diagnostic]:
     profile = case.profile
     assert profile is not None
-    pods = [pod for base in profile.bases.values() if (pod := pod_of(base))]
+    known = target_of(profile, case.library).pods
+    pods = [pod for base in profile.bases.values() if (pod := pod_of(base, known))]
     selecting = [case.fixed.fields.get("node_selector"), *(pod.fields.get("nodeSelector") for pod in pods)]
     choosing = [case.fixed.fields.get("affinity"), *(pod.fields.get("affinity") for pod in pods)]
     if any(node and node.fields for node in selecting) or any(node and node.at(_REQUIRED_NODES) for node in choosing):
@@ -304,20 +306,20 @@ def _base_volumes_are_mounted(case: Case) -> Iterator[Diagnostic]:
     assert profile is not None
     said = profile.fields.fields.get("volumes")
     ours = {item.fields["name"].value for item in said.items} if said else set()
-    for base in profile.bases.values():
-        used = ours | set(_mounted(base))
-        for name, node in volumes_of(base).items():
+    pods = target_of(profile, case.library).pods
+    for kind, base in profile.bases.items():
+        used = ours | set(_mounted(pod_of(base, pods)))
+        for name, node in volumes_of(base, pods).items():
             if name not in used:
                 yield _warning(
                     "lint/unmounted-volume",
-                    f"no container mounts volume {shown(name)} of the base {base.fields['kind'].value}",
+                    f"no container mounts volume {shown(name)} of the base {kind}",
                     node,
                     "mount it in a container of the base, or take it out",
                 )
 
 
-def _mounted(base: Node) -> Iterator[object]:
-    pod = pod_of(base)
+def _mounted(pod: Node | None) -> Iterator[object]:
     for section in ("containers", "initContainers"):
         for container in containers_of(pod, section):
             for key in ("volumeMounts", "volumeDevices"):

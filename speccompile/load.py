@@ -93,7 +93,7 @@ def no_templates(name: str, error: OSError | ValueError | None) -> Parsed:
         return _unreadable(Path(name), Layer.TEMPLATE, error)
     return _failed(
         "input/empty-directory",
-        f"there are no {TEMPLATE_SUFFIX} files in the folders of this directory",
+        f"there are no {TEMPLATE_SUFFIX} files in the folders of this directory, and no targets",
         source,
         _TARGET_FOLDER,
     )

@@ -12,6 +12,7 @@ from speccompile.canon import DISK, SCRATCH_DISK, is_extended, same_quantity, se
 from speccompile.diagnostics import Diagnostic, Note, Severity, shown
 from speccompile.facts import facts_of
 from speccompile.hush import is_hidden
+from speccompile.kinds import fields_of, target_of
 from speccompile.library import Library
 from speccompile.memo import by_identity
 from speccompile.model import (
@@ -25,6 +26,7 @@ from speccompile.model import (
     Platform,
     Profile,
     Run,
+    Target,
     format_path,
 )
 from speccompile.names import PLACEHOLDERS, filled, placeholders
@@ -43,7 +45,9 @@ def merge(
 ) -> tuple[Merged, tuple[Diagnostic, ...]]:
     """The spec of the run under profile and platform; nothing given is altered, and what lost hangs on what won."""
     platform, displaced = _with_namespace(platform, run)
-    default, fixed, enforced, admins, disputed, notices = _layers(profile, platform, str(run.action.value), library)
+    target = target_of(profile, library)
+    action = str(run.action.value)
+    default, fixed, enforced, admins, disputed, notices = _layers(profile, platform, target, action, library)
     # Weakest first.
     layers = [_open(default, run, library), run.fields, fixed, enforced, _own_envs(run, profile, platform)]
     spec = merge_layers([layer for layer in layers if layer is run.fields or layer.fields], library)
@@ -51,7 +55,7 @@ def merge(
     replaced = (*displaced, *replacements(spec, library, disputed | (run.fields.fields.keys() & admins)))
     added = _extensions(run.fields, (fixed, enforced), library)
     changes = (*(one for one in replaced if one.lost.span.source.layer is Layer.RUN), *added)
-    merged = Merged(run=run, profile=profile, platform=platform, spec=spec, replaced=replaced, overrides=changes)
+    merged = Merged(run, profile, platform, target, spec, replaced, changes)
     return merged, (*notices, *(_told(override, merged) for override in changes))
 
 
@@ -80,12 +84,13 @@ class _Layers(NamedTuple):
 
 
 @by_identity(64)
-def _layers(profile: Profile | None, platform: Platform, action: str, library: Library) -> _Layers:
-    fixed, notices = _applicable(profile, action, library)
+def _layers(profile: Profile | None, platform: Platform, target: Target, action: str, library: Library) -> _Layers:
+    known = _applying(target, action, library)
+    fixed, notices = _applicable(profile, action, target, library)
     common, enforced = (
-        _fitting(settled(layer, platform, profile), action, library) for layer in (platform.defaults, platform.enforced)
+        _fitting(settled(layer, platform, profile), known) for layer in (platform.defaults, platform.enforced)
     )
-    defaults = [common, *([_fitting(profile.defaults, action, library)] if profile else [])]
+    defaults = [common, *([_fitting(profile.defaults, known)] if profile else [])]
     default = merge_layers(defaults, library)
     said = [name for layer in (default, fixed, enforced) for name in layer.fields]
     disputed = {name for name in said if said.count(name) > 1}
@@ -94,13 +99,15 @@ def _layers(profile: Profile | None, platform: Platform, action: str, library: L
     return _Layers(default, fixed, enforced, frozenset({*said, *own}), frozenset({*disputed, *lost, *own}), notices)
 
 
-def _fitting(layer: Node, action: str, library: Library) -> Node:
-    """The layer without fields foreign to the action."""
-    return layer.with_fields({name: node for name, node in layer.fields.items() if _applies(name, action, library)})
+def _fitting(layer: Node, known: frozenset[str]) -> Node:
+    """The layer without fields foreign to action and target."""
+    return layer.with_fields({name: node for name, node in layer.fields.items() if name in known})
 
 
-def _applies(field: str, action: str, library: Library) -> bool:
-    return action in library.fields[field].get("x-actions", (action,))
+def _applying(target: Target, action: str, library: Library) -> frozenset[str]:
+    """The fields that are foreign to neither."""
+    own = fields_of(target, library)
+    return frozenset(name for name in own if action in library.fields[name].get("x-actions", (action,)))
 
 
 def _open(default: Node, run: Run, library: Library) -> Node:
@@ -246,22 +253,26 @@ def _called(path: KeyPath, node: Node, library: Library) -> KeyPath:
     return (path[0], str(node.fields[key].value)) if key in node.fields else path
 
 
-def _applicable(profile: Profile | None, action: str, library: Library) -> tuple[Node, tuple[Diagnostic, ...]]:
+def _applicable(
+    profile: Profile | None, action: str, target: Target, library: Library
+) -> tuple[Node, tuple[Diagnostic, ...]]:
     """The profile's fields without those foreign to the action: a profile serves many actions."""
     if profile is None:
         return Node({}, BUILT_IN), ()
+    known, own = _applying(target, action, library), fields_of(target, library)
     notices = tuple(
         Diagnostic(
             code="profile/foreign-field",
-            message=f"`{name}` of profile {shown(profile.id.value)} does not apply to action `{action}`",
+            message=f"`{name}` of profile {shown(profile.id.value)} does not apply to "
+            + (f"action `{action}`" if name in own else f"target `{target.name}`"),
             span=node.key or node.span,
             path=(name,),
             severity=Severity.NOTICE,
         )
         for name, node in profile.fields.fields.items()
-        if not _applies(name, action, library)
+        if name not in known
     )
-    return _fitting(profile.fields, action, library), notices
+    return _fitting(profile.fields, known), notices
 
 
 def _told(override: Override, merged: Merged) -> Diagnostic:

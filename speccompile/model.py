@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -345,6 +345,8 @@ class Profile(NamedTuple):
     about: Mapping[str, Node]
     """Its `name` and `description`, for people."""
     parents: tuple[Node, ...]
+    target: Node | None
+    """The name of the family of templates; None for the usual one."""
     gpu_key: Node | None
     fields: Node
     defaults: Node
@@ -364,12 +366,71 @@ class Platform(NamedTuple):
     bans: tuple[Ban, ...] = ()
 
 
+class Workload(NamedTuple):
+    """What a run can come to under a target."""
+
+    called: str
+    actions: frozenset[str]
+    name: str
+    """Which of the platform's names it has."""
+    longest: int | None
+    """The characters that its name may have; None for as many as any."""
+    letter: bool
+    """Whether its name begins with a letter."""
+    needs: tuple[KeyPath, ...]
+    """Fields that somebody must say."""
+    holds: Callable[[Merged], bool]
+
+
+class Making(NamedTuple):
+    """A kind of manifest that a target makes: its template, and the items to make one from each."""
+
+    kind: str
+    template: str
+    workloads: frozenset[str] | None
+    """Those it belongs to; None for all."""
+    holds: Callable[[Merged], bool]
+    items: Callable[[Merged], Iterable[Node | None]]
+    """A manifest that is made once has the one item None."""
+
+
+class Refusal(NamedTuple):
+    """What cannot be under a target."""
+
+    workloads: frozenset[str] | None
+    found: Callable[[Merged], Iterator[tuple[Node, Node | None]]]
+    """Where a spec is so, and what else has part in it."""
+    message: str
+    help: str
+    written: Span | None
+    """Where an admin says so."""
+
+
+class Target(NamedTuple):
+    """A family of templates, and what is to be known of it."""
+
+    name: str
+    fields: frozenset[str] | None
+    """Those of the fields of all targets that it uses; None for all."""
+    container: tuple[KeyPath, ...]
+    """Fields that name the main container."""
+    workloads: tuple[Workload, ...]
+    makings: tuple[Making, ...]
+    """In the order of output."""
+    refusals: tuple[Refusal, ...]
+    pods: Mapping[str, KeyPath]
+    """Where each kind of object has its pod."""
+    bases: Mapping[str, str]
+    """The kinds that base documents can be of, with their API versions."""
+
+
 class Merged(NamedTuple):
     """The spec of one run after all layers have spoken; losers hang on the nodes that won."""
 
     run: Run
     profile: Profile | None
     platform: Platform
+    target: Target
     spec: Node
     replaced: tuple[Override, ...] = ()
     """What any layer said and a stronger one replaced."""

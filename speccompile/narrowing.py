@@ -20,6 +20,8 @@ from speccompile.canon import amount, gpu_kinds, settled
 from speccompile.derive import derive
 from speccompile.diagnostics import CompileError, Diagnostic, shown
 from speccompile.formats import QUANTITIES
+from speccompile.kinds import actions_of as actions_of_target
+from speccompile.kinds import fields_of, target_of
 from speccompile.library import Library, Schema
 from speccompile.meeting import meet
 from speccompile.merge import merge, merge_layers
@@ -56,6 +58,7 @@ from speccompile.schemata import (
     run_schema,
     said,
     spellings,
+    unsaid,
 )
 from speccompile.setting import Setting
 
@@ -67,6 +70,7 @@ _NO_PROFILE = Profile(
     id=Node(DEFAULT_PROFILE, BUILT_IN),
     about={},
     parents=(),
+    target=None,
     gpu_key=None,
     fields=Node({}, BUILT_IN),
     defaults=Node({}, BUILT_IN),
@@ -213,16 +217,22 @@ def _fixed_whole(name: str, node: Node, view: View) -> Iterator[Wish]:
 
 
 def _fixed_keys(name: str, node: Node, view: View) -> Iterator[Wish]:
-    for key, child in node.fields.items():
-        yield view.placed((name, key), _always({"enum": [child.value, None], **view.fixed_by(child)}))
+    for path, child in node.walk((name,)):
+        # What stands in a list is fixed with it.
+        if not child.fields and len(path) > 1 and not any(isinstance(step, int) for step in path):
+            yield view.placed(path, _always({"enum": [child.plain(), None], **view.fixed_by(child)}))
 
 
 def _fixed_items(name: str, node: Node, view: View) -> Iterator[Wish]:
+    same: Mapping[str, Callable[[Any], Made]] = {
+        "service_ports": same_port,
+        "volumes": lambda item: same_volume(item, view.library),
+    }
     for item in node.items:
         key = str(item.fields[view.library.fields[name]["x-key"]].value)
         if name != "envs":
-            same = same_port(item.plain()) if name == "service_ports" else same_volume(item.plain(), view.library)
-            yield view.placed((name, key), _always({**same, **view.fixed_by(item)}))
+            made = same[name](item.plain()) if name in same else {"enum": [item.plain(), None]}
+            yield view.placed((name, key), _always({**made, **view.fixed_by(item)}))
         elif key not in view.own_envs:
             made = {"enum": [item.fields["value"].value, None], **view.fixed_by(item)}
             yield view.placed((name, key, "value"), _always(made))
@@ -510,6 +520,14 @@ def _reserved(view: View) -> Iterator[Wish]:
 
 _RESERVED = "it is set by the compiler itself"
 
+
+def _foreign(view: View) -> Iterator[Wish]:
+    """Fields that are not for the profile's target."""
+    target = target_of(view.profile, view.library)
+    for name in view.library.fields.keys() - fields_of(target, view.library):
+        yield name, unsaid(f"`{name}` does not apply to target `{target.name}`")
+
+
 _SOURCES: tuple[Callable[[View], Iterator[Wish]], ...] = (
     _fixed,
     _ruled,
@@ -519,6 +537,7 @@ _SOURCES: tuple[Callable[[View], Iterator[Wish]], ...] = (
     _sizes,
     _reserved,
     _banned,
+    _foreign,
 )
 
 
@@ -553,6 +572,10 @@ def _namespace(view: View) -> Made:
 
 def _needs(action: str, view: View) -> Iterator[Wish]:
     """What a run must say itself: whatever is refused of one that says nothing but its action."""
+    target = target_of(view.profile, view.library)
+    if action not in actions_of_target(target):
+        yield "action", {"not": {}, "errorMessage": f"target `{target.name}` makes nothing of action `{action}`"}
+        return
     for path, finding in _refused(action, view):
         field = path[0]
         if path != _REQUESTS and found(view.fixed, finding.path, view.library):
@@ -585,7 +608,7 @@ def _source(one: Amount, view: View) -> Amount:
     return one if is_given or is_fixed or not is_made else other
 
 
-_NEEDED = ("policy/no-image", "policy/no-ports", "policy/ceiling")
+_NEEDED = ("policy/no-image", "policy/no-ports", "policy/ceiling", "target/missing-field")
 
 
 def _refused(action: str, view: View) -> Iterator[tuple[KeyPath, Diagnostic]]:

@@ -7,27 +7,27 @@ from collections.abc import Mapping
 from typing import TypeAlias
 
 from speccompile.facts import facts_of
-from speccompile.kinds import KINDS, WORKLOADS, workload_of
+from speccompile.kinds import container_of, steps_of, workload_of
 from speccompile.memo import by_identity
-from speccompile.model import Approved, KeyPath, Merged, Node, Plan, Platform, Step, over_setting
-from speccompile.names import CRON_JOB, LABEL, is_hashed, named, placeholders, port_name
+from speccompile.model import Approved, KeyPath, Merged, Node, Plan, Platform, Workload, over_setting
+from speccompile.names import LABEL, is_hashed, named, placeholders, port_name
 from speccompile.policy import own_labels, own_prefix, store_name
 
-TARGET = "kubernetes"
 Facts: TypeAlias = Mapping[str, Node]
 
 
 def plan(approved: Approved) -> Plan:
     """The plan of a run; a function of the run, its profile and the platform alone."""
     merged = approved.merged
-    workload = merged.run.action.but(value=workload_of(merged), derived="what the run comes to")
-    facts = {**facts_of(merged.run, merged.profile, merged.platform), "workload": workload}
+    workload = workload_of(merged)
+    called = merged.run.action.but(value=workload.called, derived="what the run comes to")
+    facts = {**facts_of(merged.run, merged.profile, merged.platform), "workload": called}
     spec = _with_objects(merged, facts)
     own = _own_labels(merged, facts)
     context = {
         "run": _run(merged),
         "spec": spec,
-        "names": _names(merged, facts),
+        "names": _names(merged, workload, facts),
         "selector": _selector(merged, own),
         "labels": _labels(merged, own),
         "annotations": spec.fields.get("annotations", Node({}, merged.run.name.span)),
@@ -35,9 +35,7 @@ def plan(approved: Approved) -> Plan:
         "container_ports": _container_ports(merged),
         "platform": merged.platform.settings,
     }
-    complete = merged._replace(spec=spec)
-    steps = [Step(f"{TARGET}/{kind.template}", item) for kind in KINDS[TARGET] for item in kind.items(complete)]
-    return Plan(context, tuple(steps))
+    return Plan(context, tuple(steps_of(merged._replace(spec=spec))))
 
 
 def _run(merged: Merged) -> Node:
@@ -67,13 +65,12 @@ def _named(pattern: Node, facts: Facts, longest: int = LABEL, *, letter: bool = 
     return _made(used[0] if used else pattern, name, how, (*used, pattern))
 
 
-def _names(merged: Merged, facts: Facts) -> Node:
+def _names(merged: Merged, workload: Workload, facts: Facts) -> Node:
     patterns = merged.platform.settings.fields["names"].fields
-    workload = WORKLOADS[str(facts["workload"].value)]
     names = {
-        "workload": _named(patterns[workload], facts, CRON_JOB if workload == "cron_job" else LABEL),
+        "workload": _named(patterns[workload.name], facts, workload.longest or LABEL, letter=workload.letter),
         "service": _named(patterns["service"], facts, letter=True),
-        "container": _named(patterns["container"], facts),
+        "container": container_of(merged) or _named(patterns["container"], facts),
         "store": _made(
             merged.run.project,
             store_name(merged),

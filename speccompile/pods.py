@@ -13,22 +13,26 @@ PODS: Mapping[str, KeyPath] = {
     "CronJob": ("spec", "jobTemplate", "spec", "template", "spec"),
     "Deployment": ("spec", "template", "spec"),
 }
+"""Where Kubernetes' own kinds have their pods; a target knows of others."""
 
 
-def main_of(base: Node) -> Node | None:
-    """The base document's main container, if it has one."""
-    return next((one for one in containers_of(pod_of(base), "containers") if one.fields["name"].value == MAIN), None)
+def main_of(pod: Node | None) -> Node | None:
+    """The main container of a base document's pod, if it has one."""
+    return next((one for one in containers_of(pod, "containers") if one.fields["name"].value == MAIN), None)
 
 
-def volumes_of(base: Node) -> Mapping[str, Node]:
-    """The names of the base document's volumes."""
-    pod = pod_of(base)
+def volumes_of(tree: Node, pods: Mapping[str, KeyPath] = PODS) -> Mapping[str, Node]:
+    """The names of the volumes that the object's pods have: their own, and those claimed for each of them."""
+    pod, claims = pod_of(tree, pods), tree.at(("spec", "volumeClaimTemplates"))
     volumes = pod.fields.get("volumes") if pod else None
-    return {str(item.fields["name"].value): item.fields["name"] for item in volumes.items} if volumes else {}
+    listed = (*(volumes.items if volumes else ()), *(claims.items if claims else ()))
+    named = (item.fields.get("name") or item.at(("metadata", "name")) for item in listed)
+    return {str(name.value): name for name in named if name}
 
 
-def pod_of(tree: Node) -> Node | None:
-    return tree.at(PODS.get(str(tree.fields["kind"].value), ("nowhere",)))
+def pod_of(tree: Node, pods: Mapping[str, KeyPath] = PODS) -> Node | None:
+    path = pods.get(str(tree.fields["kind"].value))
+    return tree.at(path) if path else None
 
 
 def containers_of(pod: Node | None, section: str) -> tuple[Node, ...]:

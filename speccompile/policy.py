@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import pairwise
 from typing import TypeAlias
 
 from speccompile.canon import amount
 from speccompile.diagnostics import Diagnostic, Note, Severity, shown
 from speccompile.image import is_below
-from speccompile.kinds import OBJECTS, workload_of
+from speccompile.kinds import bases_of, workload_in, workload_of
 from speccompile.memo import by_identity
-from speccompile.model import Layer, Merged, Node, Platform
+from speccompile.model import KeyPath, Layer, Merged, Node, Platform, format_path
 from speccompile.names import object_name
-from speccompile.pods import main_of, volumes_of
+from speccompile.pods import main_of, pod_of, volumes_of
 
 Rule: TypeAlias = Callable[[Merged], Iterator[Diagnostic]]
 LayerRule: TypeAlias = Callable[[Node, Platform], Iterator[Diagnostic]]
@@ -50,9 +50,39 @@ def own_labels(platform: Platform) -> Mapping[str, Node]:
     return dict(sorted((key.replace("{label_prefix}", prefix), node) for key, node in patterns.items()))
 
 
-def _image_is_given(merged: Merged) -> Iterator[Diagnostic]:
-    mains = (main_of(base) for base in _bases(merged))
-    if "image" not in merged.spec.fields and not any(main and "image" in main.fields for main in mains):
+def comes_to_nothing(merged: Merged) -> Iterator[Diagnostic]:
+    """A run that is nothing to its target, so that there is nothing else to be said about it."""
+    if workload_in(merged) is None:
+        yield Diagnostic(
+            code="run/foreign-action",
+            message=f"target `{merged.target.name}` makes nothing of a run like this one",
+            span=merged.run.action.span,
+            path=("action",),
+            help="see which fields the target's `workloads` ask for, in its `target.yaml`",
+        )
+
+
+def _needs_are_given(merged: Merged) -> Iterator[Diagnostic]:
+    """What the target needs for such a workload, unless a base document brings it."""
+    for path in workload_of(merged).needs:
+        if merged.spec.at(path) is None:
+            yield from _NEEDS.get(path, _field_is_given)(merged, path)
+
+
+def _field_is_given(merged: Merged, path: KeyPath) -> Iterator[Diagnostic]:
+    name = format_path(path)
+    yield Diagnostic(
+        code="target/missing-field",
+        message=f"target `{merged.target.name}` needs `{name}`, and neither the run nor its profile has it",
+        span=merged.run.name.span,
+        path=path,
+        help=f"add `{name}` to the run or its profile",
+    )
+
+
+def _image_is_given(merged: Merged, _: KeyPath) -> Iterator[Diagnostic]:
+    pods = (pod_of(base, merged.target.pods) for base in bases_of(merged).values())
+    if not any(main and "image" in main.fields for main in map(main_of, pods)):
         yield Diagnostic(
             code="policy/no-image",
             message="neither the run nor its profile names an image",
@@ -62,22 +92,41 @@ def _image_is_given(merged: Merged) -> Iterator[Diagnostic]:
         )
 
 
-def _ports_are_given(merged: Merged) -> Iterator[Diagnostic]:
-    based = any(ports.items for base in _bases(merged) if (ports := base.at(("spec", "ports"))))
-    if merged.run.action.value == "serve" and "service_ports" not in merged.spec.fields and not based:
+def _ports_are_given(merged: Merged, _: KeyPath) -> Iterator[Diagnostic]:
+    based = any(ports.items for base in bases_of(merged).values() if (ports := base.at(("spec", "ports"))))
+    if not based:
         yield Diagnostic(
             code="policy/no-ports",
-            message="action `serve` needs `service_ports`, and neither the run nor its profile has them",
+            message=f"action `{merged.run.action.value}` needs `service_ports`, "
+            "and neither the run nor its profile has them",
             span=merged.run.action.span,
             path=("service_ports",),
             help="add `service_ports: [{port: 80, target_port: 8080}]`, or use action `deploy`",
         )
 
 
-def _bases(merged: Merged) -> Iterable[Node]:
-    """The base documents that go under what the run makes."""
-    made = OBJECTS[workload_of(merged)]
-    return [base for kind, base in merged.profile.bases.items() if kind in made] if merged.profile else ()
+_NEEDS: Mapping[KeyPath, Callable[[Merged, KeyPath], Iterator[Diagnostic]]] = {
+    ("image",): _image_is_given,
+    ("service_ports",): _ports_are_given,
+}
+"""Fields of which there is more to say, since base documents can bring them."""
+
+
+def _can_be(merged: Merged) -> Iterator[Diagnostic]:
+    """What the target refuses."""
+    called = workload_of(merged).called if merged.target.refusals else ""
+    for refusal in merged.target.refusals:
+        if refusal.workloads is None or called in refusal.workloads:
+            for node, other in refusal.found(merged):
+                beside = (Note("the other value stands here", other.place),) if other else ()
+                told = (Note(f"target `{merged.target.name}` says so", refusal.written),) if refusal.written else ()
+                yield Diagnostic(
+                    code="target/refused",
+                    message=refusal.message,
+                    span=node.place,
+                    notes=(*beside, *told),
+                    help=refusal.help,
+                )
 
 
 def _requests_fit_limits(spec: Node, _: Platform) -> Iterator[Diagnostic]:
@@ -293,7 +342,8 @@ def _volumes_of_the_run(merged: Merged) -> Iterator[Node]:
 
 def _volumes_stay_clear_of_the_base(merged: Merged) -> Iterator[Diagnostic]:
     """A run's volume under the name of the base's would slip beneath whatever sidecar mounts that."""
-    known = {name: node for base in _bases(merged) for name, node in volumes_of(base).items()}
+    pods = merged.target.pods
+    known = {name: node for base in bases_of(merged).values() for name, node in volumes_of(base, pods).items()}
     for volume in _volumes_of_the_run(merged):
         name = volume.fields["name"]
         if name.value in known:
@@ -373,8 +423,8 @@ def volumes_in(spec: Node) -> tuple[Node, ...]:
 
 
 RULES: tuple[Rule, ...] = (
-    _image_is_given,
-    _ports_are_given,
+    _needs_are_given,
+    _can_be,
     _claims_have_one_pod,
     _annotations_fit,
     _confinement_stays,

@@ -19,6 +19,7 @@ from speccompile.skeletons import Skeleton
 
 _TEMPLATES, _SKELETONS = "templates", "skeletons"
 _VALUE = "value"
+_TEMPLATE = ".j2"
 
 
 def written(skeletons: Iterable[tuple[str, Skeleton]], library: Library) -> str:
@@ -26,7 +27,7 @@ def written(skeletons: Iterable[tuple[str, Skeleton]], library: Library) -> str:
     told: dict[str, list[Any]] = {}
     for template, skeleton in skeletons:
         told.setdefault(template, []).append(_plain(skeleton, library))
-    texts = {name: library.templates[name] for name in sorted(library.templates)}
+    texts = {name: library.templates[name] for name in sorted(library.templates) if name.endswith(_TEMPLATE)}
     # Each template's skeletons are text of their own, so that only those are read that are wanted.
     apart = {
         template: json.dumps(sorted(plain, key=json.dumps), separators=(",", ":"))

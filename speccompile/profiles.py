@@ -22,7 +22,7 @@ from speccompile.records import NamedTuple
 from speccompile.rules import read_bans, read_rules
 from speccompile.validate import described, near, validate, without_faulty
 
-_OWN = ("id", "name", "description", "extends", "gpu_key", "defaults", "rules", "forbid")
+_OWN = ("id", "name", "description", "extends", "target", "gpu_key", "defaults", "rules", "forbid")
 Findings: TypeAlias = tuple[Diagnostic, ...]
 Demand = TypeVar("Demand", Rule, Ban)
 
@@ -162,6 +162,10 @@ def _resolve(
         gpu_key, found = _gpu_key(chosen, platform)
         findings += found
     key = str(gpu_key.value) if gpu_key else None
+    inherited = next((parent.target for parent in reversed(parents) if parent.target), None)
+    target = one.tree.fields.get("target") or inherited
+    if target is not None and target.value not in library.targets.named:
+        findings.append(_unknown_target(target, library))
     own = one.tree.with_fields({name: node for name, node in one.tree.fields.items() if name not in _OWN})
     fields, found = normalize(own, platform, library, key)
     findings += found
@@ -188,6 +192,7 @@ def _resolve(
         id=one.id,
         about={name: one.tree.fields[name] for name in ("name", "description") if name in one.tree.fields},
         parents=one.parents,
+        target=target,
         gpu_key=gpu_key,
         fields=fields,
         defaults=defaults,
@@ -220,6 +225,18 @@ def _gpu_key(chosen: Node, platform: Platform) -> tuple[Node | None, Findings]:
             path=("gpu_key",),
             help=f"did you mean `{meant}`?" if meant else fault.help,
         ),
+    )
+
+
+def _unknown_target(target: Node, library: Library) -> Diagnostic:
+    meant = near(str(target.value), library.targets)
+    return Diagnostic(
+        code="profile/unknown-target",
+        message=f"there is no target {shown(target.value)}",
+        span=target.span,
+        path=("target",),
+        notes=(Note(f"known targets: {', '.join(f'`{name}`' for name in library.targets)}"),),
+        help=f"did you mean `{meant}`?" if meant else "name a known target, or give the folder above it by --templates",
     )
 
 

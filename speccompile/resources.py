@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from speccompile.codes import Code
 
 _SCHEMA = ".schema.json"
-_TEMPLATE = ".j2"
 _YAML = ".yaml"
 _CODES = "codes.toml"
 _PREPARED = "prepared.json"
@@ -27,7 +26,7 @@ def bundled_library() -> Library:
     schemas, templates, presets = (_folder(name) for name in ("schemas", "templates", "presets"))
     return Library(
         Schemas(_Files({"": schemas}, _SCHEMA)),
-        _Files({f"{target.name}/": target for target in _in_order(templates) if target.is_dir()}, _TEMPLATE, _TEMPLATE),
+        _Files({f"{target.name}/": target for target in _in_order(templates) if target.is_dir()}),
         _Files({"": presets}, _YAML),
         _packaged(_PREPARED),
     )
@@ -42,15 +41,15 @@ def library_of(templates: tuple[Template, ...]) -> Library:
 class _Files(Mapping[str, str]):
     """The texts of the files in some folders that end alike, by name, each read when first asked for."""
 
-    def __init__(self, folders: Mapping[str, Traversable], ending: str, kept: str = "") -> None:
-        """A name is that of the file, behind what its folder is called, with `kept` in place of the ending."""
-        self._folders, self._ending, self._kept = folders, ending, kept
+    def __init__(self, folders: Mapping[str, Traversable], ending: str = "") -> None:
+        """A name is that of the file, behind what its folder is called, without the ending."""
+        self._folders, self._ending = folders, ending
         self._texts: dict[str, str] = {}
 
     @cached_property
     def _entries(self) -> dict[str, Traversable]:
         return {
-            f"{called}{entry.name.removesuffix(self._ending)}{self._kept}": entry
+            f"{called}{entry.name.removesuffix(self._ending)}": entry
             for called, folder in self._folders.items()
             for entry in _in_order(folder)
             if entry.name.endswith(self._ending)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from speccompile.diagnostics import CompileError, Diagnostic, has_errors
+from speccompile.diagnostics import CompileError, Diagnostic, Note, has_errors
 from speccompile.facts import facts_used
 from speccompile.forms import flatten
+from speccompile.kinds import actions_of, fields_of, target_of
 from speccompile.library import Library
 from speccompile.memo import by_identity
-from speccompile.model import BUILT_IN, Document, Node, Part, Run
+from speccompile.model import BUILT_IN, Document, Node, Part, Profile, Run, Target
 from speccompile.normalize import normalize
 from speccompile.profiles import choose
+from speccompile.records import NamedTuple
 from speccompile.setting import Setting
+from speccompile.targets import DEFAULT_TARGET
 from speccompile.validate import validate, without_faulty
 
 
@@ -25,7 +28,9 @@ def read_run(document: Document, setting: Setting) -> tuple[Run, tuple[Diagnosti
     profile, unknown = choose(_said(tree.fields.get("profile")), setting.profiles)
     gpu_key = str(profile.gpu_key.value) if profile and profile.gpu_key else None
     fields, more = normalize(without_faulty(tree, found), setting.platform, setting.library, gpu_key)
-    findings = (*flat.findings, *found, *_foreign(tree, setting.library), *more)
+    # Under a profile that cannot be read, nobody knows the target.
+    foreign = () if unknown and setting.is_broken else tuple(_foreign(tree, profile, setting.library))
+    findings = (*flat.findings, *found, *foreign, *more)
     if has_errors(findings):
         # A profile that could not be read is unknown as well, and not for the run to answer for.
         raise CompileError((*findings, *(() if setting.is_broken else unknown)))
@@ -49,28 +54,84 @@ def _said(profile: Node | None) -> Node | None:
     return profile if profile is not None and profile.is_scalar and profile.value != "" else None
 
 
-def _foreign(tree: Node, library: Library) -> tuple[Diagnostic, ...]:
+def _foreign(tree: Node, profile: Profile | None, library: Library) -> Iterator[Diagnostic]:
+    """The fields that are not for this action or this target, and an action that is not for this target."""
     action = tree.fields.get("action")
-    if action is None or not isinstance(action.value, str):
-        return ()
-    wanted = _fields_of_others(action.value, library)
-    return tuple(
-        Diagnostic(
-            code="run/foreign-field",
-            message=f"`{name}` does not apply to action `{action.value}`",
-            span=node.key or node.span,
-            path=(name,),
-            help=f"remove it, or use action {' or '.join(f'`{other}`' for other in wanted[name])}",
-        )
-        for name, node in tree.fields.items()
-        if name in wanted
+    if action is None or not isinstance(action.value, str) or _is_faulty(profile, library):
+        return
+    target = target_of(profile, library)
+    known = actions_of(target)
+    if action.value in _actions(library) and action.value not in known:
+        yield _no_action(action, target, profile, known)
+        return
+    wanted = _fields_of_others(action.value, target, library)
+    for name, node in tree.fields.items():
+        if name in wanted:
+            yield Diagnostic(
+                code="run/foreign-field",
+                message=f"`{name}` does not apply to {_scope(wanted[name], action.value, target)}",
+                span=node.key or node.span,
+                path=(name,),
+                notes=_chosen(profile) if wanted[name].targets else (),
+                help=f"remove it, or {_cure(wanted[name])}",
+            )
+
+
+def _is_faulty(profile: Profile | None, library: Library) -> bool:
+    """Whether the target cannot be read, for which the run is not to blame."""
+    named = profile.target if profile else None
+    return named is not None and named.value not in library.targets
+
+
+class _Wanted(NamedTuple):
+    """The actions, or else the targets, that a field is for."""
+
+    actions: Sequence[str]
+    targets: Sequence[str]
+
+
+def _scope(wanted: _Wanted, action: str, target: Target) -> str:
+    return f"target `{target.name}`" if wanted.targets else f"action `{action}`"
+
+
+def _cure(wanted: _Wanted) -> str:
+    if wanted.targets:
+        return f"name a profile of target {' or '.join(f'`{other}`' for other in wanted.targets)}"
+    return f"use action {' or '.join(f'`{other}`' for other in wanted.actions)}"
+
+
+def _chosen(profile: Profile | None) -> tuple[Note, ...]:
+    """Where the target is chosen; nowhere, if it is the usual one."""
+    named = profile.target if profile else None
+    return (Note("the profile chooses the target here", named.span),) if named else ()
+
+
+def _no_action(action: Node, target: Target, profile: Profile | None, known: frozenset[str]) -> Diagnostic:
+    return Diagnostic(
+        code="run/foreign-action",
+        message=f"target `{target.name}` makes nothing of action `{action.value}`",
+        span=action.span,
+        path=("action",),
+        notes=_chosen(profile),
+        help=f"use action {' or '.join(f'`{other}`' for other in sorted(known))}, or another profile",
     )
 
 
-@by_identity(16)
-def _fields_of_others(action: str, library: Library) -> Mapping[str, Sequence[str]]:
-    """The actions of every field that is not for this one; an action that nobody knows has all fields."""
-    if action not in library.schemas["run"]["properties"]["action"]["enum"]:
+def _actions(library: Library) -> Sequence[str]:
+    actions: Sequence[str] = library.schemas["run"]["properties"]["action"]["enum"]
+    return actions
+
+
+@by_identity(64)
+def _fields_of_others(action: str, target: Target, library: Library) -> Mapping[str, _Wanted]:
+    """What every field is for that is not for this action and target; an action that nobody knows has all fields."""
+    if action not in _actions(library):
         return {}
-    told = {name: schema.get("x-actions", (action,)) for name, schema in library.fields.items()}
-    return {name: actions for name, actions in told.items() if action not in actions}
+    others: dict[str, _Wanted] = {}
+    own = fields_of(target, library)
+    for name, schema in library.fields.items():
+        if name not in own:
+            others[name] = _Wanted((), schema.get("x-targets") or (DEFAULT_TARGET,))
+        elif action not in schema.get("x-actions", (action,)):
+            others[name] = _Wanted(schema["x-actions"], ())
+    return others

@@ -12,6 +12,8 @@ from speccompile.records import NamedTuple
 
 SUFFIXES = (".yaml", ".yml", ".json")
 TEMPLATE_SUFFIX = ".j2"
+TARGET_FILES = (TEMPLATE_SUFFIX, "target.yaml", "fields.schema.json")
+"""How the names of all files end that make a target."""
 PROJECT_FILE = "speccompile.yaml"
 """The name of project files, which are neither runs nor profiles wherever they are come across."""
 ANYTHING = ("**", "*")
@@ -31,8 +33,8 @@ class Unlisted(NamedTuple):
 
 
 def template_files(folder: Path) -> Iterator[Path | Unlisted]:
-    """The templates in the target folders of a folder."""
-    return matching(folder, _TEMPLATES, suffixes=(TEMPLATE_SUFFIX,))
+    """The templates in the target folders of a folder, and what else makes a target."""
+    return matching(folder, _TEMPLATES, suffixes=TARGET_FILES)
 
 
 def matching(

@@ -33,4 +33,5 @@ def prepare(profiles: Iterable[Parsed], platform: Parsed | None, library: Librar
     if has_errors(found):
         known_platform, _ = read_platform(None, library)
     known_profiles, more = read_profiles(profiles, known_platform, library)
-    return Setting(library=library, platform=known_platform, profiles=known_profiles, findings=(*found, *more))
+    findings = (*library.faults, *found, *more)
+    return Setting(library=library, platform=known_platform, profiles=known_profiles, findings=findings)

@@ -168,7 +168,7 @@ VALID: Mapping[str, st.SearchStrategy[Any]] = {
 }
 
 
-VERSIONS = {"Job": "batch/v1", "CronJob": "batch/v1", "Deployment": "apps/v1", "Service": "v1"}
+VERSIONS = {kind: version for target in LIBRARY.targets.values() for kind, version in target.bases.items()}
 # What a pattern or a condition asks for is not drawn by chance.
 FITTED: Mapping[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
     "base": lambda data: {**data, "apiVersion": VERSIONS[data["kind"]]},

@@ -615,7 +615,8 @@ def test_a_rule_on_a_field_is_seen_wherever_and_however_the_field_is_written(pat
 
 
 def test_there_is_a_rule_on_every_field() -> None:
-    assert bundled_library().fields.keys() <= WRITTEN.keys()
+    fields = bundled_library().fields.items()
+    assert {name for name, schema in fields if "x-targets" not in schema} <= WRITTEN.keys()
 
 
 # Registries

@@ -64,9 +64,9 @@ def findings(document: Document, noun: str) -> tuple[Diagnostic, ...]:
         if flat.fields is None:
             return flat.findings
         tree, found = validate(flat.fields, "run", LIBRARY)
-        return tuple(
-            one for one in (*flat.findings, *found, *_foreign(tree, LIBRARY)) if one.severity is Severity.ERROR
-        )
+        # Which target it is under, its profile says, which the document alone does not show.
+        foreign = (one for one in _foreign(tree, None, LIBRARY) if "apply to target" not in one.message)
+        return tuple(one for one in (*flat.findings, *found, *foreign) if one.severity is Severity.ERROR)
     kind = document.root.fields.get("kind")
     name = "base" if noun == "profile" and kind is not None and kind.value is not None else noun
     return validate(document.root, name, LIBRARY)[1]
@@ -308,7 +308,7 @@ def test_a_schema_stands_alone(noun: str) -> None:
         assert not [key for key in inner if key.startswith("x-")]
 
 
-@pytest.mark.parametrize(("noun", "most"), [("run", 80_000), ("profile", 140_000), ("platform", 80_000)])
+@pytest.mark.parametrize(("noun", "most"), [("run", 100_000), ("profile", 200_000), ("platform", 110_000)])
 def test_a_schema_is_small_enough_to_commit(noun: str, most: int) -> None:
     text = schema_text(noun, LIBRARY)
     assert json.loads(text) == SCHEMAS[noun]

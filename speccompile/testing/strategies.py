@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 from hypothesis import strategies as st
 
 from speccompile import Compiled, compile_run
+from speccompile.library import Schema
 from speccompile.names import object_name
 from speccompile.records import NamedTuple
 from speccompile.resources import bundled_library
@@ -576,14 +577,18 @@ def field_values(*, root: str, gpu_key: str, many: bool, shared: bool) -> Mappin
         "inputs": json_objects(),
         "parameters": json_objects(),
     }
-    fields = bundled_library().fields
-    return {name: st.sampled_from(schema["examples"]) for name, schema in fields.items() if name not in known} | known
+    others = {name: schema for name, schema in _fields().items() if name not in known}
+    return {name: st.sampled_from(schema["examples"]) for name, schema in others.items()} | known
+
+
+def _fields() -> Mapping[str, Schema]:
+    """The fields of all targets."""
+    return {name: schema for name, schema in bundled_library().fields.items() if "x-targets" not in schema}
 
 
 def fields_of(action: str) -> tuple[str, ...]:
     """The fields a run with the action may have."""
-    fields = bundled_library().fields
-    return tuple(name for name, schema in fields.items() if action in schema.get("x-actions", ACTIONS))
+    return tuple(name for name, schema in _fields().items() if action in schema.get("x-actions", ACTIONS))
 
 
 def _setting(platform: Data | None, *path: str) -> Any:

@@ -1,0 +1,285 @@
+"""Takes the file of a target that an admin wrote, gives what is wrong with it beyond its schema."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from speccompile.diagnostics import Diagnostic, Note, shown
+from speccompile.formats import QUANTITIES
+from speccompile.model import Layer, Node, Source, Span, format_path, parse_path
+from speccompile.paths import place_of
+from speccompile.patterns import pattern_fault
+from speccompile.shapes import Fault
+from speccompile.targets import template_of
+from speccompile.validate import near
+
+if TYPE_CHECKING:
+    from speccompile.library import Library, Schema
+
+Check: TypeAlias = Callable[[Node, str, "Library"], Iterator[Diagnostic]]
+_SECTIONS = ("workloads", "manifests", "refuse")
+_LISTS = ("with", "without", "needs", "says", "above", "not_in")
+_MAPS = ("where", "unless", "matches")
+_NAMED = re.compile(r"""["']([A-Za-z0-9_./-]+\.j2)["']""")
+_USED = re.compile(r"\bspec\.([A-Za-z0-9_]+(?:\.[A-Za-z0-9_]+)*)")
+_CODE = re.compile(r"\{\{(.*?)\}\}|\{%(.*?)%\}", re.DOTALL)
+_OPEN = re.compile(r"(?<![.A-Za-z0-9_])spec\b(?!\s*\.)")
+"""A use of the whole spec, of which nobody can tell what it is after."""
+_IDENTITY = {
+    "kind": re.compile(r"^kind: *([^\s{]+) *$", re.MULTILINE),
+    "api_version": re.compile(r"^apiVersion: *([^\s{]+) *$", re.MULTILINE),
+}
+_OTHERWISE: Mapping[str, str] = {
+    "labels": "labels",
+    "annotations": "annotations",
+    "inputs": "workload_annotations",
+    "parameters": "workload_annotations",
+    "service_ports": "container_ports",
+    "service_name": "names.alias",
+}
+"""Fields that templates come by under another name."""
+
+
+def faults_of(tree: Node, name: str, library: Library) -> Iterator[Diagnostic]:
+    """What it says of fields, templates and workloads that are not there, or are not so."""
+    for check in CHECKS:
+        yield from check(tree, name, library)
+
+
+def fault(message: str, span: Span, cure: str | None, *notes: Note) -> Diagnostic:
+    return Diagnostic(code="target/fault", message=message, span=span, notes=notes, help=cure)
+
+
+def _rows(tree: Node, *sections: str) -> Iterator[Node]:
+    for section in sections:
+        yield from tree.fields[section].items if section in tree.fields else ()
+
+
+def _paths_lead_to_fields(tree: Node, name: str, library: Library) -> Iterator[Diagnostic]:
+    # Where its fields cannot be read, no path to them leads anywhere.
+    if any(
+        finding.span and finding.span.source.name == _fields_file(name, library) for finding in library.schemas.faults
+    ):
+        return
+    for node in _field_paths(tree):
+        place = place_of(str(node.value), library)
+        if isinstance(place, Fault):
+            yield fault(f"no field stands at {shown(node.value)}: {place.message}", node.span, place.help)
+        elif "x-key" in library.fields[str(place.path[0])] and len(place.path) > 1:
+            yield fault(
+                f"{shown(node.value)} is one item of a list, which nothing here can ask about",
+                node.span,
+                f"ask about `{place.path[0]}` as a whole",
+            )
+        elif format_path(place.path) != format_path(parse_path(str(node.value))):
+            cure = f"write `{format_path(place.path)}`"
+            yield fault(f"{shown(node.value)} is a short form, and the spec has it elsewhere", node.span, cure)
+
+
+def _fields_file(name: str, library: Library) -> str:
+    return library.name_of(f"{name}/fields.schema.json")
+
+
+def _field_paths(tree: Node) -> Iterator[Node]:
+    """Every field path that the file writes; keys of maps stand for themselves."""
+    for key in ("fields", "container"):
+        yield from tree.fields[key].items if key in tree.fields else ()
+    for row in _rows(tree, *_SECTIONS):
+        yield from _paths_in(row)
+
+
+def _paths_in(row: Node, without: tuple[str, ...] = ()) -> Iterator[Node]:
+    for key in (key for key in _LISTS if key not in without):
+        yield from row.fields[key].items if key in row.fields else ()
+    for key in _MAPS:
+        told = row.fields[key].fields if key in row.fields else {}
+        yield from (Node(path, child.key or child.span) for path, child in told.items())
+    if "each" in row.fields:
+        yield row.fields["each"].fields["field"]
+
+
+def _conditions_can_hold(tree: Node, _: str, library: Library) -> Iterator[Diagnostic]:
+    for row in _rows(tree, *_SECTIONS):
+        for key in ("where", "unless"):
+            for path, told in row.fields[key].fields.items() if key in row.fields else ():
+                schema = _schema_at(path, library)
+                for value in told.items if isinstance(told.value, tuple) else (told,):
+                    yield from _impossible(path, value, schema)
+        for told in row.fields["matches"].fields.values() if "matches" in row.fields else ():
+            if wrong := pattern_fault(str(told.value)):
+                yield fault(f"{shown(told.value)} {wrong.message}", told.span, wrong.help)
+        for node in row.fields["above"].items if "above" in row.fields else ():
+            schema = _schema_at(str(node.value), library)
+            if schema and schema.get("format") not in QUANTITIES and not {"integer", "number"} & _types(schema):
+                yield fault(
+                    f"{shown(node.value)} has no size, so nothing is above it", node.span, "use `where` or `not_in`"
+                )
+
+
+def _schema_at(path: str, library: Library) -> Schema | None:
+    """The schema of the field, or of its items; None if there is no such field."""
+    place = place_of(path, library)
+    if isinstance(place, Fault):
+        return None
+    schema = library.resolve(place.schema)
+    return library.resolve(schema["items"]) if "items" in schema and "array" in _types(schema) else schema
+
+
+def _types(schema: Schema) -> set[str]:
+    told: Any = schema.get("type", ())
+    return {told} if isinstance(told, str) else set(told)
+
+
+_PYTHON: Mapping[type, frozenset[str]] = {
+    bool: frozenset({"boolean"}),
+    int: frozenset({"integer", "number"}),
+    str: frozenset({"string"}),
+}
+
+
+def _impossible(path: str, value: Node, schema: Schema | None) -> Iterator[Diagnostic]:
+    if schema is None:
+        return
+    types, choices = _types(schema), [str(choice) for choice in schema.get("enum", ())]
+    if choices and str(value.value) not in choices:
+        meant = near(str(value.value), choices)
+        cure = f"did you mean `{meant}`?" if meant else f"it is one of {', '.join(choices)}"
+        yield fault(f"`{path}` is never {shown(value.value)}", value.span, cure)
+    elif types and type(value.value) in _PYTHON and not types & _PYTHON[type(value.value)]:
+        yield fault(
+            f"`{path}` is never {shown(value.value)}", value.span, f"it is of type {' or '.join(sorted(types))}"
+        )
+
+
+def _workloads_are_there(tree: Node, _: str, __: Library) -> Iterator[Diagnostic]:
+    called = [str(row.fields["called"].value) for row in tree.fields["workloads"].items]
+    for row in _rows(tree, "manifests", "refuse"):
+        for item in row.fields["workloads"].items if "workloads" in row.fields else ():
+            if item.value not in called:
+                meant = near(str(item.value), called)
+                cure = f"did you mean `{meant}`?" if meant else f"the workloads are {', '.join(called)}"
+                yield fault(f"no workload is called {shown(item.value)}", item.span, cure)
+
+
+def _templates_are_there(tree: Node, name: str, library: Library) -> Iterator[Diagnostic]:
+    for row in _rows(tree, "manifests"):
+        file = row.fields["template"]
+        path = template_of(file, name)
+        if path not in library.templates:
+            meant = near(path, (known for known in library.templates if known.endswith(".j2")))
+            cure = f"did you mean `{meant}`?" if meant else "write the template, beside this file"
+            yield fault(f"there is no template {shown(path)}", file.span, cure)
+            continue
+        for key, pattern in _IDENTITY.items():
+            found = pattern.search(library.templates[path])
+            said = row.fields.get(key)
+            if found and said and found[1].strip("\"'") != said.value:
+                yield fault(
+                    f"the template gives {found[1]}, and this says {shown(said.value)}",
+                    said.span,
+                    "let both say the same: base documents go by it",
+                    Note("the template", _span(path, found.start(1), len(found[1]), library)),
+                )
+
+
+def _span(path: str, at: int, length: int, library: Library) -> Span:
+    text = library.templates[path]
+    line, column = text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
+    return Span(Source(library.name_of(path), text, Layer.TEMPLATE), line, column, line, column + length)
+
+
+def _templates_use_the_fields(tree: Node, name: str, library: Library) -> Iterator[Diagnostic]:
+    """A field that no template uses would be dropped in silence, and so would one that is misspelled there."""
+    rows = tree.fields["manifests"].items
+    templates = _reached((template_of(row.fields["template"], name) for row in rows), library)
+    own = {field: schema for field, schema in library.fields.items() if name in schema.get("x-targets", ())}
+    for path in templates:
+        if library.is_own(path):
+            yield from _misspelled(path, own, library)
+    code = "\n".join(found[1] or found[2] for path in templates for found in _CODE.finditer(library.templates[path]))
+    if _OPEN.search(code):
+        return
+    used = {found[1] for found in _USED.finditer(code)}
+    words = set(re.findall(r"[a-z_.]+", code))
+    # What chooses manifests, or names the container, has its effect.
+    choosing = [node for row in _rows(tree, "workloads", "manifests") for node in _paths_in(row, ("needs",))]
+    named = tree.fields["container"].items if "container" in tree.fields else ()
+    asked = {str(node.value) for node in (*choosing, *named)}
+    for item in tree.fields["fields"].items if "fields" in tree.fields else ():
+        field = str(item.value)
+        if not _is_used((field,), used | asked) and _OTHERWISE.get(field) not in words:
+            yield fault(
+                f"no template uses {shown(field)}, so it would be dropped", item.span, "leave it out, or place it"
+            )
+    for field_path in (path for field, schema in own.items() for path in _leaves((field,), schema)):
+        if not _is_used(field_path, used | asked):
+            yield _unused(field_path, name, library)
+
+
+def _reached(paths: Iterable[str], library: Library) -> list[str]:
+    """The templates, and all that these bring in."""
+    pending, known = [path for path in paths if path in library.templates], dict[str, None]()
+    while pending:
+        path = pending.pop()
+        if path not in known:
+            known[path] = None
+            pending += [found for found in _NAMED.findall(library.templates[path]) if found in library.templates]
+    return list(known)
+
+
+def _misspelled(path: str, own: Mapping[str, Schema], library: Library) -> Iterator[Diagnostic]:
+    for found in _USED.finditer(library.templates[path]):
+        first, *steps = found[1].split(".")
+        schema, here = own.get(first), [first]
+        for step in steps:
+            properties = schema.get("properties") if schema else None
+            if not properties or schema is None or schema.get("additionalProperties") is not False:
+                break
+            if step not in properties:
+                meant = near(step, properties)
+                yield fault(
+                    f"`{'.'.join(here)}` has no {shown(step)}, so nothing would stand here",
+                    _span(path, found.start(), len(found[0]), library),
+                    f"did you mean `{meant}`?" if meant else f"it has {', '.join(properties)}",
+                )
+                break
+            here.append(step)
+            schema = properties[step]
+
+
+def _leaves(path: tuple[str, ...], schema: Schema) -> Iterator[tuple[str, ...]]:
+    """The fields below that hold values, in maps whose keys are known."""
+    properties = schema.get("properties")
+    if not properties:
+        yield path
+        return
+    for key, child in properties.items():
+        yield from _leaves((*path, key), child)
+
+
+def _is_used(path: tuple[str, ...], used: Iterable[str]) -> bool:
+    """Whether it is placed itself, as part of what it stands in, or by parts of its own."""
+    told = [one.split(".") for one in used]
+    return any(one[: len(path)] == [*path] or [*path[: len(one)]] == one for one in told)
+
+
+def _unused(path: tuple[str, ...], name: str, library: Library) -> Diagnostic:
+    file = f"{name}/fields.schema.json"
+    key = f'"{path[-1]}"'
+    at = max(library.templates[file].find(key), 0)
+    return fault(
+        f"no template uses {shown('.'.join(path))}, so it would be dropped",
+        _span(file, at, len(key), library),
+        f"place it, as `{{{{ spec.{'.'.join(path)} }}}}`, or take it out",
+    )
+
+
+CHECKS: tuple[Check, ...] = (
+    _paths_lead_to_fields,
+    _conditions_can_hold,
+    _workloads_are_there,
+    _templates_are_there,
+    _templates_use_the_fields,
+)
