@@ -37,7 +37,7 @@ def reference() -> str:
     library = bundled_library()
     return "\n".join(
         [
-            "<!-- Made by scripts/make_reference.py from schemas/: `make reference`. -->",
+            "<!-- Made by scripts/make_reference.py from schemas/ and templates/: `make reference`. -->",
             "# Reference",
             "",
             'snake_case is canonical; the camelCase spelling of a key is the same key. `null` means "not said".',
@@ -52,7 +52,12 @@ def reference() -> str:
             "",
             "A field that names actions belongs to runs with those actions; from a profile it is left out elsewhere.",
             "",
-            *_sections(library),
+            *_sections(library, lambda schema: "x-targets" not in schema),
+            "## Fields of one target",
+            "",
+            "They apply under profiles that say `target:` and its name.",
+            "",
+            *_sections(library, lambda schema: "x-targets" in schema),
             "## A profile",
             "",
             library.schemas["profile"]["description"],
@@ -89,6 +94,30 @@ def reference() -> str:
             library.schemas["project"]["description"],
             "",
             *_table(library, library.schemas["project"]["properties"]),
+            "",
+            "## A target",
+            "",
+            library.schemas["target"]["description"] + " See [A target of your own](howto/targets.md).",
+            "",
+            *_table(library, library.schemas["target"]["properties"]),
+            "",
+            "### A row of a target",
+            "",
+            "Rows of `workloads`, `manifests` and `refuse` have conditions, all of which must hold.",
+            "",
+            *_table(library, library.schemas["target"]["$defs"]["condition"]["properties"]),
+            "",
+            *(
+                line
+                for name in ("workloads", "manifests", "refuse")
+                for line in _row_of(library, name, library.schemas["target"]["properties"][name]["items"])
+            ),
+            "### Fields of a target",
+            "",
+            library.schemas["targetfields"]["description"],
+            "",
+            *_table(library, library.schemas["targetfields"]["$defs"]["field"]["properties"]),
+            *_rows(library, library.schemas["targetfields"]["$defs"]["schema"]["properties"], ""),
             "",
             "## Tolerations and affinity",
             "",
@@ -240,8 +269,16 @@ def _code(name: str) -> Iterator[str]:
         yield from (f"{title}:", "", "```yaml", example.rstrip("\n"), "```", "")
 
 
-def _sections(library: Library) -> Iterator[str]:
+def _row_of(library: Library, name: str, schema: Schema) -> Iterator[str]:
+    yield from (f"### Beside conditions, in `{name}`", "")
+    yield from _table(library, schema["properties"])
+    yield ""
+
+
+def _sections(library: Library, wanted: Callable[[Schema], bool]) -> Iterator[str]:
     for name, schema in library.fields.items():
+        if not wanted(schema):
+            continue
         other = camel_case(name)
         yield f"### `{name}`" + (f" (`{other}`)" if other != name else "")
         yield ""
@@ -251,6 +288,8 @@ def _sections(library: Library) -> Iterator[str]:
         facts = [f"Type: {_type(library, schema)}.", f"Under a profile: {merge}."]
         if actions := schema.get("x-actions"):
             facts.append(f"Actions: {', '.join(f'`{action}`' for action in actions)}.")
+        if targets := schema.get("x-targets"):
+            facts.append(f"Target: {', '.join(f'`{target}`' for target in targets)}.")
         yield " ".join(facts)
         for example in schema.get("examples", ()):
             yield ""
