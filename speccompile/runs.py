@@ -28,8 +28,8 @@ def read_run(document: Document, setting: Setting) -> tuple[Run, tuple[Diagnosti
     profile, unknown = choose(_said(tree.fields.get("profile")), setting.profiles)
     gpu_key = str(profile.gpu_key.value) if profile and profile.gpu_key else None
     fields, more = normalize(without_faulty(tree, found), setting.platform, setting.library, gpu_key)
-    # Under a profile that cannot be read, nobody knows the target.
-    foreign = () if unknown and setting.is_broken else tuple(_foreign(tree, profile, setting.library))
+    # Nobody knows the target of a profile that is not there.
+    foreign = _foreign(tree, profile, setting.library, knows_target=not unknown)
     findings = (*flat.findings, *found, *foreign, *more)
     if has_errors(findings):
         # A profile that could not be read is unknown as well, and not for the run to answer for.
@@ -54,19 +54,22 @@ def _said(profile: Node | None) -> Node | None:
     return profile if profile is not None and profile.is_scalar and profile.value != "" else None
 
 
-def _foreign(tree: Node, profile: Profile | None, library: Library) -> Iterator[Diagnostic]:
+def _foreign(
+    tree: Node, profile: Profile | None, library: Library, *, knows_target: bool = True
+) -> Iterator[Diagnostic]:
     """The fields that are not for this action or this target, and an action that is not for this target."""
     action = tree.fields.get("action")
-    if action is None or not isinstance(action.value, str) or _is_faulty(profile, library):
+    if action is None or not isinstance(action.value, str):
         return
     target = target_of(profile, library)
     known = actions_of(target)
-    if action.value in _actions(library) and action.value not in known:
+    knows_target = knows_target and not _is_faulty(profile, library)
+    if knows_target and action.value in _actions(library) and action.value not in known:
         yield _no_action(action, target, profile, known)
         return
     wanted = _fields_of_others(action.value, target, library)
     for name, node in tree.fields.items():
-        if name in wanted:
+        if name in wanted and (knows_target or not wanted[name].targets):
             yield Diagnostic(
                 code="run/foreign-field",
                 message=f"`{name}` does not apply to {_scope(wanted[name], action.value, target)}",

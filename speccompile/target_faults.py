@@ -1,4 +1,4 @@
-"""Takes the file of a target that an admin wrote, gives what is wrong with it beyond its schema."""
+"""Takes the files of a target that an admin wrote, gives what is wrong with them beyond their schemas."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from speccompile.diagnostics import Diagnostic, Note, shown
 from speccompile.formats import QUANTITIES
 from speccompile.model import Layer, Node, Source, Span, format_path, parse_path
+from speccompile.parse import parse
 from speccompile.paths import place_of
 from speccompile.patterns import pattern_fault
 from speccompile.shapes import Fault
-from speccompile.targets import template_of
-from speccompile.validate import near
+from speccompile.targets import Findings, template_of
+from speccompile.validate import near, validate
 
 if TYPE_CHECKING:
     from speccompile.library import Library, Schema
@@ -59,9 +60,8 @@ def _rows(tree: Node, *sections: str) -> Iterator[Node]:
 
 def _paths_lead_to_fields(tree: Node, name: str, library: Library) -> Iterator[Diagnostic]:
     # Where its fields cannot be read, no path to them leads anywhere.
-    if any(
-        finding.span and finding.span.source.name == _fields_file(name, library) for finding in library.schemas.faults
-    ):
+    has_own = any(name in schema.get("x-targets", ()) for schema in library.fields.values())
+    if not has_own and f"{name}/fields.schema.json" in library.templates:
         return
     for node in _field_paths(tree):
         place = place_of(str(node.value), library)
@@ -76,10 +76,6 @@ def _paths_lead_to_fields(tree: Node, name: str, library: Library) -> Iterator[D
         elif format_path(place.path) != format_path(parse_path(str(node.value))):
             cure = f"write `{format_path(place.path)}`"
             yield fault(f"{shown(node.value)} is a short form, and the spec has it elsewhere", node.span, cure)
-
-
-def _fields_file(name: str, library: Library) -> str:
-    return library.name_of(f"{name}/fields.schema.json")
 
 
 def _field_paths(tree: Node) -> Iterator[Node]:
@@ -209,7 +205,8 @@ def _templates_use_the_fields(tree: Node, name: str, library: Library) -> Iterat
     asked = {str(node.value) for node in (*choosing, *named)}
     for item in tree.fields["fields"].items if "fields" in tree.fields else ():
         field = str(item.value)
-        if not _is_used((field,), used | asked) and _OTHERWISE.get(field) not in words:
+        is_used = _is_used((field,), used | asked) or _OTHERWISE.get(field) in words
+        if field in library.fields and not is_used:
             yield fault(
                 f"no template uses {shown(field)}, so it would be dropped", item.span, "leave it out, or place it"
             )
@@ -273,6 +270,52 @@ def _unused(path: tuple[str, ...], name: str, library: Library) -> Diagnostic:
         f"no template uses {shown('.'.join(path))}, so it would be dropped",
         _span(file, at, len(key), library),
         f"place it, as `{{{{ spec.{'.'.join(path)} }}}}`, or take it out",
+    )
+
+
+# The schema of its fields
+
+
+def checked_fields(path: str, library: Library) -> tuple[Node | None, Findings]:
+    source = Source(library.name_of(path), library.templates[path], Layer.TEMPLATE)
+    parsed = parse(source)
+    if parsed.findings or not parsed.documents:
+        return None, parsed.findings
+    tree, found = validate(parsed.documents[0].root, "targetfields", library.core)
+    faults = [
+        fault(f"{shown(node.value)} {wrong.message}", node.span, wrong.help)
+        for path_to, node in tree.walk()
+        if path_to[-1:] == ("pattern",) and isinstance(node.value, str) and (wrong := pattern_fault(node.value))
+    ]
+    # As it is written, since the order of keys is that of the output.
+    return parsed.documents[0].root, (*found, *faults, *(() if found else _unmergeable(tree)))
+
+
+def _unmergeable(tree: Node) -> Iterator[Diagnostic]:
+    """Fields that say how layers meet, and have not the shape for it."""
+    for name, field in tree.fields["properties"].fields.items():
+        merge, told = field.fields.get("x-merge"), field.plain()
+        if merge is None or merge.value == "replace":
+            continue
+        kind = "object" if merge.value == "map" else "array"
+        if told["type"] != kind:
+            yield fault(f"{shown(name)} merges as {shown(merge.value)}, so its type is {shown(kind)}", merge.span, None)
+        elif merge.value == "keyed" and told.get("x-key") not in told.get("items", {}).get("required", ()):
+            cure = "name a key in `x-key`, and among those that `items` have as `required`"
+            yield fault(f"the items of {shown(name)} merge by a key, and need not have it", merge.span, cure)
+
+
+def taken(name: str, field: str, known: Mapping[str, Any], library: Library) -> Diagnostic:
+    path = f"{name}/fields.schema.json"
+    source = Source(library.name_of(path), library.templates[path], Layer.TEMPLATE)
+    others = " and ".join(f"target `{other}`" for other in known.get("x-targets", ())) or "every target"
+    text = source.text.split("\n")
+    line = next((at for at, one in enumerate(text, 1) if f'"{field}"' in one), 1)
+    column = text[line - 1].find(f'"{field}"') + 1
+    return fault(
+        f"the field {shown(field)} is there already, with another schema: it belongs to {others}",
+        Span(source, line, max(column, 1), line, max(column, 1) + len(field) + 2),
+        "give the field another name, such as one that begins with the target's",
     )
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from speccompile.canon import amount
 from speccompile.diagnostics import Diagnostic
 from speccompile.model import KeyPath, Layer, Making, Merged, Node, Refusal, Source, Target, Workload, parse_path
+from speccompile.parse import parse, several_documents
 from speccompile.patterns import matches
 from speccompile.pods import PODS
 
@@ -59,23 +60,20 @@ class Targets(Mapping[str, Target]):
 
 
 def _read_target(name: str, library: Library) -> tuple[Target | None, Findings]:
-    from speccompile.parse import parse, several_documents
-
     path = f"{name}/{ABOUT}"
-    source = Source(library.name_of(path), library.templates[path], Layer.TEMPLATE)
-    parsed = parse(source)
+    parsed = parse(Source(library.name_of(path), library.templates[path], Layer.TEMPLATE))
+    if not library.is_own(path):
+        # Tests have read it as if it were somebody's own, and every call would pay for doing so again.
+        return _target(name, parsed.documents[0].root, is_own=False), ()
     findings = [*parsed.findings, *(several_documents(document, "target") for document in parsed.documents[1:])]
     if not parsed.documents:
         return None, tuple(findings)
+    from speccompile.target_faults import faults_of
     from speccompile.validate import validate
 
     tree, found = validate(parsed.documents[0].root, "target", library.core)
-    findings += found
-    if not findings and library.is_own(path):
-        from speccompile.target_faults import faults_of
-
-        findings += faults_of(tree, name, library)
-    return (None if findings else _target(name, tree, is_own=library.is_own(path))), tuple(findings)
+    findings += found or faults_of(tree, name, library)
+    return (None if findings else _target(name, tree, is_own=True)), tuple(findings)
 
 
 def _target(name: str, tree: Node, *, is_own: bool) -> Target:

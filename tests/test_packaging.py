@@ -29,7 +29,7 @@ def test_the_wheel_holds_the_package_and_the_bundled_folders(root: Path, wheel: 
         f"speccompile/_bundled/{path.relative_to(root).as_posix()}" for path in (root / "schemas").rglob("*.json")
     }
     templates = {
-        f"speccompile/_bundled/{path.relative_to(root).as_posix()}" for path in (root / "templates").rglob("*.j2")
+        f"speccompile/_bundled/{path.relative_to(root).as_posix()}" for path in (root / "templates").rglob("*.*")
     }
     presets = {f"speccompile/_bundled/presets/{path.name}" for path in (root / "presets").glob("*.yaml")}
     starter = {

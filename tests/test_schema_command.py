@@ -65,7 +65,7 @@ def findings(document: Document, noun: str) -> tuple[Diagnostic, ...]:
             return flat.findings
         tree, found = validate(flat.fields, "run", LIBRARY)
         # Which target it is under, its profile says, which the document alone does not show.
-        foreign = (one for one in _foreign(tree, None, LIBRARY) if "apply to target" not in one.message)
+        foreign = _foreign(tree, None, LIBRARY, knows_target=False)
         return tuple(one for one in (*flat.findings, *found, *foreign) if one.severity is Severity.ERROR)
     kind = document.root.fields.get("kind")
     name = "base" if noun == "profile" and kind is not None and kind.value is not None else noun
