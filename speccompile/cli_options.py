@@ -31,6 +31,8 @@ COMMANDS: Mapping[str, About] = {
     "verify": About(
         "verify", "hold manifests, or those of runs, against the API schemas of Kubernetes versions, offline"
     ),
+    "lint": About("lint", "find what is odd about where the pods of runs or manifests would run"),
+    "place": About("place", "tell which nodes of a cluster runs or manifests fit, and why not the others"),
     "profiles": About("profiles", "list, show and check profiles, and tell what a change of them does"),
     "schema": About("schema", "print the JSON Schema of a kind of file, for editors"),
     "completion": About("completion", "print the script by which a shell completes commands, options, codes and files"),

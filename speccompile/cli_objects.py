@@ -1,0 +1,104 @@
+"""Takes the inputs of a call, gives the objects of its runs and those that stand in its files; see `cli.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, TextIO
+
+from speccompile.records import NamedTuple
+
+if TYPE_CHECKING:
+    from speccompile.diagnostics import Diagnostic
+    from speccompile.inputs import Inputs
+    from speccompile.model import Document, Node, Source, Span
+    from speccompile.parse import Parsed
+    from speccompile.setting import Setting
+
+
+class Given(NamedTuple):
+    """An object, and where somebody asked for it."""
+
+    tree: Node
+    place: Span
+    run: str | None = None
+    """The name of the run that it comes from; None for one as somebody wrote it."""
+
+
+class Objects(NamedTuple):
+    """Objects, and what comes of reading them."""
+
+    given: Sequence[Given] = ()
+    findings: Sequence[Diagnostic] = ()
+    hidden: Mapping[Source, frozenset[int]] = {}
+    """Lines that no finding may show."""
+    runs: int = 0
+    left_out: int = 0
+    """Runs that give no objects."""
+
+
+def compiled_objects(inputs: Inputs, setting: Setting, stderr: TextIO) -> Objects:
+    """The manifests of all runs, and all other objects of the files, with whatever is found about either."""
+    from speccompile.batch import compile_files
+    from speccompile.diagnostics import CompileError
+    from speccompile.inputs import run_files
+    from speccompile.load import MAX_MANIFESTS
+    from speccompile.progress import counted
+    from speccompile.verify_documents import is_for_kustomize, sorted_out
+    from speccompile.verify_secrets import secret_lines
+
+    given: list[Given] = []
+    found: list[Diagnostic] = []
+    hidden: dict[Source, frozenset[int]] = {}
+    runs = left_out = 0
+
+    def parted(files: Iterable[Parsed]) -> Iterator[Parsed]:
+        """The runs of the files; whatever else they hold is kept as it passes."""
+        for file in files:
+            hidden.update(secret_lines(file))
+            sorted_file = sorted_out(file)
+            found.extend(sorted_file.findings)
+            given.extend(Given(*subject) for subject in sorted_file.objects)
+            yield sorted_file.runs
+
+    entries = tuple(entry for entry in inputs.runs if not is_for_kustomize(getattr(entry, "name", "")))
+    files = counted(run_files(inputs._replace(runs=entries), MAX_MANIFESTS), len(entries), stderr)
+    for result in compile_files(parted(files), setting):
+        runs += 1
+        found += result.diagnostics
+        if isinstance(result, CompileError):
+            left_out += 1
+        else:
+            given += (Given(manifest.tree, result.place, result.name) for manifest in result.manifests)
+    return Objects(given, found, hidden, runs, left_out)
+
+
+def given_objects(paths: Sequence[str]) -> Objects:
+    """The objects of files that were saved from a cluster; a run is none."""
+    from pathlib import Path
+
+    from speccompile.load import MAX_MANIFESTS, expand, load
+    from speccompile.model import Layer
+    from speccompile.verify_documents import sorted_out
+    from speccompile.verify_secrets import secret_lines
+
+    given: list[Given] = []
+    found: list[Diagnostic] = []
+    hidden: dict[Source, frozenset[int]] = {}
+    for entry in expand([Path(name) for name in paths]):
+        file = load(entry, Layer.RUN, MAX_MANIFESTS)
+        hidden.update(secret_lines(file))
+        sorted_file = sorted_out(file)
+        given += (Given(*subject) for subject in sorted_file.objects)
+        found += (*sorted_file.findings, *sorted_file.runs.findings, *map(_no_object, sorted_file.runs.documents))
+    return Objects(given, found, hidden)
+
+
+def _no_object(document: Document) -> Diagnostic:
+    from speccompile.diagnostics import Diagnostic
+
+    return Diagnostic(
+        code="api/unknown-kind",
+        message="this is no Kubernetes object: it needs an `apiVersion` and a `kind`, which are strings",
+        span=document.root.span,
+        help="leave the document out, or give it as a PATH if it is a run",
+    )

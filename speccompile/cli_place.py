@@ -1,0 +1,235 @@
+"""Takes arguments of `speccompile place` and streams, gives an exit code; see `cli.py`."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, TextIO
+
+from speccompile.cli_findings import grades_of, judged, paint_for, tell, tell_left_out
+from speccompile.cli_options import COMMANDS, add_command, add_findings, add_format, add_inputs, add_paths, path
+from speccompile.records import NamedTuple
+
+if TYPE_CHECKING:
+    from speccompile.cli_objects import Objects
+    from speccompile.cli_options import Commands
+    from speccompile.diagnostics import Diagnostic
+    from speccompile.inputs import Inputs
+    from speccompile.parse import Parsed
+    from speccompile.placement.answer import Answer
+    from speccompile.placement.snapshot import Snapshot
+    from speccompile.placement.verdicts import Subject
+
+DONE, INPUT, NOWHERE = 0, 1, 4
+_SIGN = '<meta name="generator" content="speccompile place">'
+"""By which a page of ours is known."""
+MAX_SNAPSHOT = 512 * 1024 * 1024
+"""Bytes of a file of nodes or pods; ten thousand pods may come to 200 MB as JSON, and to 90 MB as YAML."""
+_EXAMPLES = """\
+examples:
+  kubectl get nodes -o yaml > nodes.yaml; kubectl get pods -A -o yaml > pods.yaml
+  speccompile place --nodes nodes.yaml                 all runs that speccompile.yaml names, on empty nodes
+  speccompile place run.yaml --nodes nodes.yaml --pods pods.yaml --suggest
+  speccompile place --nodes nodes.yaml --html fleet.html --format json
+
+Looks at node names, cordons, taints, node selectors and required node affinity, resources and host ports, as
+kube-scheduler does. Not at volumes, topology spread, affinity to other pods, resource claims, preferences,
+priorities, gates, quotas or architectures: what a run has of these is told. Exit code 4: something fits no node.
+"""
+
+
+def add_place(commands: Commands) -> None:
+    """Gives the command line its `place`."""
+    parser = add_command(commands, "place", COMMANDS["place"].what, _EXAMPLES)
+    parser.set_defaults(run=run_place)
+    add_paths(
+        parser,
+        "runs or manifests: a file, a directory, or - for standard input; without it, the runs of the project",
+    )
+    for option, what in _FILES.items():
+        parser.add_argument(
+            f"--{option}",
+            action="append",
+            default=[],
+            metavar="FILE",
+            type=path,
+            required=option == "nodes",
+            help=f"{what} (repeatable)",
+        )
+    parser.add_argument("--suggest", action="store_true", help="name the smallest change for what fits no node")
+    parser.add_argument("--html", metavar="FILE", type=path, help="write one page with everything; - prints it")
+    add_inputs(parser)
+    add_format(parser, ("text", "json"), "how to print the answer")
+    add_findings(parser, "values of a run that a profile or the platform changes are errors")
+
+
+_FILES = {
+    "nodes": "its nodes, by kubectl get nodes -o yaml",
+    "pods": "what runs there, by kubectl get pods -A -o yaml",
+    "objects": "what else it has, such as servers of models",
+}
+
+
+class _Outcome(NamedTuple):
+    """What was decided, and all that was found on the way."""
+
+    answer: Answer | None = None
+    findings: Sequence[Diagnostic] = ()
+    stopping: Sequence[Diagnostic] = ()
+    """What there is no way round; errors among it are errors, whatever the call makes of their codes."""
+    left_out: int = 0
+
+
+def run_place(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:
+    """The exit code of one call; the answer goes to stdout and into the page, and findings to stderr."""
+    from speccompile.diagnostics import CompileError, has_errors
+    from speccompile.grades import STRICT
+    from speccompile.inputs import CallError, Flags, settle
+
+    outcome, grades, inputs = _Outcome(), grades_of(arguments), None
+    try:
+        _refuse_contradictions(arguments)
+        flags = Flags(arguments.paths, arguments.profiles, arguments.platform, None, arguments.project)
+        inputs = settle(flags._replace(templates=arguments.templates))
+        grades = grades_of(arguments, inputs.severity, STRICT)
+        outcome = _outcome(arguments, inputs, stderr)
+    except CallError as error:
+        arguments.refuse(str(error))
+    except CompileError as error:
+        outcome = _Outcome(stopping=error.diagnostics)
+    findings = judged(outcome.findings, grades, stopping=outcome.stopping)
+    tell(findings, stderr, quiet=arguments.quiet)
+    if has_errors(findings) or outcome.answer is None or inputs is None:
+        return INPUT
+    tell_left_out(outcome.left_out, stderr)
+    return _told(outcome.answer, arguments, inputs, stdout, stderr)
+
+
+def _refuse_contradictions(arguments: argparse.Namespace) -> None:
+    """Raises CallError if standard output, or standard input, is wanted twice."""
+    from speccompile.inputs import STREAM, CallError
+    from speccompile.output import is_stdout
+
+    if arguments.html and is_stdout(arguments.html) and arguments.format == "json":
+        raise CallError("--html - and --format json both go to standard output; give --html a file")
+    if any(name == STREAM for option in _FILES for name in getattr(arguments, option)):
+        raise CallError("--nodes, --pods and --objects are files; only a PATH can be standard input")
+
+
+def _told(answer: Answer, arguments: argparse.Namespace, inputs: Inputs, stdout: TextIO, stderr: TextIO) -> int:
+    from speccompile.output import is_stdout
+
+    code = DONE if answer.is_good else NOWHERE
+    if arguments.html:
+        code = _write_page(answer, arguments, inputs, stdout, stderr) or code
+    if arguments.format == "json":
+        from speccompile.report.placed_json import as_placed_json
+
+        stdout.write(as_placed_json(answer))
+    elif not arguments.html or not is_stdout(arguments.html):
+        from speccompile.report.placed_table import as_placed_table
+
+        stdout.write(as_placed_table(answer, paint_for(stdout)))
+    return code
+
+
+def _write_page(answer: Answer, arguments: argparse.Namespace, inputs: Inputs, stdout: TextIO, stderr: TextIO) -> int:
+    from pathlib import Path
+
+    from speccompile.output import Report, write_report
+    from speccompile.report.placed_page import as_placed_page
+
+    read = [Path(name) for option in _FILES for name in getattr(arguments, option)]
+    return write_report(Report(as_placed_page(answer), arguments.html, _SIGN), (*inputs.files, *read), stdout, stderr)
+
+
+def _outcome(arguments: argparse.Namespace, inputs: Inputs, stderr: TextIO) -> _Outcome:
+    from speccompile.api import read_setting
+    from speccompile.cli_objects import compiled_objects, given_objects
+    from speccompile.placement.answer import answer
+    from speccompile.placement.pools import declared_pools
+    from speccompile.verify_secrets import without_values
+
+    setting = read_setting(inputs.profiles, inputs.platform, inputs.templates)
+    ours, theirs = compiled_objects(inputs, setting, stderr), given_objects(arguments.objects)
+    seen = _seen(arguments.nodes, arguments.pods)
+    hidden = {**theirs.hidden, **ours.hidden}
+    stopping = [*seen.findings, *without_values(theirs.findings, hidden)]
+    trees = tuple(one.tree for one in (*ours.given, *theirs.given))
+    decided = answer(
+        _subjects(ours, theirs), trees, seen.cluster, declared_pools(setting.platform), suggests=arguments.suggest
+    )
+    # What is wrong with profiles is no matter of manifests that come from none.
+    return _Outcome(
+        decided,
+        [*without_values(ours.findings, hidden)],
+        [*stopping, *(setting.findings if ours.runs else ())],
+        ours.left_out,
+    )
+
+
+def _subjects(ours: Objects, theirs: Objects) -> list[Subject]:
+    """The workloads that the call is about; what the cluster has already runs, or does not."""
+    from speccompile.placement.objects import workloads
+    from speccompile.placement.verdicts import Subject
+
+    given = {id(one.tree): one for one in ours.given}
+    made = workloads([one.tree for one in (*ours.given, *theirs.given)])
+    return [
+        Subject(workload, one.place, one.run) for workload in made if (one := given.get(id(workload.owner))) is not None
+    ]
+
+
+def _seen(nodes: Sequence[str], pods: Sequence[str]) -> Snapshot:
+    quickly = _snapshot(nodes, pods, exactly=False)
+    # What is read quickly may not know its line; what was not read at all has none.
+    if all(found.span and (found.span.line or not found.span.source.text) for found in quickly.findings):
+        return quickly
+    return _snapshot(nodes, pods, exactly=True)
+
+
+def _snapshot(nodes: Sequence[str], pods: Sequence[str], *, exactly: bool) -> Snapshot:
+    from speccompile.placement.snapshot import snapshot
+
+    with _uncollected():
+        read_nodes = [_read(name, "Node", exactly=exactly) for name in nodes]
+        read_pods = [_read(name, "Pod", exactly=exactly) for name in pods]
+    unread = [finding for parsed in (*read_nodes, *read_pods) for finding in parsed.findings]
+    seen = snapshot(
+        [document for parsed in read_nodes for document in parsed.documents],
+        [document for parsed in read_pods for document in parsed.documents] if pods else None,
+    )
+    return seen._replace(findings=(*unread, *seen.findings))
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """A while in which nobody looks for garbage: among millions of values that all stay, it takes half the time."""
+    import gc
+
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def _read(name: str, kind: str, *, exactly: bool) -> Parsed:
+    """The documents of a file; exactly, if it is not too long for that."""
+    from pathlib import Path
+
+    from speccompile.load import MAX_MANIFESTS, read_file
+    from speccompile.model import Layer, Source
+    from speccompile.parse import parse
+    from speccompile.placement.snapshot_text import read_snapshot
+    from speccompile.verify_scalars import as_kubernetes_reads
+
+    text = read_file(Path(name), Layer.PLATFORM, MAX_SNAPSHOT)
+    if not isinstance(text, Source):
+        return text
+    if exactly and len(text.text) <= MAX_MANIFESTS:
+        return as_kubernetes_reads(parse(text))
+    return read_snapshot(text, kind, MAX_MANIFESTS)

@@ -1,0 +1,77 @@
+"""Takes workloads, objects and a cluster, gives all that `place` tells about them, as one value."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from speccompile.model import Node
+from speccompile.placement.fleet import Fleet, fleet
+from speccompile.placement.hosting import Hosting, hostings
+from speccompile.placement.pools import Pool
+from speccompile.placement.snapshot import Cluster
+from speccompile.placement.suggest import Nearest, Suggestion, nearest, suggestion
+from speccompile.placement.unmodelled import not_looked_at
+from speccompile.placement.verdicts import Subject, Verdict, verdicts
+from speccompile.records import NamedTuple
+
+
+class Advice(NamedTuple):
+    """What would help a workload that fits nowhere."""
+
+    suggestion: Suggestion | None
+    """None if no single change would do."""
+    nearest: Nearest | None
+
+
+class Told(NamedTuple):
+    """A verdict with all that belongs to it."""
+
+    verdict: Verdict
+    advice: Advice | None
+    """None where it was not asked for, or is not needed."""
+    ignored: tuple[tuple[str, Node], ...]
+    """What this very pod has that is not looked at."""
+
+    @property
+    def fits(self) -> bool:
+        """Whether some node would take one of its pods; of no pods, that is no question."""
+        return bool(self.verdict.fits) or not self.verdict.subject.workload.replicas
+
+
+class Answer(NamedTuple):
+    """What `place` tells."""
+
+    cluster: Cluster
+    workloads: tuple[Told, ...]
+    fleet: Fleet
+    models: tuple[Hosting, ...]
+
+    @property
+    def is_good(self) -> bool:
+        """Whether every workload fits some node, and every model some server."""
+        return all(told.fits for told in self.workloads) and all(model.is_possible for model in self.models)
+
+
+def answer(
+    subjects: Sequence[Subject],
+    objects: Sequence[Node],
+    cluster: Cluster,
+    pools: Sequence[Pool] = (),
+    *,
+    suggests: bool = False,
+) -> Answer:
+    """All about the workloads; the objects are those that models and servers are among."""
+    decided = verdicts(subjects, cluster)
+    known: dict[object, Advice] = {}
+    told = tuple(_told(verdict, cluster, known, suggests=suggests) for verdict in decided)
+    return Answer(cluster, told, fleet(decided, cluster, pools), hostings(objects))
+
+
+def _told(verdict: Verdict, cluster: Cluster, known: dict[object, Advice], *, suggests: bool) -> Told:
+    ignored = tuple(not_looked_at(verdict.subject.workload.pod))
+    if not suggests or verdict.fits:
+        return Told(verdict, None, ignored)
+    # What helps one pod helps another that asks the same.
+    if verdict.needs not in known:
+        known[verdict.needs] = Advice(suggestion(verdict, cluster), nearest(verdict))
+    return Told(verdict, known[verdict.needs], ignored)

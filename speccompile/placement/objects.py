@@ -1,0 +1,129 @@
+"""Takes Kubernetes objects, gives the pods that a cluster would come to make of them.
+
+Whatever the objects hold, wrong types too, nothing raises: what cannot be read is taken for not said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TypeAlias
+
+from speccompile.model import KeyPath, Node
+from speccompile.records import NamedTuple
+
+_POD: KeyPath = ("spec", "template", "spec")
+_JOB: KeyPath = ("spec", "jobTemplate")
+
+
+class Workload(NamedTuple):
+    """Pods that are all alike, and the object that makes them."""
+
+    owner: Node
+    """The whole object, every node with its origin."""
+    pod: Node
+    """The PodSpec as the cluster would come to have it."""
+    replicas: int
+    """Pods at once."""
+
+    @property
+    def kind(self) -> str:
+        return kind_of(self.owner)
+
+    @property
+    def name(self) -> str:
+        return name_of(self.owner)
+
+    @property
+    def namespace(self) -> str:
+        return namespace_of(self.owner)
+
+
+Maker: TypeAlias = Callable[[Node, Sequence[Node]], Iterator[Workload]]
+"""The workloads of an object, which may hang on the other objects beside it."""
+Makers: TypeAlias = Mapping[tuple[str, str], Maker]
+"""By API group, which is empty for the core, and kind."""
+
+
+def workloads(objects: Sequence[Node]) -> tuple[Workload, ...]:
+    """The workloads of the objects, in their order; an object of any other kind has none."""
+    makers = ((tree, MAKERS.get((group_of(tree), kind_of(tree)))) for tree in objects)
+    return tuple(made for tree, maker in makers if maker is not None for made in maker(tree, objects))
+
+
+def group_of(tree: Node) -> str:
+    """The API group: `batch` for `batch/v1`, and nothing for the core's `v1`."""
+    group, slash, _ = _text(tree, ("apiVersion",)).partition("/")
+    return group if slash else ""
+
+
+def kind_of(tree: Node) -> str:
+    return _text(tree, ("kind",))
+
+
+def name_of(tree: Node) -> str:
+    return _text(tree, ("metadata", "name"))
+
+
+def namespace_of(tree: Node) -> str:
+    """The namespace as it is written; empty where none is."""
+    return _text(tree, ("metadata", "namespace"))
+
+
+def _text(tree: Node, path: KeyPath) -> str:
+    node = tree.at(path)
+    return node.value if node is not None and isinstance(node.value, str) else ""
+
+
+def whole(tree: Node, path: KeyPath) -> int | None:
+    """The whole number at the path, not below zero; None where there is none."""
+    node = tree.at(path)
+    value = None if node is None else node.value
+    return max(value, 0) if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _one(tree: Node, _: Sequence[Node]) -> Iterator[Workload]:
+    yield from _made(tree, tree.at(("spec",)), 1)
+
+
+def _replicated(tree: Node, _: Sequence[Node]) -> Iterator[Workload]:
+    replicas = whole(tree, ("spec", "replicas"))
+    yield from _made(tree, tree.at(_POD), 1 if replicas is None else replicas)
+
+
+def _job(tree: Node, _: Sequence[Node]) -> Iterator[Workload]:
+    yield from _made(tree, tree.at(_POD), _at_once(tree))
+
+
+def _cron_job(tree: Node, _: Sequence[Node]) -> Iterator[Workload]:
+    job = tree.at(_JOB)
+    if job is not None:
+        yield from _made(tree, job.at(_POD), _at_once(job))
+
+
+def _at_once(job: Node) -> int:
+    """Pods of a job that run side by side, which are never more than are still to be completed."""
+    parallelism, completions = whole(job, ("spec", "parallelism")), whole(job, ("spec", "completions"))
+    most = 1 if parallelism is None else parallelism
+    return most if completions is None else min(most, completions)
+
+
+def _made(owner: Node, pod: Node | None, replicas: int) -> Iterator[Workload]:
+    if pod is not None and isinstance(pod.value, dict):
+        yield Workload(owner, pod, replicas)
+
+
+def _servers(tree: Node, objects: Sequence[Node]) -> Iterator[Workload]:
+    from speccompile.placement.seldon_pods import server_workloads  # which makes workloads itself
+
+    yield from server_workloads(tree, objects)
+
+
+MAKERS: Makers = {
+    ("", "Pod"): _one,
+    ("batch", "Job"): _job,
+    ("batch", "CronJob"): _cron_job,
+    ("apps", "Deployment"): _replicated,
+    ("apps", "ReplicaSet"): _replicated,
+    ("apps", "StatefulSet"): _replicated,
+    ("mlops.seldon.io", "Server"): _servers,
+}

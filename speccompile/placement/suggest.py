@@ -1,0 +1,238 @@
+"""Takes a verdict on a workload that fits no node, gives the smallest single change that would make it fit one.
+
+Whatever is suggested was tried: the change is made to the PodSpec, and the filters look at it again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from speccompile.diagnostics import shown
+from speccompile.model import Json, KeyPath, Node, Span
+from speccompile.placement.filters import Filter, Machine, Reason, reasons, unmet, written
+from speccompile.placement.needs import CPU, Requirement, amount_of, needs_of, worded
+from speccompile.placement.pools import Taint
+from speccompile.placement.snapshot import Cluster
+from speccompile.placement.verdicts import Verdict
+from speccompile.records import NamedTuple
+
+_NOT_FOR_PODS = ("node.kubernetes.io/", "node.cloudprovider.kubernetes.io/", "node-role.kubernetes.io/control-plane")
+"""Taints of nodes that are in trouble, or not for everybody: nobody should tolerate them to find a place."""
+_REQUIRED: KeyPath = ("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
+_MEBI = 2**20
+_OTHER, _GONE = 1.0, 2.0
+
+
+class Edit(NamedTuple):
+    """A value to be written at a path of a PodSpec; None takes away what is there."""
+
+    path: KeyPath
+    value: Json
+
+
+class Change(NamedTuple):
+    """One thing that somebody could say otherwise."""
+
+    what: str
+    edits: tuple[Edit, ...]
+    at: KeyPath
+    """Where it stands in the PodSpec now; nowhere, if it is to be added."""
+    cost: float
+    """How much is given up: the part of an amount; one for what is said otherwise, two for what is not said at all."""
+
+
+class Suggestion(NamedTuple):
+    """A change, and the nodes that the workload would fit then."""
+
+    change: Change
+    machines: tuple[Machine, ...]
+
+
+class Nearest(NamedTuple):
+    """The node that has least against a workload."""
+
+    machine: Machine
+    reasons: tuple[Reason, ...]
+
+
+def suggestion(verdict: Verdict, cluster: Cluster) -> Suggestion | None:
+    """The best change; None if no single one will do.
+
+    Of those that mend least, the one that gives up least, and of those the one that opens most nodes.
+    """
+    pod = verdict.subject.workload.pod
+    ranked: dict[tuple[int, float], dict[str, Change]] = {}
+    for group in verdict.others:
+        for machine, found in zip(group.machines, group.reasons, strict=True):
+            for change in _cures(pod, machine, found):
+                ranked.setdefault((len(found), change.cost), {})[repr(change.edits)] = change
+    for rank in sorted(ranked):
+        tried = [_tried(pod, change, cluster) for change in ranked[rank].values()]
+        good = [made for made in tried if made.machines]
+        if good:
+            return min(good, key=lambda made: (-len(made.machines), made.change.what))
+    return None
+
+
+def nearest(verdict: Verdict) -> Nearest | None:
+    """The node with fewest reasons against it, and of several the one that lacks least; None if there are no nodes."""
+    all_nodes = [
+        Nearest(machine, found)
+        for group in verdict.others
+        for machine, found in zip(group.machines, group.reasons, strict=True)
+    ]
+    return min(all_nodes, key=lambda one: (len(one.reasons), _lacking(one.reasons), one.machine.name), default=None)
+
+
+def _lacking(found: Sequence[Reason]) -> float:
+    return sum((lack.asked - lack.free) / lack.asked for reason in found if (lack := reason.lack) is not None)
+
+
+def _tried(pod: Node, change: Change, cluster: Cluster) -> Suggestion:
+    needs = needs_of(changed(pod, change))
+    fitting = (machine for machine in cluster.machines if not reasons(needs, machine, cluster.usage(machine)))
+    return Suggestion(change, tuple(fitting))
+
+
+def changed(pod: Node, change: Change) -> Node:
+    """The PodSpec with the change made; whatever is new in it stands where the whole does."""
+    for edit in change.edits:
+        pod = _edited(pod, edit.path, edit.value)
+    return pod
+
+
+def _edited(node: Node, path: KeyPath, value: Json) -> Node:
+    step, *rest = path
+    inner = node.at((step,))
+    new = _made(value, node.span) if not rest else _edited(inner or Node({}, node.span), tuple(rest), value)
+    if isinstance(step, str):
+        fields = {key: child for key, child in node.fields.items() if key != step}
+        return node.with_fields(fields if new.value is None else {**fields, step: new})
+    items = [*node.items[:step], *([] if new.value is None else [new]), *node.items[step + 1 :]]
+    return node.with_value(tuple(items))
+
+
+def _made(value: Any, span: Span) -> Node:
+    if isinstance(value, Mapping):
+        return Node({key: _made(child, span) for key, child in value.items()}, span)
+    return Node(tuple(_made(child, span) for child in value) if isinstance(value, list) else value, span)
+
+
+# What would cure which reasons
+
+
+def _cures(pod: Node, machine: Machine, found: tuple[Reason, ...]) -> Iterator[Change]:
+    """Changes of which each might do away with all reasons at once."""
+    filters = {reason.filter for reason in found}
+    if len(filters) == 1:
+        yield from _CURES.get(filters.pop(), _none)(pod, machine, found)
+
+
+def _none(_: Node, __: Machine, ___: tuple[Reason, ...]) -> Iterator[Change]:
+    return iter(())
+
+
+def _tolerate(pod: Node, _: Machine, found: tuple[Reason, ...]) -> Iterator[Change]:
+    taints = [reason.taint for reason in found if reason.taint]
+    first = taints[0]
+    if len({taint.key for taint in taints}) > 1 or first.key.startswith(_NOT_FOR_PODS):
+        return
+    tolerations = pod.fields.get("tolerations")
+    end = len(tolerations.items) if tolerations is not None else 0
+    toleration = _tolerating(taints)
+    what = written(first) if len(taints) == 1 else f"{first.key}, whatever its value and effect"
+    edits = (Edit(("tolerations", end), toleration),)
+    if end == 0:
+        edits = (Edit(("tolerations",), [toleration]),)
+    yield Change(f"add a toleration of {shown(what, 100)}", edits, (), _OTHER)
+
+
+def _tolerating(taints: Sequence[Taint]) -> dict[str, Json]:
+    """The toleration of the one taint, or of all with its key."""
+    first, *others = taints
+    if others:
+        return {"key": first.key, "operator": "Exists"}
+    value: dict[str, Json] = {"operator": "Equal", "value": first.value} if first.value else {"operator": "Exists"}
+    return {"key": first.key, **value, "effect": first.effect}
+
+
+def _relabel(pod: Node, machine: Machine, found: tuple[Reason, ...]) -> Iterator[Change]:
+    if len(found) > 1:
+        return
+    asked = found[0].requirement
+    if asked is not None:
+        yield from _relax(pod, machine, asked)
+        return
+    for term in needs_of(pod).pin.terms or ():
+        missing = unmet(term, machine)
+        if len(missing) == 1 and missing[0].requirement is not None:
+            yield from _relax(pod, machine, missing[0].requirement)
+
+
+def _relax(pod: Node, machine: Machine, asked: Requirement) -> Iterator[Change]:
+    value = machine.labels.get(asked.key)
+    label, path = shown(asked.key, 100), asked.path
+    if path[0] == "nodeSelector":
+        if value is not None:
+            yield Change(f"select {label}: {shown(value)}", (Edit(path, value),), path, _OTHER)
+        yield Change(f"do not select by {label}", (Edit(path, None),), path, _GONE)
+        return
+    if asked.operator == "In" and value is not None:
+        edit = Edit((*path, "values", len(asked.values)), value)
+        yield Change(f"allow {shown(value)} for {label}", (edit,), path, _OTHER)
+        return
+    siblings = pod.at(path[:-1])
+    alone = siblings is None or len(siblings.items) == 1
+    # A term that asks nothing matches no node, so the last thing asked goes with all of it.
+    edit = Edit(_REQUIRED if alone else path, None)
+    yield Change(f"do not ask for {label}", (edit,), path, _GONE)
+
+
+def _unname(_: Node, __: Machine, ___: tuple[Reason, ...]) -> Iterator[Change]:
+    yield Change("do not name a node", (Edit(("nodeName",), None),), ("nodeName",), _GONE)
+
+
+def _lower(pod: Node, _: Machine, found: tuple[Reason, ...]) -> Iterator[Change]:
+    reason = found[0]
+    if len(found) > 1 or reason.lack is None or not reason.paths:
+        return
+    asked, free = reason.lack
+    amounts = {path: amount_of(node, reason.subject) or 0 for path in reason.paths if (node := pod.at(path))}
+    # One value can be changed at a time, and the largest has most to give.
+    path = max(amounts, key=lambda path: amounts[path])
+    new = _rounded(reason.subject, amounts[path] - (asked - free))
+    if new <= 0:
+        return
+    text = _spelled(reason.subject, new)
+    what = f"ask for {text} of {reason.subject} instead of {worded(reason.subject, amounts[path], up=True)}"
+    sides = {path, *_other_side(pod, path, reason.subject)}
+    edits = tuple(Edit(side, text) for side in sorted(sides, key=str))
+    yield Change(what, edits, path, (amounts[path] - new) / amounts[path])
+
+
+def _other_side(pod: Node, path: KeyPath, resource: str) -> Iterator[KeyPath]:
+    """Where the limit stands of what must be requested as it is limited."""
+    limit = (*path[:-2], "limits", resource)
+    if resource not in (CPU, "memory", "ephemeral-storage") and path[-2] == "requests" and pod.at(limit) is not None:
+        yield limit
+
+
+def _rounded(resource: str, amount: int) -> int:
+    """The amount as people would say it, never more: whole mebibytes of what is counted in bytes."""
+    is_bytes = resource in ("memory", "ephemeral-storage")
+    return amount // _MEBI * _MEBI if is_bytes and amount >= _MEBI else amount
+
+
+def _spelled(resource: str, amount: int) -> str:
+    if resource == CPU:
+        return worded(resource, amount)
+    return f"{amount // _MEBI}Mi" if resource in ("memory", "ephemeral-storage") and amount >= _MEBI else str(amount)
+
+
+_CURES: Mapping[Filter, Callable[[Node, Machine, tuple[Reason, ...]], Iterator[Change]]] = {
+    Filter.NODE_NAME: _unname,
+    Filter.TAINTS: _tolerate,
+    Filter.AFFINITY: _relabel,
+    Filter.RESOURCES: _lower,
+}

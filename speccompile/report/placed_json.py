@@ -1,0 +1,152 @@
+"""Takes all that `place` tells, gives it as JSON of the shape of schemas/reports/place.schema.json."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from speccompile.model import Node, origin_of
+from speccompile.placement.answer import Advice, Answer, Told
+from speccompile.placement.filters import Reason
+from speccompile.placement.fleet import Fleet, Share
+from speccompile.placement.hosting import Hosting, Objection
+from speccompile.placement.objects import kind_of, name_of
+from speccompile.placement.verdicts import Group, Verdict
+from speccompile.report.data import VERSION, place_data, written
+from speccompile.report.explained import origin_data
+from speccompile.report.placed_words import ESTIMATE, NOT_MODELLED, reason_text
+
+
+def as_placed_json(answer: Answer) -> str:
+    """Everything as one document, with exact amounts in the units that the scheduler counts in."""
+    return written(
+        {
+            "version": VERSION,
+            "nodes": [machine.name for machine in answer.cluster.machines],
+            "knows_pods": answer.cluster.knows_pods,
+            "not_modelled": list(NOT_MODELLED),
+            "workloads": [_told(told) for told in answer.workloads],
+            "fleet": _fleet(answer.fleet),
+            "models": [_model(model) for model in answer.models],
+        }
+    )
+
+
+def _told(told: Told) -> dict[str, Any]:
+    verdict = told.verdict
+    return {
+        **_workload(verdict),
+        "fits": [machine.name for machine in verdict.fits],
+        "others": [_group(group, verdict) for group in verdict.others],
+        "ignored": [{"what": what, "origin": _origin(node)} for what, node in told.ignored],
+        "advice": _advice(told.advice, verdict) if told.advice else None,
+    }
+
+
+def _workload(verdict: Verdict) -> dict[str, Any]:
+    workload = verdict.subject.workload
+    return {
+        "run": verdict.subject.run,
+        "kind": workload.kind,
+        "name": workload.name,
+        "namespace": workload.namespace,
+        "place": place_data(verdict.subject.place),
+        "pods": workload.replicas,
+    }
+
+
+def _group(group: Group, verdict: Verdict) -> dict[str, Any]:
+    return {
+        "nodes": [machine.name for machine in group.machines],
+        "reasons": [_reason(alike, verdict) for alike in group.alike],
+    }
+
+
+def _reason(alike: Sequence[Reason], verdict: Verdict) -> dict[str, Any]:
+    first = alike[0]
+    return {
+        "filter": str(first.filter),
+        "subject": first.subject,
+        "message": reason_text(alike),
+        "asked": first.lack.asked if first.lack else first.asked,
+        "found": [reason.lack.free if reason.lack else reason.found for reason in alike],
+        "origins": _origins(verdict.origins(first.paths)),
+    }
+
+
+def _advice(advice: Advice, verdict: Verdict) -> dict[str, Any]:
+    made, near = advice
+    return {
+        "suggestion": {
+            "what": made.change.what,
+            "origins": _origins(verdict.origins([made.change.at]) if made.change.at else ()),
+            "nodes": [machine.name for machine in made.machines],
+        }
+        if made
+        else None,
+        "nearest": {
+            "node": near.machine.name,
+            "reasons": [_reason([reason], verdict) for reason in near.reasons],
+        }
+        if near
+        else None,
+    }
+
+
+def _fleet(fleet: Fleet) -> dict[str, Any]:
+    return {
+        "estimate": ESTIMATE,
+        "pods": fleet.pods,
+        "placed": fleet.placed,
+        "workloads": fleet.workloads,
+        "whole": fleet.whole,
+        "pools": [
+            {
+                "name": pool.name,
+                "nodes": [machine.name for machine in pool.machines],
+                "resources": [_share(share) for share in pool.shares],
+            }
+            for pool in fleet.pools
+        ],
+        "waiting": [
+            {**_workload(one.verdict), "pods": one.pods, "pools": list(one.pools), "short": list(one.short)}
+            for one in fleet.unplaced
+        ],
+    }
+
+
+def _share(share: Share) -> dict[str, Any]:
+    return {
+        "resource": share.resource,
+        "allocatable": share.allocatable,
+        "taken": share.before,
+        "added": share.added,
+        "free": share.free,
+        "missing": share.missing,
+    }
+
+
+def _model(model: Hosting) -> dict[str, Any]:
+    return {
+        "kind": kind_of(model.model),
+        "name": name_of(model.model),
+        "namespace": model.namespace,
+        "is_possible": model.is_possible,
+        "servers": [
+            {"name": host.name, "fit": host.fit, "reasons": [_objection(one) for one in host.objections]}
+            for host in model.hosts
+        ],
+    }
+
+
+def _objection(objection: Objection) -> dict[str, Any]:
+    nodes = [node for node in (objection.asked, objection.found) if node is not None]
+    return {"message": objection.text, "origins": _origins(nodes)}
+
+
+def _origins(nodes: Iterable[Node]) -> list[dict[str, Any]]:
+    return [_origin(node) for node in nodes]
+
+
+def _origin(node: Node) -> dict[str, Any]:
+    return origin_data(origin_of(node))
