@@ -30,6 +30,10 @@ FILE = re.compile(r"^# file: (\S+)$")
 CALL = "$ "
 RUN_FILE = "run.yaml"
 """The file that an example is, if it names none."""
+LINTED = ("placement/", "seldon/")
+"""Codes of what only `lint` tells."""
+CLUSTER = {"--nodes": "nodes.yaml", "--objects": "cluster.yaml"}
+ADMIN = {"platform.yaml", *CLUSTER.values()}
 
 
 class Example(NamedTuple):
@@ -102,6 +106,15 @@ def usual_call(example: Example, code: str) -> str:
     given += ["--platform platform.yaml"] * ("platform.yaml" in example.files)
     if code.startswith("lint/"):
         return " ".join(["profiles lint", *given])
+    if code.startswith(LINTED):
+        given += [f"{option} {name}" for option, name in CLUSTER.items() if name in example.files]
+        return " ".join(
+            [
+                "lint",
+                *(name for name in example.files if name not in ADMIN and not name.startswith("profiles/")),
+                *given,
+            ]
+        )
     return " ".join([f"validate {RUN_FILE}", *given])
 
 

@@ -1,0 +1,138 @@
+"""Takes arguments of `speccompile lint` and streams, gives an exit code; see `cli.py`."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, TextIO
+
+from speccompile.cli_findings import grades_of, judged, tell, tell_left_out
+from speccompile.cli_options import COMMANDS, add_command, add_findings, add_format, add_inputs, add_paths, path
+from speccompile.records import NamedTuple
+
+if TYPE_CHECKING:
+    from speccompile.cli_options import Commands
+    from speccompile.diagnostics import Diagnostic
+    from speccompile.inputs import Inputs
+    from speccompile.placement.pools import Pool
+    from speccompile.setting import Setting
+
+DONE, INPUT = 0, 1
+_EXAMPLES = """\
+examples:
+  speccompile lint                                     all runs that speccompile.yaml names
+  speccompile lint manifests/ --platform platform.yaml any manifests, by the pools that the platform declares
+  speccompile lint --nodes nodes.yaml --objects servers.yaml
+  speccompile explain --code placement/pins-nothing    what a finding means
+
+A document with an apiVersion is a manifest, unless that is speccompile's own; any other is a run.
+"""
+
+
+def add_lint(commands: Commands) -> None:
+    """Gives the command line its `lint`."""
+    parser = add_command(commands, "lint", COMMANDS["lint"].what, _EXAMPLES)
+    parser.set_defaults(run=run_lint)
+    add_paths(
+        parser,
+        "runs or manifests: a file, a directory, or - for standard input; without it, the runs of the project",
+    )
+    parser.add_argument(
+        "--nodes",
+        action="append",
+        default=[],
+        metavar="FILE",
+        type=path,
+        help="nodes of the cluster, of kubectl get nodes -o yaml (repeatable); else the platform's pools",
+    )
+    parser.add_argument(
+        "--objects",
+        action="append",
+        default=[],
+        metavar="PATH",
+        type=path,
+        help="objects that the cluster has already, which are looked at and not judged (repeatable)",
+    )
+    add_inputs(parser)
+    add_format(parser)
+    add_findings(parser, "warnings are errors")
+
+
+class _Answer(NamedTuple):
+    """All that was found."""
+
+    findings: Sequence[Diagnostic] = ()
+    stopping: Sequence[Diagnostic] = ()
+    """What there is no way round; errors among it are errors, whatever the call makes of their codes."""
+    left_out: int = 0
+
+
+def run_lint(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:
+    """The exit code of one call; findings go to stderr, or to stdout if for programs."""
+    from speccompile.diagnostics import CompileError, Severity, has_errors
+    from speccompile.inputs import CallError, Flags, settle
+
+    answer, severity = _Answer(), None
+    try:
+        flags = Flags(arguments.paths, arguments.profiles, arguments.platform, None, arguments.project)
+        inputs = settle(flags._replace(templates=arguments.templates))
+        severity = inputs.severity
+        answer = _answer(arguments, inputs, stderr)
+    except CallError as error:
+        arguments.refuse(str(error))
+    except CompileError as error:
+        answer = _Answer(stopping=error.diagnostics)
+    told = (*answer.findings, *answer.stopping)
+    strict = {finding.code: Severity.ERROR for finding in told if finding.severity is Severity.WARNING}
+    findings = judged(answer.findings, grades_of(arguments, severity, strict), stopping=answer.stopping)
+    tell(findings, stderr if arguments.format == "text" else stdout, arguments.format, quiet=arguments.quiet)
+    tell_left_out(answer.left_out if not has_errors(findings) else 0, stderr)
+    return INPUT if has_errors(findings) else DONE
+
+
+def _answer(arguments: argparse.Namespace, inputs: Inputs, stderr: TextIO) -> _Answer:
+    from speccompile.api import read_setting
+    from speccompile.cli_objects import compiled_objects, given_objects
+    from speccompile.diagnostics import Severity
+    from speccompile.inputs import STREAM, CallError
+    from speccompile.placement.lint import lint
+    from speccompile.placement.lint_scene import Scene
+    from speccompile.placement.objects import workloads
+    from speccompile.verify_secrets import without_values
+
+    if STREAM in (*arguments.nodes, *arguments.objects):
+        raise CallError("--nodes and --objects are files; only a PATH can be standard input")
+    setting = read_setting(inputs.profiles, inputs.platform, inputs.templates)
+    pools, unread = _pools(arguments.nodes, setting)
+    ours, theirs = compiled_objects(inputs, setting, stderr), given_objects(arguments.objects)
+    trees = tuple(one.tree for one in (*ours.given, *theirs.given))
+    scene = Scene(trees, {id(one.tree): one.place for one in ours.given}, workloads(trees), pools)
+    # What a profile does to a run's values is for `render` to tell.
+    errors = (finding for finding in ours.findings if finding.severity is Severity.ERROR)
+    hidden = {**theirs.hidden, **ours.hidden}
+    return _Answer(
+        [*without_values((*errors, *lint(scene)), hidden)],
+        [*setting.findings, *unread, *without_values(theirs.findings, hidden)],
+        ours.left_out,
+    )
+
+
+def _pools(nodes: Sequence[str], setting: Setting) -> tuple[tuple[Pool, ...], list[Diagnostic]]:
+    """The pools of the nodes that are given, by the names that the platform has for them, or those it declares."""
+    from pathlib import Path
+
+    from speccompile.cli_place import MAX_SNAPSHOT
+    from speccompile.load import MAX_MANIFESTS, read_file
+    from speccompile.model import Layer, Source
+    from speccompile.placement.pools import declared_pools, pools_of
+    from speccompile.placement.snapshot import snapshot
+    from speccompile.placement.snapshot_text import read_snapshot
+
+    declared = declared_pools(setting.platform)
+    if not nodes:
+        return declared, []
+    texts = [read_file(Path(name), Layer.PLATFORM, MAX_SNAPSHOT) for name in nodes]
+    files = [read_snapshot(text, "Node", MAX_MANIFESTS) if isinstance(text, Source) else text for text in texts]
+    seen = snapshot([document for file in files for document in file.documents])
+    unread = [finding for file in files for finding in file.findings]
+    return pools_of(seen.cluster.machines, declared), [*unread, *seen.findings]

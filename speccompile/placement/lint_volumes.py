@@ -1,0 +1,83 @@
+"""Takes a scene, gives what keeps its pods from having their volumes: the VOLUMES table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TypeAlias
+
+from speccompile.diagnostics import Diagnostic, Note, shown
+from speccompile.model import Node
+from speccompile.placement.lint_pods import items_of
+from speccompile.placement.lint_scene import Rule, Scene, Told, found, stands
+from speccompile.placement.objects import Workload, group_of, kind_of, name_of, namespace_of
+from speccompile.records import NamedTuple
+
+_Claims: TypeAlias = Mapping[tuple[str, str], Node]
+"""By namespace and name."""
+_OF_ONE = {"ReadWriteOnce": "those on other nodes cannot start", "ReadWriteOncePod": "only one of them can start"}
+"""The access modes of one node, or of one pod, and what becomes of more pods."""
+
+
+class _Mount(NamedTuple):
+    """A volume of a pod whose claim only one node, or one pod, can have at a time."""
+
+    volume: Node
+    claim: Node
+    mode: str
+    written: Node
+    """Where that mode is."""
+
+
+def _claims_serve_all_pods(scene: Scene) -> Iterator[Diagnostic]:
+    claims = _claims(scene)
+    for workload in scene.own_workloads:
+        for mount in _mounts(workload, claims) if workload.replicas > 1 else ():
+            told = Told(
+                "placement/claim-of-one-node",
+                f"{workload.replicas} pods share claim {shown(name_of(mount.claim))}, which is {mount.mode}:"
+                f" {_OF_ONE[mount.mode]}",
+                "use a claim of ReadWriteMany, one for each pod (an ephemeral volume), or one pod",
+            )
+            yield found(scene, told, workload.owner, mount.volume, *stands("the access mode", mount.written))
+
+
+def _updates_let_go(scene: Scene) -> Iterator[Diagnostic]:
+    """A rolling update starts the new pod first, and that waits for the claim of the old one."""
+    claims = _claims(scene)
+    for workload in scene.own_workloads:
+        if workload.kind != "Deployment" or workload.replicas != 1 or not _surges(workload.owner):
+            continue
+        for mount in _mounts(workload, claims):
+            told = Told(
+                "placement/update-waits-for-claim",
+                f"an update may never end: the new pod waits for claim {shown(name_of(mount.claim))},"
+                f" which is {mount.mode}, and the old pod keeps it until the new one is ready",
+                "write `strategy: {type: Recreate}`, in a base document if it is a run, or use ReadWriteMany",
+            )
+            note = Note("on the node of the old pod it goes well, on any other it does not")
+            yield found(scene, told, workload.owner, mount.volume, *stands("the access mode", mount.written), note)
+
+
+def _surges(deployment: Node) -> bool:
+    """Whether an update starts a pod before it stops one, as it does where nobody says otherwise."""
+    kind = deployment.at(("spec", "strategy", "type"))
+    surge = deployment.at(("spec", "strategy", "rollingUpdate", "maxSurge"))
+    return (kind is None or kind.value != "Recreate") and (surge is None or surge.value not in (0, "0", "0%"))
+
+
+def _claims(scene: Scene) -> _Claims:
+    claims = (tree for tree in scene.objects if (group_of(tree), kind_of(tree)) == ("", "PersistentVolumeClaim"))
+    return {(namespace_of(tree), name_of(tree)): tree for tree in claims}
+
+
+def _mounts(workload: Workload, claims: _Claims) -> Iterator[_Mount]:
+    for volume in items_of(workload.pod, "volumes"):
+        named = volume.at(("persistentVolumeClaim", "claimName"))
+        claim = claims.get((workload.namespace, str(named.value))) if named else None
+        modes = claim.at(("spec", "accessModes")) if claim else None
+        said = {str(item.value) for item in modes.items} if modes else set()
+        if claim and modes and said and said <= _OF_ONE.keys():
+            yield _Mount(named or volume, claim, max(said), modes.items[0])
+
+
+VOLUMES: tuple[Rule, ...] = (_claims_serve_all_pods, _updates_let_go)
