@@ -119,20 +119,11 @@ def _answer(arguments: argparse.Namespace, inputs: Inputs, stderr: TextIO) -> _A
 
 def _pools(nodes: Sequence[str], setting: Setting) -> tuple[tuple[Pool, ...], list[Diagnostic]]:
     """The pools of the nodes that are given, by the names that the platform has for them, or those it declares."""
-    from pathlib import Path
-
-    from speccompile.cli_place import MAX_SNAPSHOT
-    from speccompile.load import MAX_MANIFESTS, read_file
-    from speccompile.model import Layer, Source
+    from speccompile.cli_cluster import cluster_seen
     from speccompile.placement.pools import declared_pools, pools_of
-    from speccompile.placement.snapshot import snapshot
-    from speccompile.placement.snapshot_text import read_snapshot
 
     declared = declared_pools(setting.platform)
     if not nodes:
         return declared, []
-    texts = [read_file(Path(name), Layer.PLATFORM, MAX_SNAPSHOT) for name in nodes]
-    files = [read_snapshot(text, "Node", MAX_MANIFESTS) if isinstance(text, Source) else text for text in texts]
-    seen = snapshot([document for file in files for document in file.documents])
-    unread = [finding for file in files for finding in file.findings]
-    return pools_of(seen.cluster.machines, declared), [*unread, *seen.findings]
+    seen = cluster_seen(nodes)
+    return pools_of(seen.cluster.machines, declared), [*seen.findings]

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, TextIO
 
 from speccompile.cli_findings import grades_of, judged, paint_for, tell, tell_left_out
@@ -16,16 +15,12 @@ if TYPE_CHECKING:
     from speccompile.cli_options import Commands
     from speccompile.diagnostics import Diagnostic
     from speccompile.inputs import Inputs
-    from speccompile.parse import Parsed
     from speccompile.placement.answer import Answer
-    from speccompile.placement.snapshot import Snapshot
     from speccompile.placement.verdicts import Subject
 
 DONE, INPUT, NOWHERE = 0, 1, 4
 _SIGN = '<meta name="generator" content="speccompile place">'
 """By which a page of ours is known."""
-MAX_SNAPSHOT = 512 * 1024 * 1024
-"""Bytes of a file of nodes or pods; ten thousand pods may come to 200 MB as JSON, and to 90 MB as YAML."""
 _EXAMPLES = """\
 examples:
   kubectl get nodes -o yaml > nodes.yaml; kubectl get pods -A -o yaml > pods.yaml
@@ -146,6 +141,7 @@ def _write_page(answer: Answer, arguments: argparse.Namespace, inputs: Inputs, s
 
 def _outcome(arguments: argparse.Namespace, inputs: Inputs, stderr: TextIO) -> _Outcome:
     from speccompile.api import read_setting
+    from speccompile.cli_cluster import cluster_seen
     from speccompile.cli_objects import compiled_objects, given_objects
     from speccompile.placement.answer import answer
     from speccompile.placement.pools import declared_pools
@@ -153,7 +149,7 @@ def _outcome(arguments: argparse.Namespace, inputs: Inputs, stderr: TextIO) -> _
 
     setting = read_setting(inputs.profiles, inputs.platform, inputs.templates)
     ours, theirs = compiled_objects(inputs, setting, stderr), given_objects(arguments.objects)
-    seen = _seen(arguments.nodes, arguments.pods)
+    seen = cluster_seen(arguments.nodes, arguments.pods)
     hidden = {**theirs.hidden, **ours.hidden}
     stopping = [*seen.findings, *without_values(theirs.findings, hidden)]
     trees = tuple(one.tree for one in (*ours.given, *theirs.given))
@@ -179,57 +175,3 @@ def _subjects(ours: Objects, theirs: Objects) -> list[Subject]:
     return [
         Subject(workload, one.place, one.run) for workload in made if (one := given.get(id(workload.owner))) is not None
     ]
-
-
-def _seen(nodes: Sequence[str], pods: Sequence[str]) -> Snapshot:
-    quickly = _snapshot(nodes, pods, exactly=False)
-    # What is read quickly may not know its line; what was not read at all has none.
-    if all(found.span and (found.span.line or not found.span.source.text) for found in quickly.findings):
-        return quickly
-    return _snapshot(nodes, pods, exactly=True)
-
-
-def _snapshot(nodes: Sequence[str], pods: Sequence[str], *, exactly: bool) -> Snapshot:
-    from speccompile.placement.snapshot import snapshot
-
-    with _uncollected():
-        read_nodes = [_read(name, "Node", exactly=exactly) for name in nodes]
-        read_pods = [_read(name, "Pod", exactly=exactly) for name in pods]
-    unread = [finding for parsed in (*read_nodes, *read_pods) for finding in parsed.findings]
-    seen = snapshot(
-        [document for parsed in read_nodes for document in parsed.documents],
-        [document for parsed in read_pods for document in parsed.documents] if pods else None,
-    )
-    return seen._replace(findings=(*unread, *seen.findings))
-
-
-@contextmanager
-def _uncollected() -> Iterator[None]:
-    """A while in which nobody looks for garbage: among millions of values that all stay, it takes half the time."""
-    import gc
-
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
-
-
-def _read(name: str, kind: str, *, exactly: bool) -> Parsed:
-    """The documents of a file; exactly, if it is not too long for that."""
-    from pathlib import Path
-
-    from speccompile.load import MAX_MANIFESTS, read_file
-    from speccompile.model import Layer, Source
-    from speccompile.parse import parse
-    from speccompile.placement.snapshot_text import read_snapshot
-    from speccompile.verify_scalars import as_kubernetes_reads
-
-    text = read_file(Path(name), Layer.PLATFORM, MAX_SNAPSHOT)
-    if not isinstance(text, Source):
-        return text
-    if exactly and len(text.text) <= MAX_MANIFESTS:
-        return as_kubernetes_reads(parse(text))
-    return read_snapshot(text, kind, MAX_MANIFESTS)

@@ -10,19 +10,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from speccompile.placement.filters import PODS, Machine, Reason, Usage, passing
 from speccompile.placement.needs import Needs, is_counted
-from speccompile.placement.pools import Pool
+from speccompile.placement.pools import NAMING, Pool
 from speccompile.placement.snapshot import Cluster
 from speccompile.placement.verdicts import Judge, Verdict
 from speccompile.records import NamedTuple
 
-_NAMING = (
-    "cloud.google.com/gke-nodepool",
-    "eks.amazonaws.com/nodegroup",
-    "kubernetes.azure.com/agentpool",
-    "karpenter.sh/nodepool",
-    "node.kubernetes.io/nodepool",
-)
-"""Labels by which nodes say what pool they are of."""
 _ROLE = "node-role.kubernetes.io/"
 ALL = "all nodes"
 """What the pool is called of nodes that say nothing of any."""
@@ -99,7 +91,7 @@ def fleet(verdicts: Sequence[Verdict], cluster: Cluster, pools: Sequence[Pool] =
 def pool_of(machine: Machine, pools: Sequence[Pool] = ()) -> str:
     """The name of the node's pool: one that the platform declares, or as the node itself says."""
     declared = (pool.name for pool in pools if pool.labels and pool.labels.items() <= machine.labels.items())
-    named = (machine.labels[key] for key in _NAMING if machine.labels.get(key))
+    named = (machine.labels[key] for key in NAMING if machine.labels.get(key))
     roles = (key.removeprefix(_ROLE) for key in sorted(machine.labels) if key.startswith(_ROLE) and key != _ROLE)
     return next(declared, None) or next(named, None) or next(roles, None) or ALL
 

@@ -19,7 +19,7 @@ _OF_KUBERNETES = ("kubernetes.io", "k8s.io")
 """How the domains end of labels that nobody need declare, since Kubernetes or a cloud sets them."""
 _HOST = "kubernetes.io/hostname"
 _MANY = 10
-_NAMING = (
+NAMING = (
     "cloud.google.com/gke-nodepool",
     "eks.amazonaws.com/nodegroup",
     "kubernetes.azure.com/agentpool",
@@ -126,7 +126,7 @@ def _own_to_each(machines: Sequence[Machine]) -> Iterator[str]:
 
 def _pool(nodes: Sequence[Machine], own: frozenset[str]) -> Pool:
     first, *others = nodes
-    name = next((first.labels[key] for key in _NAMING if first.labels.get(key)), "")
+    name = next((first.labels[key] for key in NAMING if first.labels.get(key)), "")
     amounts: dict[str, int] = {}
     for node in nodes:
         amounts |= {key: max(amount, amounts.get(key, 0)) for key, amount in node.allocatable.items()}
