@@ -82,7 +82,7 @@ def verdict_text(told: Told, nodes: int) -> str:
 
 
 def _group(group: Group, verdict: Verdict, paint: Paint) -> Iterator[str]:
-    yield f"  not {plural(len(group.machines), 'node')}: {printable_name(named(group.machines))}"
+    yield f"  not on {plural(len(group.machines), 'node')}: {printable_name(named(group.machines))}"
     for alike in group.alike:
         origin = printable(origins_text(verdict.origins(alike[0].paths)))
         yield f"    {printable(reason_text(alike))}" + (paint(f"  {origin}", "quiet") if origin else "")
