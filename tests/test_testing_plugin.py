@@ -51,6 +51,13 @@ def test_pyproject_names_the_plugin(root: Path) -> None:
     assert "speccompile[dask,docs,testing,verify]" in project["optional-dependencies"]["test"]
 
 
+def test_profiles_of_other_targets_are_left_out(team: pytest.Pytester) -> None:
+    (team.path / "profiles" / "models.yaml").write_text("id: models\ntarget: seldon\nserver: {config: mlserver}\n")
+    result = run(team, "--collect-only", "-q")
+    assert "[1xa100]" in result.stdout.str()
+    assert "[models]" not in result.stdout.str()
+
+
 def test_three_lines_put_the_bundled_profiles_under_every_law(team: pytest.Pytester) -> None:
     result = run(team, "-v")
     cases = len(LAWS) + len(["some run compiles"])

@@ -14,11 +14,13 @@ from hypothesis.strategies import SearchStrategy
 from speccompile.api import read_setting
 from speccompile.configmap import KIND, files_in
 from speccompile.diagnostics import CompileError
+from speccompile.kinds import target_of
 from speccompile.load import expand, load
 from speccompile.model import Layer
 from speccompile.report.text import as_text
 from speccompile.search import Unlisted
 from speccompile.serialize import serialize
+from speccompile.targets import DEFAULT_TARGET
 from speccompile.testing.admin import Admin, Data
 from speccompile.testing.attempts import attempts
 from speccompile.testing.laws import LAWS, Law
@@ -38,12 +40,18 @@ class AdminLaws:
     platform: ClassVar[str | None] = None
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
-        """A case for each profile, and one for runs without, where no profile is theirs by default."""
+        """A case for each profile, and one for runs without, where no profile is theirs by default.
+
+        The laws draw runs of the usual target and look at its manifests, so profiles of others are left out.
+        """
         if "profile" not in metafunc.fixturenames:
             return
         setting = read_setting(*_paths(type(self)))
-        ids: list[str | None] = [] if setting.is_broken else [*setting.profiles]
-        if not setting.is_broken and "default" not in ids:
+        known = {} if setting.is_broken else setting.profiles
+        ids: list[str | None] = [
+            one for one, profile in known.items() if target_of(profile, setting.library).name == DEFAULT_TARGET
+        ]
+        if not setting.is_broken and "default" not in known:
             ids.append(None)
         metafunc.parametrize("profile", ids, ids=[one or _NO_PROFILE for one in ids])
 
