@@ -201,10 +201,11 @@ def _without_ours(base: Node, schema: Schema, library: Library) -> Node:
 def _with_main(base: Node, main: Node, path: KeyPath, named: Node | None) -> Node:
     """The base with a main container of the compiled one's name, in front if it had none."""
     name = {"name": main.fields["name"]}
-    known_as = (MAIN,) if named is None else (MAIN, named.value)
+    own = containers_of(base.at(path), "containers")
+    known_as = named.value if named and any(one.fields["name"].value == named.value for one in own) else MAIN
 
     def is_main(container: Node) -> bool:
-        return container.fields["name"].value in known_as
+        return container.fields["name"].value == known_as
 
     def change(pod: Node) -> Node:
         known = pod.fields.get("containers")
@@ -258,6 +259,8 @@ def _clashes(compiled: Node, whole: Node, base: Node, merged: Merged) -> Iterato
     main = _main(containers_of(pod_of(compiled, pods), "containers"), named)
     if main is not None and named is None:
         yield from _shared_names(main.fields["name"], pod_of(base, pods), merged.run)
+    if main is not None and named is not None:
+        yield from _unnamed(named, base, pod_of(base, pods))
     pod = pod_of(whole, pods)
     for container in (one for section in _SECTIONS for one in containers_of(pod, section)):
         if "resources" in container.fields:
@@ -265,6 +268,20 @@ def _clashes(compiled: Node, whole: Node, base: Node, merged: Merged) -> Iterato
         if main is not None and container.fields["name"].value == main.fields["name"].value:
             yield from resources_above_ceilings(container, merged.platform)
         yield from _unknown_volumes(container, volumes_of(whole, pods))
+
+
+def _unnamed(named: Node, base: Node, pod: Node | None) -> Iterator[Diagnostic]:
+    """A base whose containers are all others than the main one, which would come to stand there without an image."""
+    names = [str(one.fields["name"].value) for one in containers_of(pod, "containers")]
+    if names and named.value not in names and MAIN not in names:
+        meant = near(str(named.value), names)
+        yield Diagnostic(
+            code="policy/base-container",
+            message=f"no container of the base {base.fields['kind'].value} is called {shown(named.value)}",
+            span=named.span,
+            notes=(Note(f"its containers: {', '.join(map(shown, names))}", base.fields["kind"].span),),
+            help=f"did you mean `{meant}`?" if meant else "name one of its containers",
+        )
 
 
 def _unknown_volumes(container: Node, volumes: Mapping[str, Node]) -> Iterator[Diagnostic]:

@@ -99,7 +99,8 @@ def stop_if_any(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
 def shown(value: object, longest: int = _SHOWN) -> str:
     """A value of the input as a message may show it: in backticks, cut short, everything unprintable escaped."""
     try:
-        text = str(value)
+        # As everybody but Python writes them.
+        text = str(value).lower() if isinstance(value, bool) else str(value)
     except ValueError:
         # Python refuses to write out an integer of thousands of digits.
         text = type(value).__name__

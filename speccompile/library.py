@@ -197,7 +197,7 @@ class Library:
 
     def item_defaults(self, field: str) -> Mapping[str, Any]:
         """What the items of a list mean where they say nothing."""
-        properties = self.resolve(self.fields[field]["items"]).get("properties", {})
+        properties = self.resolve(self.fields[field].get("items", {})).get("properties", {})
         return {key: schema["default"] for key, schema in properties.items() if "default" in schema}
 
     def defaults(self, name: str) -> Iterator[tuple[tuple[str, ...], Any]]:

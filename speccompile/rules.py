@@ -13,6 +13,7 @@ from speccompile.library import Library, Schema
 from speccompile.model import Ban, KeyPath, Layer, Node, Rule, Span, format_path
 from speccompile.paths import SIDES, Place, by_key, called_by_admins, concrete, found, is_short, place_of
 from speccompile.patterns import matches, pattern_fault
+from speccompile.quantity import QuantityError
 from speccompile.shapes import Fault
 
 Findings: TypeAlias = tuple[Diagnostic, ...]
@@ -249,11 +250,20 @@ def _forbidden(ban: Ban, node: Node) -> Diagnostic:
 
 
 def _at_least(node: Node, rule: Rule) -> bool:
-    return amount(node) >= amount(rule.constraint.fields["min"])
+    return _sized(node) and amount(node) >= amount(rule.constraint.fields["min"])
 
 
 def _at_most(node: Node, rule: Rule) -> bool:
-    return amount(node) <= amount(rule.constraint.fields["max"])
+    return _sized(node) and amount(node) <= amount(rule.constraint.fields["max"])
+
+
+def _sized(node: Node) -> bool:
+    """Whether it is an amount: a field of a target may be a number or a word, and a word is within no bounds."""
+    try:
+        amount(node)
+    except QuantityError:
+        return False
+    return True
 
 
 def _among(node: Node, rule: Rule) -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from speccompile.diagnostics import Diagnostic, Note, shown
 from speccompile.formats import QUANTITIES
 from speccompile.model import Layer, Node, Source, Span, format_path, parse_path
-from speccompile.parse import parse
+from speccompile.parse import parse, several_documents
 from speccompile.paths import place_of
 from speccompile.patterns import pattern_fault
 from speccompile.shapes import Fault
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 Check: TypeAlias = Callable[[Node, str, "Library"], Iterator[Diagnostic]]
 _SECTIONS = ("workloads", "manifests", "refuse")
-_LISTS = ("with", "without", "needs", "says", "above", "not_in")
+_LISTS = ("with", "without", "needs", "says", "above", "not_in", "not_own")
 _MAPS = ("where", "unless", "matches")
 _NAMED = re.compile(r"""["']([A-Za-z0-9_./-]+\.j2)["']""")
 _USED = re.compile(r"\bspec\.([A-Za-z0-9_]+(?:\.[A-Za-z0-9_]+)*)")
@@ -108,7 +108,7 @@ def _conditions_can_hold(tree: Node, _: str, library: Library) -> Iterator[Diagn
                 yield fault(f"{shown(told.value)} {wrong.message}", told.span, wrong.help)
         for node in row.fields["above"].items if "above" in row.fields else ():
             schema = _schema_at(str(node.value), library)
-            if schema and schema.get("format") not in QUANTITIES and not {"integer", "number"} & _types(schema):
+            if schema and schema.get("format") not in QUANTITIES and not _types(schema) <= {"integer", "number"}:
                 yield fault(
                     f"{shown(node.value)} has no size, so nothing is above it", node.span, "use `where` or `not_in`"
                 )
@@ -147,6 +147,37 @@ def _impossible(path: str, value: Node, schema: Schema | None) -> Iterator[Diagn
         yield fault(
             f"`{path}` is never {shown(value.value)}", value.span, f"it is of type {' or '.join(sorted(types))}"
         )
+
+
+def _settings_and_bases_are_there(tree: Node, _: str, library: Library) -> Iterator[Diagnostic]:
+    settings = library.core.schemas["platform"]["properties"]
+    made = [str(row.fields["kind"].value) for row in _rows(tree, "manifests") if "api_version" in row.fields]
+    for row in _rows(tree, *_SECTIONS):
+        for path, told in row.fields["settings"].fields.items() if "settings" in row.fields else ():
+            if not _leads(path.split("."), settings, library.core):
+                meant = near(path.partition(".")[0], settings)
+                cure = f"did you mean `{meant}`?" if meant else "see the settings of the platform"
+                yield fault(f"the platform has no setting {shown(path)}", told.key or told.span, cure)
+        for node in (item for key in ("bases", "no_bases") if key in row.fields for item in row.fields[key].items):
+            kind = str(node.value).partition(".")[0]
+            if kind not in made:
+                meant = near(kind, made)
+                cure = f"did you mean `{meant}`?" if meant else "give its manifest an `api_version`"
+                yield fault(f"base documents can be of no kind {shown(kind)} here", node.span, cure)
+    for node in tree.fields["container"].items if "container" in tree.fields else ():
+        schema = _schema_at(str(node.value), library)
+        if schema is not None and _types(schema) != {"string"}:
+            yield fault(
+                f"{shown(node.value)} is no text, and names no container", node.span, "name a field of type string"
+            )
+
+
+def _leads(steps: list[str], properties: Mapping[str, Schema], library: Library) -> bool:
+    first, *rest = steps
+    if first not in properties:
+        return False
+    inner = library.resolve(properties[first]).get("properties")
+    return not rest or not inner or _leads(rest, inner, library)
 
 
 def _workloads_are_there(tree: Node, _: str, __: Library) -> Iterator[Diagnostic]:
@@ -227,7 +258,10 @@ def _reached(paths: Iterable[str], library: Library) -> list[str]:
 
 
 def _misspelled(path: str, own: Mapping[str, Schema], library: Library) -> Iterator[Diagnostic]:
-    for found in _USED.finditer(library.templates[path]):
+    text = library.templates[path]
+    # What stands in comments is no use.
+    code = [found.span() for found in _CODE.finditer(text)]
+    for found in (one for start, end in code for one in _USED.finditer(text, start, end)):
         first, *steps = found[1].split(".")
         schema, here = own.get(first), [first]
         for step in steps:
@@ -264,8 +298,9 @@ def _is_used(path: tuple[str, ...], used: Iterable[str]) -> bool:
 
 def _unused(path: tuple[str, ...], name: str, library: Library) -> Diagnostic:
     file = f"{name}/fields.schema.json"
-    key = f'"{path[-1]}"'
-    at = max(library.templates[file].find(key), 0)
+    key, at = f'"{path[-1]}"', 0
+    for step in path:
+        at = max(library.templates[file].find(f'"{step}"', at), at)
     return fault(
         f"no template uses {shown('.'.join(path))}, so it would be dropped",
         _span(file, at, len(key), library),
@@ -288,6 +323,7 @@ def checked_fields(path: str, library: Library) -> tuple[Node | None, Findings]:
         if path_to[-1:] == ("pattern",) and isinstance(node.value, str) and (wrong := pattern_fault(node.value))
     ]
     # As it is written, since the order of keys is that of the output.
+    faults += [several_documents(document, "schema") for document in parsed.documents[1:]]
     return parsed.documents[0].root, (*found, *faults, *(() if found else _unmergeable(tree)))
 
 
@@ -300,9 +336,16 @@ def _unmergeable(tree: Node) -> Iterator[Diagnostic]:
         kind = "object" if merge.value == "map" else "array"
         if told["type"] != kind:
             yield fault(f"{shown(name)} merges as {shown(merge.value)}, so its type is {shown(kind)}", merge.span, None)
-        elif merge.value == "keyed" and told.get("x-key") not in told.get("items", {}).get("required", ()):
+        elif merge.value == "keyed" and not _has_key(told):
             cure = "name a key in `x-key`, and among those that `items` have as `required`"
             yield fault(f"the items of {shown(name)} merge by a key, and need not have it", merge.span, cure)
+
+
+def _has_key(field: Mapping[str, Any]) -> bool:
+    """Whether every item has the key, and it is text or a number by which items can be told apart."""
+    items, key = field.get("items", {}), field.get("x-key")
+    kind = items.get("properties", {}).get(key, {}).get("type")
+    return key in items.get("required", ()) and kind in ("string", "integer")
 
 
 def taken(name: str, field: str, known: Mapping[str, Any], library: Library) -> Diagnostic:
@@ -322,6 +365,7 @@ def taken(name: str, field: str, known: Mapping[str, Any], library: Library) -> 
 CHECKS: tuple[Check, ...] = (
     _paths_lead_to_fields,
     _conditions_can_hold,
+    _settings_and_bases_are_there,
     _workloads_are_there,
     _templates_are_there,
     _templates_use_the_fields,

@@ -12,18 +12,23 @@ if TYPE_CHECKING:
     from speccompile.library import Library, Schema
 
 FIELDS = "fields.schema.json"
+_ENVELOPES = ("run", "profile", "kubernetes", "entity")
+"""Schemas beside whose keys fields stand, or could be taken to stand."""
 
 
 def with_fields(core: Schema, library: Library) -> tuple[Schema, Findings]:
     """The schema of all fields: those of all targets, and each target's own, marked with whose they are."""
     properties: dict[str, Any] = dict(core["properties"])
     findings: list[Diagnostic] = []
+    reserved: Mapping[str, Mapping[str, Any]] = {
+        key: {} for noun in _ENVELOPES for key in library.schemas.core[noun].get("properties", ())
+    }
     # The bundled ones have their names first.
     for name in sorted(names_in(library.templates), key=lambda name: (library.is_own(f"{name}/{FIELDS}"), name)):
         own, found = _own_fields(name, library)
         findings += found
         for field, schema in own.items():
-            known = properties.get(field)
+            known = properties.get(field) if field not in reserved else reserved[field]
             if known is None:
                 properties[field] = {**schema, "x-targets": [name]}
             elif "x-targets" in known and {**schema, "x-targets": known["x-targets"]} == known:
@@ -43,11 +48,19 @@ def _own_fields(name: str, library: Library) -> tuple[Mapping[str, Any], Finding
         from speccompile.target_faults import checked_fields  # the bundled ones are good
 
         tree, found = checked_fields(path, library)
-        return (_said(tree.plain())["properties"], ()) if tree and not found else ({}, found)
+        return (_unique(_said(tree.plain())["properties"]), ()) if tree and not found else ({}, found)
     import json
 
     properties: Mapping[str, Any] = json.loads(library.templates[path])["properties"]
     return properties, ()
+
+
+def _unique(fields: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The fields, where no two items of a list that merges by a key may share it."""
+    return {
+        name: {"x-unique": [schema["x-key"]], **schema} if schema.get("x-merge") == "keyed" else schema
+        for name, schema in fields.items()
+    }
 
 
 def _said(value: Any) -> Any:
@@ -59,26 +72,24 @@ def _said(value: Any) -> Any:
 
 def with_bases(core: Schema, library: Library) -> Schema:
     """The schema of base documents, with the kinds that targets make."""
-    kinds: list[str] = list(core["properties"]["kind"]["enum"])
-    versions: dict[str, list[str]] = {}
+    versions: dict[str, dict[str, None]] = {kind: {} for kind in core["properties"]["kind"]["enum"]}
     spec: dict[str, Any] = dict(core["properties"]["spec"]["properties"])
     for target in library.targets.values():
         for kind, version in target.bases.items():
-            if kind not in core["properties"]["kind"]["enum"]:
-                versions.setdefault(kind, []).append(version)
+            versions.setdefault(kind, {})[version] = None
         for path in target.pods.values():
             if path[0] == "spec" and len(path) == _BESIDE and str(path[1]) not in spec:
                 spec[str(path[1])] = {"$ref": "base.schema.json#/$defs/pod"}
     told = [
-        {"if": {"properties": {"kind": {"const": kind}}}, "then": {"properties": {"apiVersion": {"enum": known}}}}
+        {"if": {"properties": {"kind": {"const": kind}}}, "then": {"properties": {"apiVersion": {"enum": [*known]}}}}
         for kind, known in versions.items()
     ]
     properties = {
         **core["properties"],
-        "kind": {**core["properties"]["kind"], "enum": [*kinds, *versions]},
+        "kind": {**core["properties"]["kind"], "enum": [*versions]},
         "spec": {**core["properties"]["spec"], "properties": spec},
     }
-    return {**core, "properties": properties, "allOf": [*core["allOf"], *told]}
+    return {**core, "properties": properties, "allOf": told}
 
 
 _BESIDE = 2

@@ -11,6 +11,7 @@ from speccompile.model import KeyPath, Layer, Making, Merged, Node, Refusal, Sou
 from speccompile.parse import parse, several_documents
 from speccompile.patterns import matches
 from speccompile.pods import PODS
+from speccompile.quantity import QuantityError
 
 if TYPE_CHECKING:
     from speccompile.library import Library
@@ -159,7 +160,7 @@ def _each(told: Node) -> Callable[[Merged], Iterable[Node]]:
 
 def _refusal(row: Node, *, is_own: bool) -> Refusal:
     told = row.fields
-    said, above, not_in, bases = (_paths(row, key) for key in ("says", "above", "not_in", "bases"))
+    said, above, not_in, not_own, bases = (_paths(row, key) for key in ("says", "above", "not_in", "not_own", "bases"))
     about = (*_paths(row, "with"), *(path for key in ("matches", "where") for path in _keys(row, key)))
     holds = _condition(row)
 
@@ -172,13 +173,12 @@ def _refusal(row: Node, *, is_own: bool) -> Refusal:
             yield from ((node, None) for path in said if (node := merged.run.fields.at(path)))
         elif above:
             low, high = pair
-            if low and high and amount(low) > amount(high):
+            if low and high and _is_above(low, high):
                 yield (high, low) if high.span.source.layer is Layer.RUN else (low, high)
         elif not_in:
-            some, many = pair
-            known = [item.fields.get("name", item).value for item in many.items] if many else []
-            wanted = (some.items or (some,)) if some else ()
-            yield from ((item, many) for item in wanted if many and item.value not in known)
+            yield from ((item, pair[1]) for item in _strangers(*pair)) if pair[1] else ()
+        elif not_own:
+            yield from ((item, None) for item in _strangers(*map(merged.run.fields.at, not_own)))
         else:
             told = (*map(merged.spec.at, about), *(_base(merged, path) for path in reversed(bases)))
             there = [node for node in told if node]
@@ -189,6 +189,21 @@ def _refusal(row: Node, *, is_own: bool) -> Refusal:
     # The words of a bundled target say enough; nobody can change its lines.
     written = row.span if is_own else None
     return Refusal(_names(row, "workloads"), found, str(told["message"].value), str(told["help"].value), written)
+
+
+def _is_above(low: Node, high: Node) -> bool:
+    try:
+        return amount(low) > amount(high)
+    except QuantityError:
+        # What is no amount is for the schema to refuse, and compares with nothing.
+        return False
+
+
+def _strangers(some: Node | None, many: Node | None) -> list[Node]:
+    """What one, or a list, says that is no item of the other."""
+    known = [item.fields.get("name", item).value for item in many.items] if many else []
+    wanted = () if some is None else some.items if isinstance(some.value, tuple) else (some,)
+    return [item for item in wanted if item.value not in known]
 
 
 def _values(row: Node, key: str) -> tuple[tuple[KeyPath, tuple[object, ...]], ...]:
@@ -266,8 +281,10 @@ def _without_bases(row: Node) -> Check:
 
 
 def _base(merged: Merged, path: KeyPath) -> Node | None:
-    base = merged.profile.bases.get(str(path[0])) if merged.profile else None
-    return base.at(path[1:]) if base else None
+    kind = str(path[0])
+    base = merged.profile.bases.get(kind) if merged.profile else None
+    is_ours = base is not None and base.fields["apiVersion"].value == merged.target.bases.get(kind)
+    return base.at(path[1:]) if base and is_ours else None
 
 
 CONDITIONS: Mapping[str, Callable[[Node], Check]] = {

@@ -102,6 +102,20 @@ FIELDS: dict[str, st.SearchStrategy[Any]] = {
     "image": st.sampled_from(["a:1", "b:2"]),
 }
 said = st.fixed_dictionaries({}, optional=FIELDS)
+servers = st.sampled_from(
+    [
+        {"overcommit": 5},
+        {"pin": True, "capability": "a"},
+        {"config": "other"},
+        {"container": "agent"},
+        {"existing": True, "name": "b"},
+        {"model_volumes": ["c"]},
+        {"min_replicas": 9},
+        {"config_namespace": "d"},
+    ]
+)
+attempted = st.fixed_dictionaries({}, optional={**FIELDS, "server": servers})
+"""What runs say: whatever profiles say, and what they may try to move elsewhere."""
 arguments = st.fixed_dictionaries(
     {}, optional={"args": st.lists(st.sampled_from(["-v", "-q"]), min_size=1, max_size=2)}
 )
@@ -164,14 +178,17 @@ def run_of(fields: Data) -> Data:
 
 
 def profile_of(fields: Data, config: str) -> Data:
-    return {"id": "p", "target": "seldon", "server": {"config": config, "container": STOCK}, **fields}
+    server = {"config": config} if config == STOCK else {"config": config, "container": STOCK}
+    return {"id": "p", "target": "seldon", "server": server, **fields}
 
 
 def config_of(pod: Data) -> Data:
     return {"apiVersion": "mlops.seldon.io/v1alpha1", "kind": "ServerConfig", "spec": {"podSpec": pod}}
 
 
-@given(said, said, st.one_of(st.tuples(st.just(STOCK), pods(preferred)), st.tuples(st.just(UNKNOWN), pods(required))))
+@given(
+    attempted, said, st.one_of(st.tuples(st.just(STOCK), pods(preferred)), st.tuples(st.just(UNKNOWN), pods(required)))
+)
 def test_what_the_operator_makes_of_a_server_obeys_the_profile(
     run: Data, fixed: Data, config: tuple[str, Data]
 ) -> None:
@@ -182,7 +199,7 @@ def test_what_the_operator_makes_of_a_server_obeys_the_profile(
         obeys(pod_of(made["Server"], config_of(pod)), fixed_by(fixed), STOCK)
 
 
-@given(said, said, arguments, pods(required | preferred))
+@given(attempted, said, arguments, pods(required | preferred))
 def test_what_the_operator_makes_of_an_own_server_config_obeys_profile_and_base(
     run: Data, fixed: Data, more: Data, pod: Data
 ) -> None:

@@ -282,6 +282,43 @@ def test_whatever_stands_in_its_files_is_read_or_told_at_its_place(data: st.Data
         compile_document(document, setting)
 
 
+def test_a_comment_of_a_template_is_no_use_of_a_field(call: Callable[..., Answer]) -> None:
+    Path("run.yaml").write_text("name: train\naction: job\nimage: a:1\nqueue: {priority: 1}\n")
+    write({"queued/queued.yaml.j2": "{# spec.queue.gone #}\n" + FILES["queued/queued.yaml.j2"]})
+    assert call("validate", "run.yaml").code == 0
+
+
+WORDS = """\
+{"properties": {
+  "size": {"type": ["string", "integer"], "description": "A word or a number."},
+  "most": {"type": "number", "description": "A number."},
+  "parts": {"type": "array", "description": "By key.", "x-merge": "keyed", "x-key": "k", "items": {
+    "type": "object", "properties": {"k": {"type": "string"}, "v": {"type": "string"}}, "required": ["k"]}},
+  "tags": {"type": "array", "description": "Both.", "x-merge": "union"}}}
+"""
+
+
+def odd(own: Path, profile: Data, **fields: Any) -> list[str]:
+    about = "workloads: [{called: a, actions: [job], name: job}]\nmanifests: [{kind: Quick, template: quick.yaml.j2}]\n"
+    head = FILES["queued/quick.yaml.j2"].partition("  labels")[0]
+    spec = "spec:\n  a: {{ spec.size }}\n  b: {{ spec.most }}\n  c: {{ spec.parts }}\n  d: {{ spec.tags }}\n"
+    about += "refuse: [{above: [most, most], message: no, help: 'no'}]\n".replace("message: no", "message: 'no'")
+    write({"queued/target.yaml": about, "queued/fields.schema.json": WORDS, "queued/quick.yaml.j2": head + spec})
+    return made(own, {**PROFILE, **profile}, **fields)
+
+
+def test_values_without_a_size_break_rules_and_nothing_else(own: Path) -> None:
+    assert odd(own, {"rules": {"size": {"max": 3}}}, size="hello") == ["rule/max"]
+    assert odd(own, {"rules": {"size": {"min": 3}}}, size="1e400") == ["rule/min"]
+    assert odd(own, {"rules": {"size": {"max": 3}}}, size=2) == ["Quick train"]
+    assert odd(own, {}, most=123456789012345678901234567890.5) == ["Quick train"]
+
+
+def test_lists_that_meet_by_key_or_as_unions_lose_nothing(own: Path) -> None:
+    assert odd(own, {"parts": [{"k": "b"}]}, parts=[{"k": "a"}, {"k": "a"}]) == ["schema/duplicate-item"]
+    assert odd(own, {"tags": ["b"]}, tags=["a"]) == ["Quick train"]
+
+
 # The third target, KubeAI's, in examples/targets
 
 THIRD = ROOT / "examples" / "targets"
@@ -351,6 +388,37 @@ WRONG = {
     "no number": ("target.yaml", "above: [queue.priority,", "above: [queue.name,", "has no size"),
     "a value of another type": ("target.yaml", "{queue.name: [a, b]}", "{queue.priority: [a]}", "is never `a`"),
     "one item of a list": ("target.yaml", "with: [queue.priority]", "with: [envs.HOME]", "one item of a list"),
+    "a setting that is none": (
+        "target.yaml",
+        "unless: {image: none}",
+        "settings: {secret.x: a}",
+        "no setting `secret.x`",
+    ),
+    "a base of no kind": ("target.yaml", "unless: {image: none}", "bases: [Queeud]", "did you mean `Queued`"),
+    "a container that is no text": (
+        "target.yaml",
+        "workloads:\n",
+        "container: [queue.priority]\nworkloads:\n",
+        "is no text",
+    ),
+    "a name that runs have": (
+        "fields.schema.json",
+        '"queue": {',
+        '"action": {"type": "string", "description": "No."}, "queue": {',
+        "`action` is there already",
+    ),
+    "a key that need not be there": (
+        "fields.schema.json",
+        '"x-merge": "map"',
+        '"x-merge": "keyed"',
+        "merges as `keyed`",
+    ),
+    "two documents": (
+        "fields.schema.json",
+        '{"properties"',
+        '{"properties": {}}\n---\n{"properties"',
+        "this is another",
+    ),
     "a short form": ("target.yaml", "with: [queue.priority]", "with: [resources.mem]", "is a short form"),
 }
 
