@@ -143,7 +143,7 @@ def _outcome(arguments: argparse.Namespace, inputs: Inputs, stderr: TextIO) -> _
     from speccompile.api import read_setting
     from speccompile.cli_cluster import cluster_seen
     from speccompile.cli_objects import compiled_objects, given_objects
-    from speccompile.placement.answer import answer
+    from speccompile.placement.answer import Known, answer
     from speccompile.placement.pools import declared_pools
     from speccompile.verify_secrets import without_values
 
@@ -152,9 +152,12 @@ def _outcome(arguments: argparse.Namespace, inputs: Inputs, stderr: TextIO) -> _
     seen = cluster_seen(arguments.nodes, arguments.pods)
     hidden = {**theirs.hidden, **ours.hidden}
     stopping = [*seen.findings, *without_values(theirs.findings, hidden)]
-    trees = tuple(one.tree for one in (*ours.given, *theirs.given))
     decided = answer(
-        _subjects(ours, theirs), trees, seen.cluster, declared_pools(setting.platform), suggests=arguments.suggest
+        _subjects(ours, theirs),
+        Known(*(tuple(one.tree for one in side.given) for side in (ours, theirs))),
+        seen.cluster,
+        declared_pools(setting.platform),
+        suggests=arguments.suggest,
     )
     # What is wrong with profiles is no matter of manifests that come from none.
     return _Outcome(
@@ -167,10 +170,10 @@ def _outcome(arguments: argparse.Namespace, inputs: Inputs, stderr: TextIO) -> _
 
 def _subjects(ours: Objects, theirs: Objects) -> list[Subject]:
     """The workloads that the call is about; what the cluster has already runs, or does not."""
-    from speccompile.placement.objects import workloads
+    from speccompile.placement.objects import is_placed, workloads
     from speccompile.placement.verdicts import Subject
 
-    given = {id(one.tree): one for one in ours.given}
+    given = {id(one.tree): one for one in ours.given if is_placed(one.tree)}
     made = workloads([one.tree for one in (*ours.given, *theirs.given)])
     return [
         Subject(workload, one.place, one.run) for workload in made if (one := given.get(id(workload.owner))) is not None

@@ -22,7 +22,7 @@ from tools import program
 
 from speccompile.model import Layer, Source, Span
 from speccompile.parse import parse
-from speccompile.placement.answer import answer
+from speccompile.placement.answer import Known, answer
 from speccompile.placement.filters import Filter, Machine, Usage, reasons
 from speccompile.placement.fleet import ALL, Fleet, fleet, pool_of
 from speccompile.placement.needs import needs_of
@@ -33,7 +33,7 @@ from speccompile.placement.snapshot_text import read_snapshot, trimmed
 from speccompile.placement.suggest import changed, nearest, suggestion
 from speccompile.placement.verdicts import Subject, Verdict, verdicts
 from speccompile.report.placed_json import as_placed_json
-from speccompile.report.placed_table import FEW, as_placed_table
+from speccompile.report.placed_table import FEW, as_placed_table, waiting_text
 from speccompile.verify_scalars import as_kubernetes_reads
 
 PLACE = Span(Source("run.yaml", "", Layer.RUN))
@@ -359,6 +359,48 @@ CURED: Mapping[str, tuple[Plain, Machine, str]] = {
         machine(),
         "do not ask for `a`",
     ),
+    "the last expression beside a field": (
+        wanting(
+            {
+                "matchExpressions": [{"key": "a", "operator": "Exists"}],
+                "matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n0"]}],
+            }
+        ),
+        machine(),
+        "do not ask for `a`",
+    ),
+    "one of two in an alternative": (
+        wanting(
+            {"matchExpressions": [{"key": "a", "operator": "Exists"}, {"key": "b", "operator": "DoesNotExist"}]},
+            {"matchExpressions": [{"key": "c", "operator": "Exists"}]},
+        ),
+        machine(),
+        "do not ask for `a`",
+    ),
+    "no alternative": (
+        wanting(
+            {"matchExpressions": [{"key": "a", "operator": "Exists"}, {"key": "b", "operator": "Exists"}]},
+            {"matchExpressions": [{"key": "c", "operator": "Gt", "values": ["3"]}]},
+        ),
+        machine(),
+        "do not require any node affinity",
+    ),
+    "none of two expressions": (
+        wanting({"matchExpressions": [{"key": "a", "operator": "Exists"}, {"key": "b", "operator": "Exists"}]}),
+        machine(),
+        "do not require any node affinity",
+    ),
+    "no empty term": (wanting({}), machine(), "do not require any node affinity"),
+    "not one node by its label": (
+        {"nodeSelector": {"kubernetes.io/hostname": "typo"}},
+        machine(labels={"kubernetes.io/hostname": "a"}),
+        "do not select by `kubernetes.io/hostname`",
+    ),
+    "no device": (
+        {"containers": [container({"nvidia.com/gpu": "1"}, {"nvidia.com/gpu": "1"})]},
+        machine(allocatable={"pods": 1}),
+        "do not ask for nvidia.com/gpu",
+    ),
     "no node by name": ({"nodeName": "other"}, machine(), "do not name a node"),
     "less of a resource": (
         {"containers": [container({"cpu": "1"}), container({"cpu": "3"})]},
@@ -389,6 +431,41 @@ def test_what_would_help_is_suggested(cured: str) -> None:
     assert reasons(needs_of(again), cluster.machines[0], Usage()) == ()
 
 
+def test_what_a_term_asks_beside_stays() -> None:
+    spec, one, _ = CURED["the last expression beside a field"]
+    told, cluster = verdict_of(spec, [one])
+    made = suggestion(told, cluster)
+    assert made is not None
+    (term,) = needs_of(changed(told.subject.workload.pod, made.change)).pin.terms or ()
+    assert (term.expressions, [asked.key for asked in term.fields]) == ((), ["metadata.name"])
+
+
+@pytest.mark.parametrize(
+    ("network", "port", "what"),
+    [
+        ({}, {"hostPort": 80}, "do not take host port 80/TCP"),
+        ({"hostNetwork": True}, {"containerPort": 80}, "do not use the network of the node"),
+        ({"hostNetwork": True}, {"containerPort": 80, "hostPort": 80}, None),
+    ],
+)
+def test_a_port_that_is_taken_is_suggested_to_be_left(network: Plain, port: Plain, what: str | None) -> None:
+    spec: dict[str, Any] = {**network, "containers": [{"name": "c", "ports": [port]}]}
+    cluster = cluster_of(node("a"), pods=[pod("p", "a", **spec)])
+    (told,) = verdicts([subject(spec)], cluster)
+    made = suggestion(told, cluster)
+    assert (made.change.what if made else None) == what
+
+
+def test_a_suggestion_among_thousands_takes_no_minutes() -> None:
+    machines = [machine(labels={"rack": str(number // 2 if number < 4 else number)}) for number in range(3000)]
+    told, cluster = verdict_of({"nodeSelector": {"rack": "typo"}}, machines)
+    before = time.monotonic()
+    made = suggestion(told, cluster)
+    assert time.monotonic() - before < 10
+    assert made is not None
+    assert (made.change.what, len(made.machines)) == ("select `rack`: `0`", 2)
+
+
 def test_a_device_is_limited_as_it_is_requested() -> None:
     spec, one, _ = CURED["fewer devices"]
     told, cluster = verdict_of(spec, [one])
@@ -404,9 +481,16 @@ def test_a_device_is_limited_as_it_is_requested() -> None:
         ({}, machine(cordoned=True)),
         ({}, machine(taints=(Taint("node.kubernetes.io/not-ready", "", "NoSchedule"),))),
         ({}, machine(taints=(Taint("node-role.kubernetes.io/control-plane", "", "NoSchedule"),))),
+        ({}, machine(taints=(Taint("node-role.kubernetes.io/master", "", "NoSchedule"),))),
+        ({}, machine(taints=(Taint("ToBeDeletedByClusterAutoscaler", "1", "NoSchedule"),))),
+        ({}, machine(taints=(Taint("DeletionCandidateOfClusterAutoscaler", "1", "NoSchedule"),))),
         ({}, machine(taints=(TAINT, Taint("other", "", "NoSchedule")))),
         ({}, machine(allocatable={"pods": 0})),
-        ({"containers": [container({"nvidia.com/gpu": "1"})]}, machine(allocatable={"pods": 1})),
+        ({"containers": [container({"memory": "1Gi"})]}, machine(allocatable={"pods": 1})),
+        (
+            {"resources": {"requests": {"memory": "10Gi"}}, "containers": [container({"memory": "9Gi"})]},
+            machine(allocatable={"pods": 1, "memory": 6 * 2**30}),
+        ),
         ({"nodeSelector": {"a": "1", "b": "2"}}, machine()),
         ({"nodeSelector": [1]}, machine()),
     ],
@@ -508,7 +592,8 @@ def test_a_pool_that_is_short_says_of_what_and_by_how_much() -> None:
 def test_pods_that_want_one_port_go_on_nodes_of_their_own() -> None:
     spec = {"containers": [{"name": "c", "ports": [{"hostPort": 80}]}]}
     told = fleet_of([(spec, 3)], cluster_of(node("a"), node("b")))
-    assert (told.placed, told.unplaced[0].short) == (2, ("80/TCP",))
+    assert (told.placed, told.unplaced[0].short, told.unplaced[0].ports) == (2, (), ("80/TCP",))
+    assert waiting_text(told.unplaced[0]) == "1 pod of Job train would wait: host port 80/TCP is taken on every node"
 
 
 def test_enormous_numbers_of_pods_take_no_time() -> None:
@@ -620,6 +705,76 @@ def test_manifests_are_placed_as_they_are(call: Call) -> None:
     assert answer.stdout.splitlines()[0] == "Job train (<stdin>:1:1): fits 2 of 2 nodes: a, b"
 
 
+MODEL = {
+    "apiVersion": "mlops.seldon.io/v1alpha1",
+    "kind": "Model",
+    "metadata": {"name": "iris", "namespace": "m"},
+    "spec": {"requirements": ["nobody-has-it"]},
+}
+OTHERS: Mapping[str, Plain] = {
+    "DaemonSet": {"apiVersion": "apps/v1", "spec": {"template": {"spec": {"containers": []}}}},
+    "Rollout": {"apiVersion": "argoproj.io/v1alpha1", "spec": {"template": {"spec": {"containers": []}}}},
+    "Service": {"apiVersion": "v1", "spec": {}},
+}
+
+
+@pytest.mark.usefixtures("files")
+def test_models_that_the_cluster_has_are_not_asked_about(call: Call) -> None:
+    Path("model.yaml").write_text(printed(MODEL))
+    answer = placed(call, "--objects", "model.yaml", "--format", "json")
+    assert (answer.code, json.loads(answer.stdout)["models"]) == (0, [])
+    assert call("place", "model.yaml", "--nodes", "nodes.yaml").code == 4
+
+
+@pytest.mark.usefixtures("files")
+def test_what_has_pods_and_is_not_placed_is_told(call: Call, root: Path) -> None:
+    objects = [{**spec, "kind": kind, "metadata": {"name": "x"}} for kind, spec in OTHERS.items()]
+    Path("others.yaml").write_text(printed(listed(*objects)))
+    answer = call("place", "others.yaml", "--nodes", "nodes.yaml")
+    assert answer.code == 0
+    assert "pods of 1 DaemonSet, 1 Rollout are not placed\n" in answer.stdout
+    data = json.loads(call("place", "others.yaml", "--nodes", "nodes.yaml", "--format", "json").stdout)
+    schema = json.loads((root / "schemas" / "reports" / "place.schema.json").read_text())
+    assert list(Draft202012Validator(schema).iter_errors(data)) == []
+    assert ([one["kind"] for one in data["left_out"]], data["workloads"]) == (["DaemonSet", "Rollout"], [])
+    page = call("place", "others.yaml", "--nodes", "nodes.yaml", "--html", "-").stdout
+    assert "pods of 1 DaemonSet, 1 Rollout are not placed" in page
+
+
+@pytest.mark.usefixtures("files")
+def test_what_is_suspended_takes_no_room_and_must_still_fit(call: Call) -> None:
+    job: dict[str, Any] = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "later"}}
+    template: dict[str, Any] = {"spec": {"containers": [container({"cpu": "1"})]}}
+    Path("job.yaml").write_text(printed({**job, "spec": {"suspend": True, "template": template}}))
+    answer = call("place", "job.yaml", "--nodes", "nodes.yaml")
+    assert answer.code == 0
+    assert answer.stdout.startswith("Job later, suspended (job.yaml:1:1): fits 2 of 2 nodes: a, b\n")
+    assert "at once" not in answer.stdout
+    template["spec"] = {"nodeName": "nowhere"}
+    Path("job.yaml").write_text(printed({**job, "spec": {"suspend": True, "template": template}}))
+    answer = call("place", "job.yaml", "--nodes", "nodes.yaml", "--format", "json")
+    (told,) = json.loads(answer.stdout)["workloads"]
+    assert (answer.code, told["pods"], told["is_suspended"]) == (4, 0, True)
+
+
+@pytest.mark.usefixtures("files")
+def test_claims_of_each_pod_are_volumes_that_are_not_looked_at(call: Call) -> None:
+    claims = [{"metadata": {"name": "data"}, "spec": {}}]
+    config = {"podSpec": {"containers": []}, "volumeClaimTemplates": claims}
+    objects: list[dict[str, Any]] = [
+        {
+            "apiVersion": "apps/v1",
+            "kind": "StatefulSet",
+            "spec": {"template": {"spec": {"containers": []}}, "volumeClaimTemplates": claims},
+        },
+        {"apiVersion": "mlops.seldon.io/v1alpha1", "kind": "Server", "spec": {"serverConfig": "own"}},
+        {"apiVersion": "mlops.seldon.io/v1alpha1", "kind": "ServerConfig", "spec": config},
+    ]
+    Path("all.yaml").write_text(printed(listed(*(one | {"metadata": {"name": "own"}} for one in objects))))
+    text = call("place", "all.yaml", "--nodes", "nodes.yaml").stdout
+    assert text.count("  not looked at, and this run has it: volumes: ") == 2
+
+
 @pytest.mark.usefixtures("files")
 def test_the_json_is_as_its_schema_says(call: Call, root: Path) -> None:
     Path("run.yaml").write_text(f"{RUN}node_selector: {{pool: none}}\nresources: {{cpu: 90}}\n")
@@ -675,7 +830,7 @@ def test_many_workloads_are_told_of_only_if_they_fit_nowhere() -> None:
     cluster = cluster_of(node("a"))
     subjects = [subject({}, name=f"fit-{number}") for number in range(FEW)]
     odd = subject({"nodeSelector": {"a": "b"}}, name="odd")
-    text = as_placed_table(answer([*subjects, odd], [], cluster))
+    text = as_placed_table(answer([*subjects, odd], Known(), cluster))
     assert "Job odd (run.yaml): fits no node" in text
     assert "Job fit-1 " not in text
     assert text.endswith(f"{FEW + 1} workloads on 1 node: {FEW} fit some node, 1 fit none\n")
@@ -684,9 +839,11 @@ def test_many_workloads_are_told_of_only_if_they_fit_nowhere() -> None:
 def test_names_of_a_cluster_cannot_steer_a_terminal() -> None:
     bad = "x\u202e"
     cluster = Cluster((machine(bad, labels={bad: bad}, taints=(Taint(bad, bad, "NoSchedule"),)),))
-    told = answer([subject({"nodeSelector": {bad: "y"}}, name=bad), subject({}, name="b")], [], cluster, suggests=True)
+    told = answer(
+        [subject({"nodeSelector": {bad: "y"}}, name=bad), subject({}, name="b")], Known(), cluster, suggests=True
+    )
     evil = Cluster((machine("x\x1b[31m", labels={"\x1b": "\x1b"}, taints=(Taint("\x1b", "\x1b", "NoSchedule"),)),))
-    worse = answer([subject({"nodeSelector": {bad: "y"}})], [], evil, suggests=True)
+    worse = answer([subject({"nodeSelector": {bad: "y"}})], Known(), evil, suggests=True)
     for text in (as_placed_table(told), as_placed_json(told), as_placed_table(worse), as_placed_json(worse)):
         assert {char for char in text if not char.isprintable()} == {"\n"}
 
@@ -700,6 +857,6 @@ def test_a_thousand_pods_on_five_hundred_nodes_take_seconds() -> None:
     ]
     subjects = [subject(spec, name=f"run-{number}") for number, spec in enumerate(specs)]
     before = time.monotonic()
-    told = answer(subjects, [], cluster, suggests=True)
+    told = answer(subjects, Known(), cluster, suggests=True)
     assert told.fleet.placed == 1000
     assert time.monotonic() - before < 30

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from speccompile.model import Layer, Node, Source
+from speccompile.model import KeyPath, Layer, Node, Source
 from speccompile.placement.filters import Filter, Machine, Reason, Usage, reasons, standing
 from speccompile.placement.needs import Needs, Port, needs_of, worded
 from speccompile.placement.objects import Workload, workloads
@@ -291,6 +291,28 @@ def test_memory_is_counted_in_whole_bytes_and_other_things_whole() -> None:
 
 def test_what_the_scheduler_does_not_count_is_not_asked_for() -> None:
     assert asked({"containers": [container({"storage": "1Gi", "pods": "3", "nonsense": "1"})]}) == {}
+
+
+@pytest.mark.parametrize(
+    ("pod", "path"),
+    [
+        ({"affinity": 5}, ("affinity",)),
+        ({"affinity": {"nodeAffinity": []}}, ("affinity", "nodeAffinity")),
+        ({"overhead": [1]}, ("overhead",)),
+        ({"containers": [{"resources": "1Gi"}]}, ("containers", 0, "resources")),
+        (
+            {"resources": {"requests": {"memory": "1Gi"}}, "containers": [container({"memory": "2Gi"})]},
+            ("resources", "requests", "memory"),
+        ),
+    ],
+)
+def test_what_no_api_server_takes_is_told_once_where_it_stands(pod: Plain, path: KeyPath) -> None:
+    assert [fault.path for fault in needs(pod).pin.faults] == [path]
+
+
+@pytest.mark.parametrize("pod", [{"affinity": None}, {"affinity": {}}, {"containers": [{"resources": None}]}])
+def test_what_is_not_said_is_no_fault(pod: Plain) -> None:
+    assert needs(pod).pin.faults == ()
 
 
 def test_huge_pages_of_a_pod_as_a_whole_are_those_that_it_is_limited_to() -> None:
@@ -628,6 +650,8 @@ POD: Plain = {"template": {"spec": {"containers": []}}}
         ("apps/v1", "Deployment", {**POD, "replicas": 3}, 3),
         ("apps/v1", "Deployment", {**POD, "replicas": 0}, 0),
         ("apps/v1", "ReplicaSet", POD, 1),
+        ("v1", "ReplicationController", {**POD, "replicas": 2}, 2),
+        ("apps/v1", "DaemonSet", POD, 1),
         ("apps/v1", "StatefulSet", {**POD, "replicas": "3"}, 1),
         ("apps/v1", "StatefulSet", {**POD, "replicas": True}, 1),
         ("apps/v1", "StatefulSet", {**POD, "replicas": -3}, 0),
@@ -636,6 +660,21 @@ POD: Plain = {"template": {"spec": {"containers": []}}}
 def test_an_object_makes_as_many_pods_as_it_says(version: str, kind: str, spec: Plain, replicas: int) -> None:
     data = {"apiVersion": version, "kind": kind, "metadata": {"name": "x", "namespace": "n"}, "spec": spec}
     assert made(data) == [(kind, "x", "n", replicas)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "spec", "is_suspended"),
+    [
+        ("Job", {**POD, "suspend": True}, True),
+        ("Job", {**POD, "suspend": "yes"}, False),
+        ("CronJob", {"suspend": True, "jobTemplate": {"spec": POD}}, True),
+        ("CronJob", {"jobTemplate": {"spec": {**POD, "suspend": True}}}, True),
+        ("CronJob", {"suspend": False, "jobTemplate": {"spec": POD}}, False),
+    ],
+)
+def test_what_is_suspended_makes_no_pods_now(kind: str, spec: Plain, is_suspended: bool) -> None:
+    (one,) = workloads([tree({"apiVersion": "batch/v1", "kind": kind, "spec": spec})])
+    assert (one.is_suspended, one.replicas, one.pods) == (is_suspended, 1, 0 if is_suspended else 1)
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from test_page import chrome as chrome  # noqa: PLC0414  a fixture
 from test_place import cluster_of, node, pod, subject
 from test_place_filters import container, machine, tree
 
-from speccompile.placement.answer import Answer, answer
+from speccompile.placement.answer import Answer, Known, answer
 from speccompile.placement.pools import Pool, Taint
 from speccompile.placement.snapshot import Cluster
 from speccompile.report.placed_page import as_placed_page
@@ -49,14 +49,16 @@ def told() -> Answer:
         subject({"nodeSelector": {"pool": "tpu"}, "priorityClassName": "high"}, name="lost"),
     ]
     pools = [Pool(name, {"pool": name}, (), {}) for name in ("cpu", "gpu")]
-    return answer(subjects, [tree(one) for one in objects], cluster, pools, suggests=True)
+    return answer(subjects, Known([tree(one) for one in objects]), cluster, pools, suggests=True)
 
 
 @pytest.fixture(scope="module")
 def evil() -> Answer:
     bad = machine(EVIL, labels={EVIL: EVIL}, taints=(Taint(EVIL, EVIL, "NoSchedule"),))
     spec = {"nodeSelector": {EVIL: "x"}, "containers": [container({f"{EVIL}/x": "1"})]}
-    return answer([subject(spec, name=EVIL)], [], Cluster((bad,)), [Pool(EVIL, {EVIL: EVIL}, (), {})], suggests=True)
+    return answer(
+        [subject(spec, name=EVIL)], Known(), Cluster((bad,)), [Pool(EVIL, {EVIL: EVIL}, (), {})], suggests=True
+    )
 
 
 def test_the_policy_allows_the_style_of_the_page_and_nothing_else(told: Answer) -> None:
@@ -94,7 +96,7 @@ def test_hostile_names_stay_text(evil: Answer) -> None:
 
 
 def test_nothing_to_place_is_a_page_too() -> None:
-    page = as_placed_page(answer([], [], cluster_of(node("a"))))
+    page = as_placed_page(answer([], Known(), cluster_of(node("a"))))
     assert "0 of 0 workloads fit, on 1 node" in page
     assert "<svg" not in page
 

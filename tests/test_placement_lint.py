@@ -23,6 +23,8 @@ from speccompile.diagnostics import Diagnostic, Severity
 from speccompile.model import BUILT_IN, Layer, Node, Source, Span
 from speccompile.parse import parse
 from speccompile.placement.filters import Machine, Usage, reasons
+from speccompile.placement.fleet import ALL
+from speccompile.placement.fleet import pool_of as fleet_pool
 from speccompile.placement.lint import lint
 from speccompile.placement.lint_kubernetes import KUBERNETES
 from speccompile.placement.lint_pods import needs
@@ -152,7 +154,12 @@ def codes(*objects: Data, declared: str = "[]", theirs: Sequence[Data] = ()) -> 
         ({"tolerations": [{"operator": "Exists"}]}, ["tolerates-everything"]),
         ({"tolerations": [{"operator": "Exists", "effect": "NoExecute"}]}, ["tolerates-everything"]),
         ({"tolerations": [{**TEAM, "effect": ""}], "nodeSelector": {"a": "b"}}, ["tolerates-every-effect"]),
-        ({"affinity": {"nodeAffinity": {PREFERRED: [{"weight": 1, "preference": {}}]}}}, []),
+        ({"affinity": {"nodeAffinity": {PREFERRED: [{"weight": 1, "preference": {}}]}}}, ["preferred-only"]),
+        ({"affinity": {"nodeAffinity": {PREFERRED: []}}}, []),
+        (
+            {"affinity": {"nodeAffinity": {PREFERRED: [{"weight": 1, "preference": {}}]}}, "nodeSelector": {"a": "b"}},
+            [],
+        ),
         (
             {"affinity": {"nodeAffinity": {PREFERRED: [{"weight": 1, "preference": {}}]}}, "tolerations": [TEAM]},
             ["preferred-only"],
@@ -246,11 +253,10 @@ def test_a_toleration_is_refused_as_the_api_server_refuses_it(toleration: Data, 
     ],
 )
 def test_a_requirement_has_the_values_that_its_operator_takes(requirement: Data, is_good: bool) -> None:
-    for affinity in (
-        terms([requirement]),
-        {"nodeAffinity": {PREFERRED: [{"weight": 1, "preference": {"matchExpressions": [requirement]}}]}},
-    ):
-        assert codes(job(pod(affinity=affinity))) == ([] if is_good else ["bad-requirement"])
+    softly = {"nodeAffinity": {PREFERRED: [{"weight": 1, "preference": {"matchExpressions": [requirement]}}]}}
+    expected = [] if is_good else ["bad-requirement"]
+    assert codes(job(pod(affinity=terms([requirement])))) == expected
+    assert codes(job(pod(affinity=softly))) == [*expected, "preferred-only"]
 
 
 @pytest.mark.parametrize(
@@ -382,6 +388,83 @@ def test_nodes_of_a_pool_have_names_of_their_own() -> None:
 
 
 @pytest.mark.parametrize(
+    "state",
+    [
+        "node.kubernetes.io/unschedulable",
+        "node.kubernetes.io/not-ready",
+        "node.cloudprovider.kubernetes.io/uninitialized",
+        "ToBeDeletedByClusterAutoscaler",
+    ],
+)
+def test_how_a_node_is_just_now_is_no_taint_of_its_pool(state: str) -> None:
+    taint = Taint("gpu", "true", "NoSchedule")
+    busy = Machine("b", {"pool": "gpu"}, (Taint(state, "", "NoSchedule"), taint), cordoned=True)
+    (pool,) = pools_of([Machine("a", {"pool": "gpu"}, (taint,)), busy])
+    assert (pool.name, pool.taints) == ("a and 1 more", (taint,))
+    (pool,) = pools_of([busy])
+    assert pool.taints == (taint,)
+
+
+def test_nobody_is_told_to_tolerate_what_keeps_nodes_for_the_cluster() -> None:
+    main = Machine("main", {}, (Taint("node-role.kubernetes.io/control-plane", "", "NoSchedule"),))
+    team = Machine("team", {}, (Taint("team", "a", "NoSchedule"), Taint("team", "a", "NoExecute")))
+    for nodes, cure in (([main, team], "add `{key: team, "), ([main], "ask for nodes of another pool: ")):
+        (finding,) = lint(scene(job(pod()))._replace(pools=pools_of(nodes)))
+        assert finding.code == "placement/untolerated-taint"
+        assert (finding.help or "").startswith(cure)
+        assert "control-plane" not in (finding.help or "")
+
+
+def test_a_declared_pool_without_nodes_is_there_and_what_nodes_have_is_not_told_twice() -> None:
+    shared = "{name: any, labels: {disk: ssd}}, {name: fast, labels: {disk: ssd, pool: fast}}"
+    declared = pools(f"[{shared}, {{name: gpu, labels: {{pool: gpu}}}}]")
+    nodes = [Machine("n1", {"disk": "ssd", "pool": "fast"}), Machine("n2", {"disk": "ssd", "pool": "fast"})]
+    made = pools_of(nodes, declared)
+    assert [(pool.name, pool.varying is None) for pool in made] == [("fast", False), ("gpu", True)]
+    assert [fleet_pool(node, declared) for node in nodes] == ["fast", "fast"]
+    assert lint(scene(job(pod(nodeSelector={"pool": "gpu"})))._replace(pools=made)) == ()
+
+
+@given(st.lists(selectors(), max_size=4), st.lists(selectors(), max_size=4))
+def test_a_node_of_a_declared_pool_has_one_name_for_lint_and_for_place(
+    labels: list[Data], declared: list[Data]
+) -> None:
+    platform = [Pool(f"p{number}", one, (), {}) for number, one in enumerate(declared)]
+    nodes = [Machine(f"n{number}", {**one, "kubernetes.io/hostname": "h"}) for number, one in enumerate(labels)]
+    named = {fleet_pool(node, platform) for node in nodes} - {ALL}
+    of_nodes = {pool.name for pool in pools_of(nodes, platform) if pool.varying is not None}
+    event(f"named: {bool(named)}")
+    assert named == {name for name in of_nodes if name.startswith("p")}
+
+
+def test_what_is_about_no_pin_is_told_at_the_objects_name(call: Call) -> None:
+    Path("run.yaml").write_text("image: a:1\nname: train\naction: job\n")
+    Path("platform.yaml").write_text(
+        'pools: [{name: a, taints: ["a:NoSchedule"]}, {name: b, taints: ["b:NoSchedule"]}]\n'
+    )
+    told = call("lint", "run.yaml", "--platform", "platform.yaml").stderr
+    assert "do not tolerate `a:NoSchedule`, and one other pool is tainted as well\n  --> run.yaml:2:7\n" in told
+    (finding,) = found(job(pod()), declared='[{name: a, taints: ["a:NoSchedule"]}]')
+    assert finding.span is not None
+    assert '"train"' in finding.span.source.text.splitlines()[finding.span.line - 1]
+
+
+def test_daemons_are_linted_and_may_be_everywhere() -> None:
+    def daemons(spec: Data) -> Data:
+        return {**deployment(spec), "kind": "DaemonSet"}
+
+    everywhere = [{"operator": "Exists"}, ON_CRITICAL, {"key": "node-role.kubernetes.io/control-plane"}]
+    for allowed in everywhere:
+        assert codes(deployment(pod(tolerations=[allowed])), declared=CRITICAL) != []
+        assert codes(daemons(pod(tolerations=[allowed])), declared=CRITICAL) == []
+    softly = {"nodeAffinity": {PREFERRED: [{"weight": 1, "preference": {}}]}}
+    assert codes(daemons(pod(GPU, affinity=softly))) == []
+    assert codes(daemons(pod(nodeSelector={"a": 5}))) == ["not-text"]
+    volumes = [{"name": "c", "persistentVolumeClaim": {"claimName": "cache"}}]
+    assert codes(daemons(pod(volumes=volumes)), claim("ReadWriteOnce")) == ["claim-of-one-node"]
+
+
+@pytest.mark.parametrize(
     ("taints", "expected"),
     [
         ([], ["open-pool"]),
@@ -415,14 +498,34 @@ def test_claims(modes: list[str], spec: Data, expected: list[str]) -> None:
     volumes = [{"name": "c", "persistentVolumeClaim": {"claimName": "cache"}}]
     assert codes(claim(*modes), deployment(pod(volumes=volumes), **spec)) == expected
     assert codes(deployment(pod(volumes=volumes), **spec), theirs=[claim(*modes)]) == expected
-    elsewhere = {**claim(*modes), "metadata": {"name": "cache", "namespace": "other"}}
-    assert codes(elsewhere, deployment(pod(volumes=volumes), **spec)) == []
+    user = deployment(pod(volumes=volumes), **spec)
+    # Whoever applies what names no namespace may choose that of the other.
+    assert codes(user, theirs=[within("here", claim(*modes))]) == expected
+    assert codes(within("here", user), theirs=[claim(*modes)]) == expected
+    assert codes(within("here", user), theirs=[within("other", claim(*modes))]) == []
+
+
+def within(namespace: str, tree: Data) -> Data:
+    return {**tree, "metadata": {**tree["metadata"], "namespace": namespace}}
+
+
+def test_of_claims_with_one_name_the_one_of_the_namespace_counts_or_all_of_them() -> None:
+    volumes = [{"name": "c", "persistentVolumeClaim": {"claimName": "cache"}}]
+    user = deployment(pod(volumes=volumes), replicas=2)
+    once, many = within("a", claim("ReadWriteOnce")), within("b", claim("ReadWriteMany"))
+    assert codes(within("a", user), theirs=[once, many]) == ["claim-of-one-node"]
+    assert codes(within("b", user), theirs=[once, many, claim("ReadWriteOnce")]) == []
+    assert codes(user, theirs=[once, many]) == []
+    assert codes(user, theirs=[once, within("c", claim("ReadWriteOnce"))]) == ["claim-of-one-node"]
 
 
 def test_what_must_be_text_is_no_number_and_no_truth_value() -> None:
     fields = {"nodeSelector": {"a": 1}, "tolerations": [{"key": "b", "value": True, "effect": "NoSchedule"}]}
     told = found(job(pod({"env": [{"name": "C", "value": 1.5}]}, **fields, affinity=terms([asked("d", "In", 4)]))))  # type: ignore[arg-type]
     assert [finding.code for finding in told] == ["placement/not-text"] * 4
+    variable, *others = sorted(told, key=lambda finding: "variable" not in finding.message)
+    assert [finding.message.split("`")[1] for finding in sorted(others)] == ["1", "4", "true"]
+    assert "1.5" not in f"{variable.message} {variable.help}"
 
 
 def test_what_is_in_the_cluster_is_looked_at_and_not_judged() -> None:
@@ -604,6 +707,7 @@ def test_no_golden_run_that_compiles_has_an_error_of_placement() -> None:
 MILD = {
     "placement/gpu-without-pin",
     "placement/pins-nothing",
+    "placement/preferred-only",
     "placement/tolerates-every-effect",
     "placement/tolerates-everything",
     "placement/update-waits-for-claim",
@@ -630,6 +734,22 @@ def test_warnings_are_told_on_stderr_and_are_no_errors_unless_strict(call: Call)
     assert call("lint", "run.yaml", "--strict", "--ignore", "placement/pins-nothing") == (0, "", "")
     assert call("lint", "run.yaml", "--error", "placement/pins-nothing").code == 1
     assert call("lint", "run.yaml", "--quiet") == (0, "", "")
+
+
+def test_strict_is_about_warnings_and_never_about_notices_of_the_same_code(call: Call) -> None:
+    softly = {"nodeAffinity": {PREFERRED: [{"weight": 1, "preference": {}}]}}
+    Path("notice.yaml").write_text(json.dumps(job(pod(affinity=softly))))
+    Path("warning.yaml").write_text(json.dumps(job(pod(affinity=softly, tolerations=[TEAM]))))
+    code = "placement/preferred-only"
+    for paths, expected in ((["notice.yaml"], 0), (["warning.yaml"], 1), (["notice.yaml", "warning.yaml"], 1)):
+        answer = call("lint", *paths, "--strict")
+        assert (answer.code, answer.stderr.count(f"error[{code}]")) == (expected, expected)
+        assert answer.stderr.count(f"notice[{code}]") == paths.count("notice.yaml")
+        assert call("lint", *paths, "--strict", "--notice", code).code == 0
+        assert call("lint", *paths, "--strict", "--ignore", code) == (0, "", "")
+    Path("speccompile.yaml").write_text(f"severity: {{{code}: ignore}}\n")
+    assert call("lint", "notice.yaml", "--strict", "--project", ".") == (0, "", "")
+    assert call("lint", "warning.yaml", "--strict", "--project", ".").code == 1
 
 
 def test_a_project_says_what_findings_count_as_and_which_runs_there_are(call: Call) -> None:
@@ -693,6 +813,51 @@ def test_no_value_of_a_secret_is_ever_shown(call: Call) -> None:
     answer = call("lint", "all.yaml", "--objects", "all.yaml")
     assert answer.code == 1
     assert "hunter2" not in answer.stderr
+
+
+def test_no_value_of_a_variable_is_ever_shown(call: Call) -> None:
+    spec = pod({"env": [{"name": "DB_PASSWORD", "value": 8675309}]})
+    for text in (
+        json.dumps(job(spec), indent=1),
+        json.dumps(job({**spec, "nodeName": "n1"})),
+        yaml.safe_dump(job(spec)),
+    ):
+        Path("job.yaml").write_text(text)
+        for command in ("lint", "verify"):
+            answer = call(command, "job.yaml")
+            assert answer.code == 1
+            assert "8675309" not in answer.stdout + answer.stderr
+            assert "string" in answer.stderr
+
+
+def with_variable(**fields: str) -> Data:
+    return {"name": "agent", "image": "a", "env": [{"name": "LEVEL", **fields}]}
+
+
+def test_what_stands_beside_a_variable_is_told_in_words(call: Call) -> None:
+    Path("job.yaml").write_text(json.dumps(job({"nodeName": "n1", "containers": [with_variable(value="hunter2")]})))
+    told = call("lint", "job.yaml").stderr
+    assert "`nodeName` puts the pods on `n1`" in told
+    assert "(not shown: " in told
+    assert "hunter2" not in told
+
+
+def test_a_variable_is_not_shown_because_its_key_is_misspelt(call: Call) -> None:
+    Path("job.yaml").write_text(json.dumps(job({"containers": [with_variable(valeu="hunter2")]}), indent=1))
+    told = call("verify", "job.yaml").stderr
+    assert "unknown key `valeu`" in told
+    assert "hunter2" not in told
+
+
+def test_a_note_shows_no_variable_of_another_file(call: Call) -> None:
+    for kind, fields in (("ServerConfig", {}), ("Server", {"serverConfig": "a"})):
+        spec = {**fields, "podSpec": {"containers": [with_variable(value=f"hunter-{kind}")]}}
+        tree = {"apiVersion": "mlops.seldon.io/v1alpha1", "kind": kind, "metadata": {"name": "a"}, "spec": spec}
+        Path(f"{kind}.yaml").write_text(json.dumps(tree))
+    told = call("lint", "Server.yaml", "--objects", "ServerConfig.yaml").stderr
+    assert "variable `LEVEL` would stand twice" in told
+    assert "stands here: ServerConfig.yaml:1:" in told
+    assert "hunter-" not in told
 
 
 def test_a_thousand_runs_and_their_pools_are_linted_in_seconds(call: Call) -> None:

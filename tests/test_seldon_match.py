@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from seldon_operator import Data, config, model, server, trees, verdict
 
+from speccompile.placement.hosting import Hosting, hostings
 from speccompile.placement.objects import workloads
 from speccompile.placement.seldon_match import Cause, Fit, Match, loads, matches
 from speccompile.placement.seldon_objects import model_bytes
@@ -47,6 +48,8 @@ def test_a_stock_config_need_not_be_at_hand(name: str) -> None:
     *others, serving = found.pod.fields["containers"].items
     assert [one.plain()["name"] for one in (*others, serving)] == ["rclone", "agent", name]
     assert all(is_stock(node) for _, node in serving.walk())
+    assert found.claims is not None
+    assert found.claims.plain() == [{"name": f"{name}-models"}]
     assert not is_stock(found.owner)
 
 
@@ -273,6 +276,36 @@ def test_a_model_is_where_the_scheduler_would_load_it(
     assert (candidate in match.fits) == (candidate.fit is not Fit.NO)
     assert bool(candidate.reasons) == (candidate.fit is not Fit.YES)
     assert all(reason.text for reason in candidate.reasons)
+
+
+# What is told of it
+
+
+def hosts_of(hosting: Hosting) -> list[tuple[str, str, bool]]:
+    return [(host.name, host.fit, host.is_stock) for host in hosting.hosts]
+
+
+def test_models_that_are_only_beside_are_not_told_of_and_servers_there_count() -> None:
+    ours, theirs = trees(model("ours")), trees(model("theirs"), server())
+    (told,) = hostings(ours, theirs)
+    assert (told.model, hosts_of(told), told.needs_stock) == (ours[0], [("one", "yes", False)], False)
+
+
+def test_a_stock_server_is_told_of_where_none_at_hand_will_do() -> None:
+    (told,) = hostings(trees(model(), server(replicas=0)))
+    assert hosts_of(told) == [("one", "no", False), ("mlserver", "yes", True)]
+    assert (told.is_possible, told.needs_stock) == (True, True)
+    (told,) = hostings(trees(model(requirements=["own"]), server()))
+    assert (hosts_of(told), told.is_possible, told.needs_stock) == ([("one", "no", False)], False, False)
+
+
+def test_a_server_that_would_do_in_another_namespace_says_so() -> None:
+    able, other = (server(name, namespace="other", capabilities=[name]) for name in ("able", "unable"))
+    (told,) = hostings(trees(model(requirements=["able"]), able, other))
+    assert hosts_of(told) == [("able", "no", False)]
+    assert [one.text for one in told.hosts[0].objections] == ["it is in namespace `other`, and the Model in `models`"]
+    (told,) = hostings(trees(model(requirements=["able"]), able, server("near", capabilities=["able"])))
+    assert hosts_of(told) == [("near", "yes", False)]
 
 
 def test_a_thousand_models_on_a_thousand_servers_take_no_minute() -> None:

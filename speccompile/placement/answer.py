@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from speccompile.model import Node
 from speccompile.placement.fleet import Fleet, fleet
 from speccompile.placement.hosting import Hosting, hostings
+from speccompile.placement.objects import not_placed
 from speccompile.placement.pools import Pool
 from speccompile.placement.snapshot import Cluster
 from speccompile.placement.suggest import Nearest, Suggestion, nearest, suggestion
@@ -15,11 +16,20 @@ from speccompile.placement.verdicts import Subject, Verdict, verdicts
 from speccompile.records import NamedTuple
 
 
+class Known(NamedTuple):
+    """The objects that are at hand."""
+
+    ours: Sequence[Node] = ()
+    """Those that are asked about."""
+    theirs: Sequence[Node] = ()
+    """Those that the cluster has, such as servers for our models."""
+
+
 class Advice(NamedTuple):
     """What would help a workload that fits nowhere."""
 
     suggestion: Suggestion | None
-    """None if no single change would do."""
+    """None if no single change would do, of those that are tried."""
     nearest: Nearest | None
 
 
@@ -45,6 +55,8 @@ class Answer(NamedTuple):
     workloads: tuple[Told, ...]
     fleet: Fleet
     models: tuple[Hosting, ...]
+    left_out: tuple[Node, ...] = ()
+    """Objects with pods that are not placed, such as those of a DaemonSet."""
 
     @property
     def is_good(self) -> bool:
@@ -54,24 +66,25 @@ class Answer(NamedTuple):
 
 def answer(
     subjects: Sequence[Subject],
-    objects: Sequence[Node],
+    known: Known,
     cluster: Cluster,
     pools: Sequence[Pool] = (),
     *,
     suggests: bool = False,
 ) -> Answer:
-    """All about the workloads; the objects are those that models and servers are among."""
+    """All about the workloads, and the models among our objects."""
     decided = verdicts(subjects, cluster)
-    known: dict[object, Advice] = {}
-    told = tuple(_told(verdict, cluster, known, suggests=suggests) for verdict in decided)
-    return Answer(cluster, told, fleet(decided, cluster, pools), hostings(objects))
+    advised: dict[object, Advice] = {}
+    told = tuple(_told(verdict, cluster, advised, suggests=suggests) for verdict in decided)
+    models = hostings(known.ours, known.theirs)
+    return Answer(cluster, told, fleet(decided, cluster, pools), models, not_placed(known.ours))
 
 
-def _told(verdict: Verdict, cluster: Cluster, known: dict[object, Advice], *, suggests: bool) -> Told:
-    ignored = tuple(not_looked_at(verdict.subject.workload.pod))
+def _told(verdict: Verdict, cluster: Cluster, advised: dict[object, Advice], *, suggests: bool) -> Told:
+    ignored = tuple(not_looked_at(verdict.subject.workload))
     if not suggests or verdict.fits:
         return Told(verdict, None, ignored)
     # What helps one pod helps another that asks the same.
-    if verdict.needs not in known:
-        known[verdict.needs] = Advice(suggestion(verdict, cluster), nearest(verdict))
-    return Told(verdict, known[verdict.needs], ignored)
+    if verdict.needs not in advised:
+        advised[verdict.needs] = Advice(suggestion(verdict, cluster), nearest(verdict))
+    return Told(verdict, advised[verdict.needs], ignored)

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from speccompile.placement.filters import PODS, Machine, Reason, Usage, passing
+from speccompile.placement.filters import PODS, Filter, Machine, Reason, Usage, passing
 from speccompile.placement.needs import Needs, is_counted
-from speccompile.placement.pools import NAMING, Pool
+from speccompile.placement.pools import NAMING, Pool, pool_with
 from speccompile.placement.snapshot import Cluster
 from speccompile.placement.verdicts import Judge, Verdict
 from speccompile.records import NamedTuple
@@ -54,6 +54,8 @@ class Unplaced(NamedTuple):
     """The pools that have nodes for it, were there room; what is missing counts in the first."""
     short: tuple[str, ...]
     """The resources that no node of these has enough of."""
+    ports: tuple[str, ...] = ()
+    """The ports of the node that are taken on all of these."""
 
 
 class Fleet(NamedTuple):
@@ -77,7 +79,7 @@ def fleet(verdicts: Sequence[Verdict], cluster: Cluster, pools: Sequence[Pool] =
     unplaced = [
         _unplaced(verdict, count, judge, used, names) for verdict, count in zip(verdicts, left, strict=True) if count
     ]
-    pods = sum(verdict.subject.workload.replicas for verdict in verdicts)
+    pods = sum(verdict.subject.workload.pods for verdict in verdicts)
     return Fleet(
         pods,
         pods - sum(left),
@@ -90,15 +92,15 @@ def fleet(verdicts: Sequence[Verdict], cluster: Cluster, pools: Sequence[Pool] =
 
 def pool_of(machine: Machine, pools: Sequence[Pool] = ()) -> str:
     """The name of the node's pool: one that the platform declares, or as the node itself says."""
-    declared = (pool.name for pool in pools if pool.labels and pool.labels.items() <= machine.labels.items())
+    declared = pool_with(machine.labels, pools)
     named = (machine.labels[key] for key in NAMING if machine.labels.get(key))
     roles = (key.removeprefix(_ROLE) for key in sorted(machine.labels) if key.startswith(_ROLE) and key != _ROLE)
-    return next(declared, None) or next(named, None) or next(roles, None) or ALL
+    return declared.name if declared else next(named, None) or next(roles, None) or ALL
 
 
 def _placed(verdict: Verdict, judge: Judge, used: dict[str, Usage]) -> int:
     """How many pods are left over; what the others take is noted."""
-    needs, left = verdict.needs, verdict.subject.workload.replicas
+    needs, left = verdict.needs, verdict.subject.workload.pods
     for machine, held in zip(judge.cluster.machines, judge.standing(needs.pin), strict=True):
         if not left:
             break
@@ -136,11 +138,13 @@ def _unplaced(
     pools = tuple(sorted(sizes, key=lambda name: (-sizes[name], name)))
     lacking = [_subjects(passing(verdict.needs, machine, used[machine.name])) for machine in open_to]
     short = sorted(frozenset.intersection(*lacking) or frozenset.union(*lacking)) if lacking else ()
-    return Unplaced(verdict, count, pools, tuple(short))
+    ports = tuple(subject for subject, is_port in short if is_port)
+    return Unplaced(verdict, count, pools, tuple(subject for subject, is_port in short if not is_port), ports)
 
 
-def _subjects(found: Iterable[Reason]) -> frozenset[str]:
-    return frozenset(reason.subject for reason in found)
+def _subjects(found: Iterable[Reason]) -> frozenset[tuple[str, bool]]:
+    """What is lacking, and whether it is a port."""
+    return frozenset((reason.subject, reason.filter is Filter.PORTS) for reason in found)
 
 
 def _pools(

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
+from speccompile.diagnostics import shown
 from speccompile.model import Node
 from speccompile.placement.objects import kind_of, name_of, namespace_of
-from speccompile.placement.seldon_match import Fit, Match, matches
+from speccompile.placement.seldon_match import Candidate, Fit, Match, candidate, matches
+from speccompile.placement.seldon_objects import share_namespace
+from speccompile.placement.seldon_pods import hosts
 from speccompile.records import NamedTuple
+
+_NAMESPACE = ("metadata", "namespace")
 
 
 class Objection(NamedTuple):
@@ -27,6 +32,8 @@ class Host(NamedTuple):
     fit: str
     """`yes`, `partly`, `unknown` or `no`."""
     objections: tuple[Objection, ...]
+    is_stock: bool = False
+    """Whether it is none of the objects, but one that a stock install has."""
 
 
 class Hosting(NamedTuple):
@@ -34,8 +41,7 @@ class Hosting(NamedTuple):
 
     model: Node
     hosts: tuple[Host, ...]
-    is_possible: bool
-    """Whether any server could have it, even one that is not among the objects."""
+    """Those among the objects, and, where none of these could have it, stock ones that could."""
 
     @property
     def title(self) -> str:
@@ -45,19 +51,63 @@ class Hosting(NamedTuple):
     def namespace(self) -> str:
         return namespace_of(self.model)
 
+    @property
+    def possible(self) -> tuple[Host, ...]:
+        """The servers that are not out of the question."""
+        return tuple(host for host in self.hosts if host.fit != Fit.NO)
 
-def hostings(objects: Sequence[Node]) -> tuple[Hosting, ...]:
-    """The models in the order of the objects; nothing raises, whatever these are."""
-    return tuple(map(_hosting, matches(objects)))
+    @property
+    def is_possible(self) -> bool:
+        """Whether any server could have it, even one that is not among the objects."""
+        return bool(self.possible)
+
+    @property
+    def needs_stock(self) -> bool:
+        """Whether only a stock server could have it, which the cluster may or may not have."""
+        return self.is_possible and all(host.is_stock for host in self.possible)
 
 
-def _hosting(match: Match) -> Hosting:
-    hosts = tuple(
-        Host(
-            one.server,
-            str(one.fit),
-            tuple(Objection(reason.text, reason.asked, reason.found) for reason in one.reasons),
-        )
-        for one in match.candidates
-    )
-    return Hosting(match.model, hosts, any(one.fit is not Fit.NO for one in (*match.candidates, *match.stock)))
+def hostings(objects: Sequence[Node], beside: Sequence[Node] = ()) -> tuple[Hosting, ...]:
+    """The models of the objects, in their order, with servers from beside them too; nothing raises."""
+    everything = (*objects, *beside)
+    asked = {id(tree) for tree in objects}
+    afar = _Afar(everything)
+    return tuple(_hosting(match, afar) for match in matches(everything) if id(match.model) in asked)
+
+
+class _Afar:
+    """The servers of all namespaces, asked about many models of which most need the same."""
+
+    def __init__(self, objects: Sequence[Node]) -> None:
+        self.servers = hosts(objects)
+        self._known: dict[object, tuple[Candidate, ...]] = {}
+
+    def able(self, match: Match) -> tuple[Candidate, ...]:
+        """Those that could have the model, were they in its namespace."""
+        need = match.need
+        key = (match.namespace, frozenset(need.capabilities), need.pin, need.memory, need.replicas, need.least)
+        if key not in self._known:
+            apart = (host for host in self.servers if not share_namespace(host.server, match.model))
+            self._known[key] = tuple(one for host in apart if (one := candidate(need, host)).fit is not Fit.NO)
+        return self._known[key]
+
+
+def _hosting(match: Match, afar: _Afar) -> Hosting:
+    near = tuple(_host(one) for one in match.candidates)
+    if any(host.fit != Fit.NO for host in near):
+        return Hosting(match.model, near)
+    stock = (_host(one)._replace(is_stock=True) for one in match.stock if one.fit is not Fit.NO)
+    return Hosting(match.model, (*near, *_elsewhere(match, afar), *stock))
+
+
+def _host(one: Candidate) -> Host:
+    objections = (Objection(reason.text, reason.asked, reason.found) for reason in one.reasons)
+    return Host(one.server, str(one.fit), tuple(objections))
+
+
+def _elsewhere(match: Match, afar: _Afar) -> Iterator[Host]:
+    for one in afar.able(match):
+        server = one.host.server
+        text = f"it is in namespace {shown(namespace_of(server))}, and the Model in {shown(match.namespace)}"
+        objection = Objection(text, match.model.at(_NAMESPACE), server.at(_NAMESPACE))
+        yield Host(one.server, str(Fit.NO), (objection,))

@@ -124,7 +124,18 @@ class _Reader:
 
     def _found(self, path: KeyPath) -> Node | None:
         node = self.root.at(path)
+        if node is None and len(path) > 1:
+            self._tell_above(path)
         return None if node is None or node.value is None else node
+
+    def _tell_above(self, path: KeyPath) -> None:
+        """Tells what there is above the path that can hold no such thing."""
+        *above, step = path
+        node = self.root.at(tuple(above))
+        if node is None:
+            self._found(tuple(above))
+        elif node.value is not None and not isinstance(node.value, dict if isinstance(step, str) else tuple):
+            self.tell(Fault(tuple(above), f"a {'mapping' if isinstance(step, str) else 'list'} is expected"))
 
     def mapping(self, path: KeyPath) -> Mapping[str, Node] | None:
         node = self._found(path)
@@ -275,6 +286,9 @@ def _of_containers(reader: _Reader) -> dict[str, Request]:
 def _of_pod(reader: _Reader, total: Mapping[str, Request]) -> dict[str, Request]:
     """What is asked for as a whole holds, and what is only limited as a whole where no container asks for any."""
     requests, limits = reader.amounts(("resources", "requests")), reader.amounts(("resources", "limits"))
+    for name, asked in requests.items():
+        if name.startswith(_OF_PODS) and name in total and asked.amount < total[name].amount:
+            reader.tell(Fault(asked.paths[0], "no less is expected than the containers ask for together"))
     told = {**limits, **{name: asked for name, asked in total.items() if not name.startswith("hugepages-")}, **requests}
     return {**total, **{name: told[name] for name in chain(limits, requests) if name.startswith(_OF_PODS)}}
 

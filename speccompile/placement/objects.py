@@ -13,6 +13,8 @@ from speccompile.records import NamedTuple
 
 _POD: KeyPath = ("spec", "template", "spec")
 _JOB: KeyPath = ("spec", "jobTemplate")
+_SUSPEND: KeyPath = ("spec", "suspend")
+_DAEMON_SET = ("apps", "DaemonSet")
 
 
 class Workload(NamedTuple):
@@ -23,7 +25,16 @@ class Workload(NamedTuple):
     pod: Node
     """The PodSpec as the cluster would come to have it."""
     replicas: int
-    """Pods at once."""
+    """Pods at once; of what has one on every node, one."""
+    is_suspended: bool = False
+    """Whether it makes none until somebody lets it."""
+    claims: Node | None = None
+    """The templates of volumes that each pod gets beside those of its PodSpec."""
+
+    @property
+    def pods(self) -> int:
+        """Pods that there would be now."""
+        return 0 if self.is_suspended else self.replicas
 
     @property
     def kind(self) -> str:
@@ -48,6 +59,25 @@ def workloads(objects: Sequence[Node]) -> tuple[Workload, ...]:
     """The workloads of the objects, in their order; an object of any other kind has none."""
     makers = ((tree, MAKERS.get((group_of(tree), kind_of(tree)))) for tree in objects)
     return tuple(made for tree, maker in makers if maker is not None for made in maker(tree, objects))
+
+
+def not_placed(objects: Sequence[Node]) -> tuple[Node, ...]:
+    """The objects that have a template of pods, but whose pods nobody can place one by one.
+
+    A DaemonSet has one on every node that takes it, and how many pods are made by kinds of others is theirs to say.
+    """
+    return tuple(tree for tree in objects if _has_template(tree) and not is_placed(tree))
+
+
+def is_placed(tree: Node) -> bool:
+    """Whether it is of a kind whose pods the scheduler puts where there is room."""
+    key = (group_of(tree), kind_of(tree))
+    return key in MAKERS and key != _DAEMON_SET
+
+
+def _has_template(tree: Node) -> bool:
+    containers = tree.at((*_POD, "containers"))
+    return containers is not None and isinstance(containers.value, tuple)
 
 
 def group_of(tree: Node) -> str:
@@ -90,14 +120,24 @@ def _replicated(tree: Node, _: Sequence[Node]) -> Iterator[Workload]:
     yield from _made(tree, tree.at(_POD), 1 if replicas is None else replicas)
 
 
+def _stateful(tree: Node, objects: Sequence[Node]) -> Iterator[Workload]:
+    claims = tree.at(("spec", "volumeClaimTemplates"))
+    yield from (made._replace(claims=claims) for made in _replicated(tree, objects))
+
+
+def _everywhere(tree: Node, _: Sequence[Node]) -> Iterator[Workload]:
+    yield from _made(tree, tree.at(_POD), 1)
+
+
 def _job(tree: Node, _: Sequence[Node]) -> Iterator[Workload]:
-    yield from _made(tree, tree.at(_POD), _at_once(tree))
+    yield from _made(tree, tree.at(_POD), _at_once(tree), is_suspended=_is_true(tree, _SUSPEND))
 
 
 def _cron_job(tree: Node, _: Sequence[Node]) -> Iterator[Workload]:
     job = tree.at(_JOB)
     if job is not None:
-        yield from _made(tree, job.at(_POD), _at_once(job))
+        is_suspended = _is_true(tree, _SUSPEND) or _is_true(job, _SUSPEND)
+        yield from _made(tree, job.at(_POD), _at_once(job), is_suspended=is_suspended)
 
 
 def _at_once(job: Node) -> int:
@@ -107,9 +147,14 @@ def _at_once(job: Node) -> int:
     return most if completions is None else min(most, completions)
 
 
-def _made(owner: Node, pod: Node | None, replicas: int) -> Iterator[Workload]:
+def _is_true(tree: Node, path: KeyPath) -> bool:
+    node = tree.at(path)
+    return node is not None and node.value is True
+
+
+def _made(owner: Node, pod: Node | None, replicas: int, *, is_suspended: bool = False) -> Iterator[Workload]:
     if pod is not None and isinstance(pod.value, dict):
-        yield Workload(owner, pod, replicas)
+        yield Workload(owner, pod, replicas, is_suspended)
 
 
 def _servers(tree: Node, objects: Sequence[Node]) -> Iterator[Workload]:
@@ -120,10 +165,12 @@ def _servers(tree: Node, objects: Sequence[Node]) -> Iterator[Workload]:
 
 MAKERS: Makers = {
     ("", "Pod"): _one,
+    ("", "ReplicationController"): _replicated,
     ("batch", "Job"): _job,
     ("batch", "CronJob"): _cron_job,
     ("apps", "Deployment"): _replicated,
     ("apps", "ReplicaSet"): _replicated,
-    ("apps", "StatefulSet"): _replicated,
+    ("apps", "StatefulSet"): _stateful,
+    _DAEMON_SET: _everywhere,
     ("mlops.seldon.io", "Server"): _servers,
 }

@@ -97,7 +97,9 @@ class Host(NamedTuple):
 
 def server_workloads(server: Node, objects: Sequence[Node]) -> Iterator[Workload]:
     """The pods of a Server: over the ServerConfig that it names, be that one of the objects or a stock one."""
-    yield Workload(server, over_config(server, config_of(server, objects)).pod, replicas_of(server))
+    config = config_of(server, objects)
+    claims = said(config, ("spec", "volumeClaimTemplates"))
+    yield Workload(server, over_config(server, config).pod, replicas_of(server), claims=claims)
 
 
 def hosts(objects: Sequence[Node]) -> tuple[Host, ...]:
@@ -153,7 +155,8 @@ def stock_config(name: str) -> Node | None:
         ],
         "securityContext": _STOCK_SECURITY,
     }
-    return _made("ServerConfig", name, {"podSpec": pod})
+    # Every replica keeps its models on a volume of its own.
+    return _made("ServerConfig", name, {"podSpec": pod, "volumeClaimTemplates": [{"name": f"{name}-models"}]})
 
 
 def _stock_server(name: str) -> Node:

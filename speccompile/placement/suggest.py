@@ -17,11 +17,20 @@ from speccompile.placement.snapshot import Cluster
 from speccompile.placement.verdicts import Verdict
 from speccompile.records import NamedTuple
 
-_NOT_FOR_PODS = ("node.kubernetes.io/", "node.cloudprovider.kubernetes.io/", "node-role.kubernetes.io/control-plane")
-"""Taints of nodes that are in trouble, or not for everybody: nobody should tolerate them to find a place."""
+_NOT_FOR_PODS = (
+    *("node.kubernetes.io/", "node.cloudprovider.kubernetes.io/", "node-role.kubernetes.io/"),
+    *("ToBeDeletedByClusterAutoscaler", "DeletionCandidateOfClusterAutoscaler"),
+)
+"""Taints of nodes in trouble, not for everybody, or soon gone: nobody should tolerate them to find a place."""
+_HOSTNAME = "kubernetes.io/hostname"
+"""The label that pins a pod to one node, which nobody should do to find a place."""
+_MEANT = frozenset({CPU, "memory", "ephemeral-storage"})
+"""What every pod takes: asking for none of it is no way to have it."""
+_MOST_TRIED = 20
+"""Changes that are tried on all nodes, of those that give up as much."""
 _REQUIRED: KeyPath = ("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
 _MEBI = 2**20
-_OTHER, _GONE = 1.0, 2.0
+_OTHER, _GONE, _ALL_GONE = 1.0, 2.0, 3.0
 
 
 class Edit(NamedTuple):
@@ -39,7 +48,7 @@ class Change(NamedTuple):
     at: KeyPath
     """Where it stands in the PodSpec now; nowhere, if it is to be added."""
     cost: float
-    """How much is given up: the part of an amount; one for what is said otherwise, two for what is not said at all."""
+    """How much is given up: the part of an amount; more for what is said otherwise, or not said at all."""
 
 
 class Suggestion(NamedTuple):
@@ -47,6 +56,13 @@ class Suggestion(NamedTuple):
 
     change: Change
     machines: tuple[Machine, ...]
+
+
+class _Proposal(NamedTuple):
+    """A change, and the nodes that it might do for."""
+
+    change: Change
+    machines: list[Machine]
 
 
 class Nearest(NamedTuple):
@@ -57,19 +73,23 @@ class Nearest(NamedTuple):
 
 
 def suggestion(verdict: Verdict, cluster: Cluster) -> Suggestion | None:
-    """The best change; None if no single one will do.
+    """The best change; None if no single one will do, of those that are known here.
 
     Of those that mend least, the one that gives up least, and of those the one that opens most nodes.
     """
     pod = verdict.subject.workload.pod
-    ranked: dict[tuple[int, float], dict[str, Change]] = {}
+    ranked: dict[tuple[int, float], dict[str, _Proposal]] = {}
     for group in verdict.others:
         for machine, found in zip(group.machines, group.reasons, strict=True):
-            for change in _cures(pod, machine, found):
-                ranked.setdefault((len(found), change.cost), {})[repr(change.edits)] = change
+            for change in _cures(verdict, machine, found):
+                proposals = ranked.setdefault((len(found), change.cost), {})
+                proposals.setdefault(repr(change.edits), _Proposal(change, [])).machines.append(machine)
     for rank in sorted(ranked):
-        tried = [_tried(pod, change, cluster) for change in ranked[rank].values()]
-        good = [made for made in tried if made.machines]
+        # A change that does not even help the node that it was made for helps none; of a thousand that do, a thousand
+        # tries on all nodes would take minutes, and what helps most nodes was proposed by most.
+        helping = [one for one in ranked[rank].values() if _helped(pod, one.change, one.machines[:1], cluster)]
+        first = sorted(helping, key=lambda one: (-len(one.machines), one.change.what))[:_MOST_TRIED]
+        good = [Suggestion(one.change, _helped(pod, one.change, cluster.machines, cluster)) for one in first]
         if good:
             return min(good, key=lambda made: (-len(made.machines), made.change.what))
     return None
@@ -89,10 +109,10 @@ def _lacking(found: Sequence[Reason]) -> float:
     return sum((lack.asked - lack.free) / lack.asked for reason in found if (lack := reason.lack) is not None)
 
 
-def _tried(pod: Node, change: Change, cluster: Cluster) -> Suggestion:
+def _helped(pod: Node, change: Change, machines: Sequence[Machine], cluster: Cluster) -> tuple[Machine, ...]:
+    """Those of the nodes that the PodSpec fits with the change made."""
     needs = needs_of(changed(pod, change))
-    fitting = (machine for machine in cluster.machines if not reasons(needs, machine, cluster.usage(machine)))
-    return Suggestion(change, tuple(fitting))
+    return tuple(machine for machine in machines if not reasons(needs, machine, cluster.usage(machine)))
 
 
 def changed(pod: Node, change: Change) -> Node:
@@ -122,23 +142,23 @@ def _made(value: Any, span: Span) -> Node:
 # What would cure which reasons
 
 
-def _cures(pod: Node, machine: Machine, found: tuple[Reason, ...]) -> Iterator[Change]:
+def _cures(verdict: Verdict, machine: Machine, found: tuple[Reason, ...]) -> Iterator[Change]:
     """Changes of which each might do away with all reasons at once."""
     filters = {reason.filter for reason in found}
     if len(filters) == 1:
-        yield from _CURES.get(filters.pop(), _none)(pod, machine, found)
+        yield from _CURES.get(filters.pop(), _none)(verdict, machine, found)
 
 
-def _none(_: Node, __: Machine, ___: tuple[Reason, ...]) -> Iterator[Change]:
+def _none(_: Verdict, __: Machine, ___: tuple[Reason, ...]) -> Iterator[Change]:
     return iter(())
 
 
-def _tolerate(pod: Node, _: Machine, found: tuple[Reason, ...]) -> Iterator[Change]:
+def _tolerate(verdict: Verdict, _: Machine, found: tuple[Reason, ...]) -> Iterator[Change]:
     taints = [reason.taint for reason in found if reason.taint]
     first = taints[0]
     if len({taint.key for taint in taints}) > 1 or first.key.startswith(_NOT_FOR_PODS):
         return
-    tolerations = pod.fields.get("tolerations")
+    tolerations = verdict.subject.workload.pod.fields.get("tolerations")
     end = len(tolerations.items) if tolerations is not None else 0
     toleration = _tolerating(taints)
     what = written(first) if len(taints) == 1 else f"{first.key}, whatever its value and effect"
@@ -157,21 +177,19 @@ def _tolerating(taints: Sequence[Taint]) -> dict[str, Json]:
     return {"key": first.key, **value, "effect": first.effect}
 
 
-def _relabel(pod: Node, machine: Machine, found: tuple[Reason, ...]) -> Iterator[Change]:
-    if len(found) > 1:
-        return
-    asked = found[0].requirement
-    if asked is not None:
-        yield from _relax(pod, machine, asked)
-        return
-    for term in needs_of(pod).pin.terms or ():
-        missing = unmet(term, machine)
+def _relabel(verdict: Verdict, machine: Machine, found: tuple[Reason, ...]) -> Iterator[Change]:
+    pod, alone = verdict.subject.workload.pod, found if len(found) == 1 else ()
+    # Of alternatives, it is enough that one is met.
+    alternatives = verdict.needs.pin.terms or () if alone and alone[0].requirement is None else ()
+    for missing in (alone, *(unmet(term, machine) for term in alternatives)):
         if len(missing) == 1 and missing[0].requirement is not None:
             yield from _relax(pod, machine, missing[0].requirement)
+    if all(reason.paths[0][0] == _REQUIRED[0] for reason in found):
+        yield Change("do not require any node affinity", (Edit(_REQUIRED, None),), _REQUIRED, _ALL_GONE)
 
 
 def _relax(pod: Node, machine: Machine, asked: Requirement) -> Iterator[Change]:
-    value = machine.labels.get(asked.key)
+    value = machine.labels.get(asked.key) if asked.key != _HOSTNAME else None
     label, path = shown(asked.key, 100), asked.path
     if path[0] == "nodeSelector":
         if value is not None:
@@ -182,39 +200,56 @@ def _relax(pod: Node, machine: Machine, asked: Requirement) -> Iterator[Change]:
         edit = Edit((*path, "values", len(asked.values)), value)
         yield Change(f"allow {shown(value)} for {label}", (edit,), path, _OTHER)
         return
-    siblings = pod.at(path[:-1])
-    alone = siblings is None or len(siblings.items) == 1
-    # A term that asks nothing matches no node, so the last thing asked goes with all of it.
-    edit = Edit(_REQUIRED if alone else path, None)
-    yield Change(f"do not ask for {label}", (edit,), path, _GONE)
+    gone = _without(pod, path)
+    if gone is not None:
+        yield Change(f"do not ask for {label}", (Edit(gone, None),), path, _GONE)
 
 
-def _unname(_: Node, __: Machine, ___: tuple[Reason, ...]) -> Iterator[Change]:
+def _without(pod: Node, path: KeyPath) -> KeyPath | None:
+    """What has to go with the condition at the path: a list with its last item, and all with the last term.
+
+    None for the last condition of a term that has alternatives: a term that asks nothing matches no node.
+    """
+    terms, term, side = path[:-3], path[:-2], path[:-1]
+    if _count(pod, side) > 1:
+        return path
+    if sum(_count(pod, (*term, key)) for key in ("matchExpressions", "matchFields")) > 1:
+        return side
+    return None if _count(pod, terms) > 1 else _REQUIRED
+
+
+def _count(pod: Node, path: KeyPath) -> int:
+    node = pod.at(path)
+    return 0 if node is None else len(node.items)
+
+
+def _unname(_: Verdict, __: Machine, ___: tuple[Reason, ...]) -> Iterator[Change]:
     yield Change("do not name a node", (Edit(("nodeName",), None),), ("nodeName",), _GONE)
 
 
-def _lower(pod: Node, _: Machine, found: tuple[Reason, ...]) -> Iterator[Change]:
+def _lower(verdict: Verdict, _: Machine, found: tuple[Reason, ...]) -> Iterator[Change]:
     reason = found[0]
     if len(found) > 1 or reason.lack is None or not reason.paths:
         return
-    asked, free = reason.lack
+    pod, (asked, free) = verdict.subject.workload.pod, reason.lack
     amounts = {path: amount_of(node, reason.subject) or 0 for path in reason.paths if (node := pod.at(path))}
     # One value can be changed at a time, and the largest has most to give.
     path = max(amounts, key=lambda path: amounts[path])
     new = _rounded(reason.subject, amounts[path] - (asked - free))
-    if new <= 0:
-        return
-    text = _spelled(reason.subject, new)
-    what = f"ask for {text} of {reason.subject} instead of {worded(reason.subject, amounts[path], up=True)}"
-    sides = {path, *_other_side(pod, path, reason.subject)}
-    edits = tuple(Edit(side, text) for side in sorted(sides, key=str))
-    yield Change(what, edits, path, (amounts[path] - new) / amounts[path])
+    sides = sorted({path, *_other_side(pod, path, reason.subject)}, key=str)
+    if new > 0:
+        text = _spelled(reason.subject, new)
+        what = f"ask for {text} of {reason.subject} instead of {worded(reason.subject, amounts[path], up=True)}"
+        edits = tuple(Edit(side, text) for side in sides)
+        yield Change(what, edits, path, (amounts[path] - new) / amounts[path])
+    elif reason.subject not in _MEANT:
+        yield Change(f"do not ask for {reason.subject}", tuple(Edit(side, None) for side in sides), path, _GONE)
 
 
 def _other_side(pod: Node, path: KeyPath, resource: str) -> Iterator[KeyPath]:
     """Where the limit stands of what must be requested as it is limited."""
     limit = (*path[:-2], "limits", resource)
-    if resource not in (CPU, "memory", "ephemeral-storage") and path[-2] == "requests" and pod.at(limit) is not None:
+    if resource not in _MEANT and path[-2] == "requests" and pod.at(limit) is not None:
         yield limit
 
 
@@ -230,9 +265,21 @@ def _spelled(resource: str, amount: int) -> str:
     return f"{amount // _MEBI}Mi" if resource in ("memory", "ephemeral-storage") and amount >= _MEBI else str(amount)
 
 
-_CURES: Mapping[Filter, Callable[[Node, Machine, tuple[Reason, ...]], Iterator[Change]]] = {
+def _unport(verdict: Verdict, _: Machine, found: tuple[Reason, ...]) -> Iterator[Change]:
+    pod, path = verdict.subject.workload.pod, (*found[0].paths[0], "hostPort")
+    if len(found) == 1 and pod.at(path) is not None:
+        yield Change(f"do not take host port {found[0].subject}", (Edit(path, None),), path, _GONE)
+    # On the network of the node, every port is one of the node.
+    if pod.at(_NETWORK) is not None:
+        yield Change("do not use the network of the node", (Edit(_NETWORK, None),), _NETWORK, _GONE)
+
+
+_NETWORK: KeyPath = ("hostNetwork",)
+
+_CURES: Mapping[Filter, Callable[[Verdict, Machine, tuple[Reason, ...]], Iterator[Change]]] = {
     Filter.NODE_NAME: _unname,
     Filter.TAINTS: _tolerate,
     Filter.AFFINITY: _relabel,
     Filter.RESOURCES: _lower,
+    Filter.PORTS: _unport,
 }

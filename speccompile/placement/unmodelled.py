@@ -1,10 +1,11 @@
-"""Takes a PodSpec, gives what of it also decides where it runs, and is not looked at here."""
+"""Takes pods, gives what of them also decides where they run, and is not looked at here."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
 from speccompile.model import KeyPath, Node
+from speccompile.placement.objects import Workload
 from speccompile.records import NamedTuple
 
 
@@ -12,38 +13,39 @@ class Unmodelled(NamedTuple):
     """Something that also decides where a pod runs."""
 
     what: str
-    uses: Callable[[Node], Node | None]
-    """What of a pod makes it matter; None if it does not."""
+    uses: Callable[[Workload], Node | None]
+    """What of the pods makes it matter; None if it does not."""
 
 
-def not_looked_at(pod: Node) -> Iterator[tuple[str, Node]]:
-    """What this very pod has that is not looked at, with the node that says so; nothing raises."""
+def not_looked_at(workload: Workload) -> Iterator[tuple[str, Node]]:
+    """What these very pods have that is not looked at, with the node that says so; nothing raises."""
     for row in UNMODELLED:
-        node = row.uses(pod)
+        node = row.uses(workload)
         if node is not None:
             yield row.what, node
 
 
-def _said(*paths: KeyPath) -> Callable[[Node], Node | None]:
-    def uses(pod: Node) -> Node | None:
-        found = (pod.at(path) for path in paths)
+def _said(*paths: KeyPath) -> Callable[[Workload], Node | None]:
+    def uses(workload: Workload) -> Node | None:
+        found = (workload.pod.at(path) for path in paths)
         return next((node for node in found if node is not None and node.value), None)
 
     return uses
 
 
-def _volume(pod: Node) -> Node | None:
-    volumes = pod.fields.get("volumes")
+def _volume(workload: Workload) -> Node | None:
+    volumes, claims = workload.pod.fields.get("volumes"), workload.claims
     items = volumes.items if volumes is not None else ()
-    return next((item for item in items if item.fields.keys() & _STORED), None)
+    stored = (item for item in items if item.fields.keys() & _STORED)
+    return next(stored, claims if claims is not None and claims.value else None)
 
 
-def _other_scheduler(pod: Node) -> Node | None:
-    node = pod.fields.get("schedulerName")
+def _other_scheduler(workload: Workload) -> Node | None:
+    node = workload.pod.fields.get("schedulerName")
     return node if node is not None and node.value not in (None, "", "default-scheduler") else None
 
 
-def _never(_: Node) -> None:
+def _never(_: Workload) -> None:
     return None
 
 

@@ -10,7 +10,7 @@ from speccompile.placement.answer import Advice, Answer, Told
 from speccompile.placement.filters import Reason
 from speccompile.placement.fleet import Fleet, Share
 from speccompile.placement.hosting import Hosting, Objection
-from speccompile.placement.objects import kind_of, name_of
+from speccompile.placement.objects import kind_of, name_of, namespace_of
 from speccompile.placement.verdicts import Group, Verdict
 from speccompile.report.data import VERSION, place_data, written
 from speccompile.report.explained import origin_data
@@ -28,6 +28,7 @@ def as_placed_json(answer: Answer) -> str:
             "workloads": [_told(told) for told in answer.workloads],
             "fleet": _fleet(answer.fleet),
             "models": [_model(model) for model in answer.models],
+            "left_out": [_object(tree) for tree in answer.left_out],
         }
     )
 
@@ -36,6 +37,7 @@ def _told(told: Told) -> dict[str, Any]:
     verdict = told.verdict
     return {
         **_workload(verdict),
+        "is_suspended": verdict.subject.workload.is_suspended,
         "fits": [machine.name for machine in verdict.fits],
         "others": [_group(group, verdict) for group in verdict.others],
         "ignored": [{"what": what, "origin": _origin(node)} for what, node in told.ignored],
@@ -51,7 +53,7 @@ def _workload(verdict: Verdict) -> dict[str, Any]:
         "name": workload.name,
         "namespace": workload.namespace,
         "place": place_data(verdict.subject.place),
-        "pods": workload.replicas,
+        "pods": workload.pods,
     }
 
 
@@ -109,7 +111,7 @@ def _fleet(fleet: Fleet) -> dict[str, Any]:
             for pool in fleet.pools
         ],
         "waiting": [
-            {**_workload(one.verdict), "pods": one.pods, "pools": list(one.pools), "short": list(one.short)}
+            {**_workload(one.verdict), "pods": one.pods, "pools": list(one.pools), "short": [*one.short, *one.ports]}
             for one in fleet.unplaced
         ],
     }
@@ -128,15 +130,22 @@ def _share(share: Share) -> dict[str, Any]:
 
 def _model(model: Hosting) -> dict[str, Any]:
     return {
-        "kind": kind_of(model.model),
-        "name": name_of(model.model),
-        "namespace": model.namespace,
+        **_object(model.model),
         "is_possible": model.is_possible,
         "servers": [
-            {"name": host.name, "fit": host.fit, "reasons": [_objection(one) for one in host.objections]}
+            {
+                "name": host.name,
+                "is_stock": host.is_stock,
+                "fit": host.fit,
+                "reasons": [_objection(one) for one in host.objections],
+            }
             for host in model.hosts
         ],
     }
+
+
+def _object(tree: Node) -> dict[str, Any]:
+    return {"kind": kind_of(tree), "name": name_of(tree), "namespace": namespace_of(tree)}
 
 
 def _objection(objection: Objection) -> dict[str, Any]:

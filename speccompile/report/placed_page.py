@@ -14,6 +14,7 @@ from speccompile.placement.needs import worded
 from speccompile.records import NamedTuple
 from speccompile.report.placed_table import (
     advice_lines,
+    host_name,
     hosting_text,
     nodes_text,
     share_cells,
@@ -26,9 +27,11 @@ from speccompile.report.placed_words import (
     ESTIMATE,
     NOT_MODELLED,
     ignored_text,
+    left_out_text,
     named,
     origins_text,
     plural,
+    pods_text,
     printable_name,
     reason_text,
     title,
@@ -119,7 +122,7 @@ def as_placed_page(answer: Answer) -> str:
         summary=f"{good} of {plural(len(answer.workloads), 'workload')} fit, on {nodes}",
         sums=sums(answer.fleet),
         estimate=ESTIMATE,
-        notes=() if answer.cluster.knows_pods else (EMPTY,),
+        notes=tuple(_notes(answer)),
         waiting=[waiting_text(one) for one in answer.fleet.unplaced],
         columns=_COLUMNS,
         pools=[_pool(pool) for pool in answer.fleet.pools] if answer.fleet.pods else [],
@@ -129,6 +132,13 @@ def as_placed_page(answer: Answer) -> str:
         style=Markup(style),  # noqa: S704  ours
         style_hash=f"sha256-{b64encode(sha256(style.encode()).digest()).decode('ascii')}",
     )
+
+
+def _notes(answer: Answer) -> Iterator[str]:
+    if not answer.cluster.knows_pods:
+        yield EMPTY
+    if answer.left_out:
+        yield left_out_text(answer.left_out)
 
 
 def _pool(pool: PoolUse) -> _Pool:
@@ -182,7 +192,7 @@ def _workload(told: Told, answer: Answer) -> _Workload:
     return _Workload(
         title(verdict),
         printable(verdict.subject.place.label),
-        plural(verdict.subject.workload.replicas, "pod"),
+        pods_text(verdict),
         verdict_text(told, len(answer.cluster.machines)),
         told.fits,
         tuple(advice_lines(told)),
@@ -201,7 +211,7 @@ def _groups(told: Told) -> Iterator[_Group]:
 def _model(model: Hosting) -> _Model:
     hosts = (
         _Host(
-            printable_name(host.name),
+            host_name(host),
             host.fit,
             tuple(
                 _reason(one.text, tuple(node for node in (one.asked, one.found) if node is not None))

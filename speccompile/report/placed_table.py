@@ -9,7 +9,7 @@ from speccompile.model import Node
 from speccompile.paint import Paint, plain
 from speccompile.placement.answer import Answer, Told
 from speccompile.placement.fleet import ALL, Fleet, PoolUse, Share, Unplaced
-from speccompile.placement.hosting import Hosting
+from speccompile.placement.hosting import Host, Hosting
 from speccompile.placement.needs import worded
 from speccompile.placement.verdicts import Group, Verdict
 from speccompile.report.placed_words import (
@@ -17,9 +17,11 @@ from speccompile.report.placed_words import (
     ESTIMATE,
     NOT_MODELLED,
     ignored_text,
+    left_out_text,
     named,
     origins_text,
     plural,
+    pods_text,
     printable_name,
     reason_text,
     suggestion_text,
@@ -60,8 +62,7 @@ def _workloads(answer: Answer, paint: Paint) -> Iterator[str]:
 
 def _workload(told: Told, answer: Answer, paint: Paint) -> Iterator[str]:
     verdict = told.verdict
-    pods = verdict.subject.workload.replicas
-    many = f", {plural(pods, 'pod')}" if pods != 1 else ""
+    many = "" if verdict.subject.workload.pods == 1 else f", {pods_text(verdict)}"
     place = paint(printable(verdict.subject.place.label), "quiet")
     words = verdict_text(told, len(answer.cluster.machines))
     yield f"{paint(title(verdict), 'title')}{many} ({place}): {words if told.fits else paint(words, 'error')}"
@@ -96,7 +97,7 @@ def advice_lines(told: Told) -> Iterator[str]:
     if made is not None:
         yield printable(suggestion_text(made, told.verdict))
         return
-    yield "no single change would do"
+    yield "no single change that is tried here would do"
     if near is not None:
         reasons = "; ".join(reason_text([reason]) for reason in near.reasons)
         yield f"the nearest is {printable(f'{near.machine.name}: {reasons}')}"
@@ -153,7 +154,10 @@ def waiting_text(one: Unplaced) -> str:
     if not one.pools:
         return f"{pods}: no node would take it, had it all the room"
     pools = "" if one.pools == (ALL,) else f" of {' or '.join(map(printable_name, one.pools))}"
-    return f"{pods}: no node{pools} has enough {', '.join(map(printable_name, one.short))} left"
+    short, ports = (", ".join(map(printable_name, names)) for names in (one.short, one.ports))
+    room = f"no node{pools} has enough {short} left" if short else ""
+    taken = f"host port {ports} is taken on every node{pools}" if ports else ""
+    return f"{pods}: {room}{' or ' if room and taken else ''}{taken}"
 
 
 # Models and servers
@@ -164,7 +168,7 @@ def _models(models: Sequence[Hosting], paint: Paint) -> Iterator[str]:
         state = hosting_text(model)
         yield f"{paint(printable_name(model.title), 'title')}: {state if model.is_possible else paint(state, 'error')}"
         for host in model.hosts:
-            yield f"  {printable_name(host.name)}: {host.fit}"
+            yield f"  {host_name(host)}: {host.fit}"
             for objection in host.objections:
                 nodes = [node for node in (objection.asked, objection.found) if node is not None]
                 yield f"    {printable(objection.text)}{_origin(nodes, paint)}"
@@ -173,8 +177,17 @@ def _models(models: Sequence[Hosting], paint: Paint) -> Iterator[str]:
 
 def hosting_text(model: Hosting) -> str:
     """On how many servers it could be."""
-    count = sum(host.fit != "no" for host in model.hosts)
-    return f"could go to {count} of {plural(len(model.hosts), 'server')}"
+    if model.needs_stock:
+        names = " or ".join(printable_name(host.name) for host in model.possible)
+        surely = any(host.fit != "unknown" for host in model.possible)
+        could = "could" if surely else "might"
+        return f"no server at hand could have it; a stock {names} {could}, if the cluster has one"
+    return f"could go to {len(model.possible)} of {plural(len(model.hosts), 'server')}"
+
+
+def host_name(host: Host) -> str:
+    """What a server is called, and whether it is one that is only supposed to be there."""
+    return printable_name(host.name) + (" (stock, not at hand)" if host.is_stock else "")
 
 
 def _origin(nodes: Sequence[Node], paint: Paint) -> str:
@@ -184,6 +197,8 @@ def _origin(nodes: Sequence[Node], paint: Paint) -> str:
 def _footer(answer: Answer, paint: Paint) -> Iterator[str]:
     if not answer.cluster.knows_pods:
         yield paint(EMPTY, "quiet")
+    if answer.left_out:
+        yield left_out_text(answer.left_out)
     for line in textwrap.wrap(f"not looked at: {'; '.join(NOT_MODELLED)}", _WIDE, subsequent_indent="  "):
         yield paint(line, "quiet")
     nodes = plural(len(answer.cluster.machines), "node")
@@ -192,7 +207,9 @@ def _footer(answer: Answer, paint: Paint) -> Iterator[str]:
         yield f"{plural(len(fit), 'workload')} on {nodes}: {_counts(fit, 'some node')}"
     if answer.models:
         fit = [model.is_possible for model in answer.models]
-        yield f"{plural(len(fit), 'model')}: {_counts(fit, 'some server')}"
+        stock = sum(model.needs_stock for model in answer.models)
+        only = f" ({stock} only a stock one that is not at hand)" if stock else ""
+        yield f"{plural(len(fit), 'model')}: {_counts(fit, f'some server{only}')}"
 
 
 def _counts(fit: Sequence[bool], where: str) -> str:

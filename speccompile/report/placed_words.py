@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from speccompile.diagnostics import shown
 from speccompile.model import Layer, Node, format_path, origin_of
 from speccompile.placement.filters import PODS, Filter, Machine, Reason, has
 from speccompile.placement.needs import worded
+from speccompile.placement.objects import kind_of
 from speccompile.placement.suggest import Suggestion
 from speccompile.placement.unmodelled import UNMODELLED
 from speccompile.placement.verdicts import Verdict
@@ -29,6 +31,19 @@ def named(machines: Sequence[Machine], most: int = _FEW) -> str:
     """The nodes by name, the first few of many."""
     names = [machine.name for machine in machines[:most]]
     return ", ".join(names) + (", …" if len(machines) > most else "")
+
+
+def pods_text(verdict: Verdict) -> str:
+    """How many pods there would be."""
+    workload = verdict.subject.workload
+    return "suspended" if workload.is_suspended else plural(workload.pods, "pod")
+
+
+def left_out_text(objects: Iterable[Node]) -> str:
+    """How many objects of which kinds have pods that are not placed."""
+    counts = Counter(printable_name(kind_of(tree)) for tree in objects)
+    told = ", ".join(plural(counts[kind], kind) for kind in sorted(counts))
+    return f"pods of {told} are not placed"
 
 
 def title(verdict: Verdict) -> str:
