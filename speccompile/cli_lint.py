@@ -13,6 +13,7 @@ from speccompile.records import NamedTuple
 if TYPE_CHECKING:
     from speccompile.cli_options import Commands
     from speccompile.diagnostics import Diagnostic
+    from speccompile.grades import Grades
     from speccompile.inputs import Inputs
     from speccompile.placement.pools import Pool
     from speccompile.setting import Setting
@@ -69,7 +70,7 @@ class _Answer(NamedTuple):
 
 def run_lint(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:
     """The exit code of one call; findings go to stderr, or to stdout if for programs."""
-    from speccompile.diagnostics import CompileError, Severity, has_errors
+    from speccompile.diagnostics import CompileError, has_errors
     from speccompile.inputs import CallError, Flags, settle
 
     answer, severity = _Answer(), None
@@ -82,12 +83,27 @@ def run_lint(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> i
         arguments.refuse(str(error))
     except CompileError as error:
         answer = _Answer(stopping=error.diagnostics)
-    told = (*answer.findings, *answer.stopping)
-    strict = {finding.code: Severity.ERROR for finding in told if finding.severity is Severity.WARNING}
-    findings = judged(answer.findings, grades_of(arguments, severity, strict), stopping=answer.stopping)
+    findings = _judged(arguments, answer, severity)
     tell(findings, stderr if arguments.format == "text" else stdout, arguments.format, quiet=arguments.quiet)
     tell_left_out(answer.left_out if not has_errors(findings) else 0, stderr)
     return INPUT if has_errors(findings) else DONE
+
+
+def _judged(arguments: argparse.Namespace, answer: _Answer, severity: Grades | None) -> tuple[Diagnostic, ...]:
+    """The findings as they count; `--strict` is about each, since one code may be a warning here and a notice there."""
+    from speccompile.diagnostics import Severity, in_order
+
+    def is_raised(finding: Diagnostic) -> bool:
+        return bool(arguments.strict) and finding.severity is Severity.WARNING
+
+    told = (*answer.findings, *answer.stopping)
+    raised = (finding._replace(severity=Severity.ERROR) for finding in told if is_raised(finding))
+    found, stopping = (
+        [finding for finding in group if not is_raised(finding)] for group in (answer.findings, answer.stopping)
+    )
+    # What is raised, the project file does not lower.
+    others = judged(found, grades_of(arguments, severity), stopping=stopping)
+    return in_order((*judged(raised, grades_of(arguments)), *others))
 
 
 def _answer(arguments: argparse.Namespace, inputs: Inputs, stderr: TextIO) -> _Answer:

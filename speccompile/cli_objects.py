@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from speccompile.model import Document, Node, Source, Span
     from speccompile.parse import Parsed
     from speccompile.setting import Setting
+    from speccompile.verify_secrets import Hidden
 
 
 class Given(NamedTuple):
@@ -29,8 +30,8 @@ class Objects(NamedTuple):
 
     given: Sequence[Given] = ()
     findings: Sequence[Diagnostic] = ()
-    hidden: Mapping[Source, frozenset[int]] = {}
-    """Lines that no finding may show."""
+    hidden: Mapping[Source, Hidden] = {}
+    """What no finding may show."""
     runs: int = 0
     left_out: int = 0
     """Runs that give no objects."""
@@ -48,7 +49,7 @@ def compiled_objects(inputs: Inputs, setting: Setting, stderr: TextIO) -> Object
 
     given: list[Given] = []
     found: list[Diagnostic] = []
-    hidden: dict[Source, frozenset[int]] = {}
+    hidden: dict[Source, Hidden] = {}
     runs = left_out = 0
 
     def parted(files: Iterable[Parsed]) -> Iterator[Parsed]:
@@ -83,7 +84,7 @@ def given_objects(paths: Sequence[str]) -> Objects:
 
     given: list[Given] = []
     found: list[Diagnostic] = []
-    hidden: dict[Source, frozenset[int]] = {}
+    hidden: dict[Source, Hidden] = {}
     for entry in expand([Path(name) for name in paths]):
         file = load(entry, Layer.RUN, MAX_MANIFESTS)
         hidden.update(secret_lines(file))

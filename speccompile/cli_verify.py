@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from speccompile.parse import Parsed
     from speccompile.search import Unlisted
     from speccompile.verify import Api, Verdict
+    from speccompile.verify_secrets import Hidden
 
 DONE, INPUT = 0, 1
 _INSTALL = "the API schemas are not installed; add them with: pip install 'speccompile[verify]'"
@@ -143,7 +144,7 @@ def _answer(arguments: argparse.Namespace, inputs: Inputs, versions: Sequence[st
     apis, found = _apis(arguments.crd, versions)
     setting = read_setting(inputs.profiles, inputs.platform, inputs.templates)
     verdicts: list[Verdict] = []
-    hidden: dict[Source, frozenset[int]] = {}
+    hidden: dict[Source, Hidden] = {}
     runs = left_out = 0
 
     def parted(files: Iterable[Parsed]) -> Iterator[Parsed]:
@@ -200,7 +201,7 @@ def _apis(crds: Sequence[str], versions: Sequence[str]) -> tuple[list[Api], list
 class _Crds(NamedTuple):
     trees: list[Node]
     findings: list[Diagnostic]
-    hidden: dict[Source, frozenset[int]]
+    hidden: dict[Source, Hidden]
 
 
 def _crd_trees(crds: Sequence[str], read: Callable[[Source], Parsed]) -> _Crds:
@@ -216,7 +217,7 @@ def _crd_trees(crds: Sequence[str], read: Callable[[Source], Parsed]) -> _Crds:
 
     trees: list[Node] = []
     faults: list[Diagnostic] = []
-    hidden: dict[Source, frozenset[int]] = {}
+    hidden: dict[Source, Hidden] = {}
     for crd in crds:
         files = [as_kubernetes_reads(_loaded(entry, Layer.PLATFORM, read)) for entry in expand([Path(crd)])]
         told = [finding for file in files for finding in file.findings]

@@ -1,14 +1,15 @@
-"""Takes findings about manifests and the files these stand in, gives the findings without values of Secrets."""
+"""Takes findings about manifests and the files these stand in, gives the findings without values that are secret."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from speccompile.diagnostics import Diagnostic, shown
+from speccompile.diagnostics import Diagnostic, Note, shown
 from speccompile.hush import lines_of, without_words
 from speccompile.model import Node, Source, Span
 from speccompile.parse import Parsed
+from speccompile.records import NamedTuple
 from speccompile.verify import UNKNOWN_KIND
 
 _KINDS = frozenset({"secret", "secrets", "secretlist"})
@@ -24,28 +25,72 @@ _FOUND, _HIDDEN = ", found ", "(not shown)"
 _QUOTED = re.compile('`.*`|".*"', re.DOTALL)
 
 
-def secret_lines(parsed: Parsed) -> dict[Source, frozenset[int]]:
-    """The lines of every mapping that is a Secret, wherever it stands, and of all that it takes from elsewhere.
+class Hidden(NamedTuple):
+    """What of a file is for nobody to see."""
+
+    lines: frozenset[int] = frozenset()
+    """Lines that are not shown."""
+    secrets: frozenset[int] = frozenset()
+    """Those of them that are of Secrets, about which nothing is quoted."""
+    values: frozenset[tuple[int, int]] = frozenset()
+    """Where values of variables begin, about which nothing is quoted either; beside them other things may stand."""
+
+    def tells(self, span: Span) -> bool:
+        """Whether words about the place may repeat what is hidden."""
+        return span.line in self.secrets or (span.line, span.column) in self.values
+
+
+def secret_lines(parsed: Parsed) -> dict[Source, Hidden]:
+    """Every mapping that is a Secret, wherever it stands, and all that it takes from elsewhere; values of variables.
 
     In a file that could not be read to its end, and says `Secret` anywhere, all lines may be such.
     """
-    hidden: dict[Source, frozenset[int]] = {}
+    unread: dict[Source, frozenset[int]] = {}
     for finding in parsed.findings:
         if finding.span and finding.code not in _READ_ON and _MENTION.search(finding.span.source.text):
             source = finding.span.source
-            hidden[source] = frozenset(range(1, len(lines_of(source)) + 1))
+            unread[source] = frozenset(range(1, len(lines_of(source)) + 1))
+    hidden = {source: Hidden(lines, lines) for source, lines in unread.items()}
     for document in parsed.documents:
-        lines = hidden.get(document.source, frozenset())
-        hidden[document.source] = lines.union(*map(_lines, _secrets(document.root)))
-    return {source: lines for source, lines in hidden.items() if lines}
+        secrets, values = [*_secrets(document.root)], [*_values(document.root)]
+        if secrets or values:
+            known = hidden.get(document.source, Hidden())
+            hidden[document.source] = Hidden(
+                known.lines.union(*map(_lines, (*secrets, *values))),
+                known.secrets.union(*map(_lines, secrets)),
+                known.values.union((span.line, span.column) for value in values for span in _spans(value)),
+            )
+    return hidden
 
 
-def without_values(findings: Iterable[Diagnostic], hidden: Mapping[Source, frozenset[int]]) -> Iterator[Diagnostic]:
-    """The findings; one that stands on such a line, or leads to it, quotes nothing and has no excerpt."""
+def without_values(findings: Iterable[Diagnostic], hidden: Mapping[Source, Hidden]) -> Iterator[Diagnostic]:
+    """The findings; one that stands on a hidden line, or leads to it, has no excerpt, and quotes nothing hidden."""
     for finding in findings:
         spans = [span for span in (finding.span, *(note.span for note in finding.notes)) if span]
-        secret = next((span for span in spans if span.line in hidden.get(span.source, ())), None)
-        yield _hushed(finding, _around(secret, hidden[secret.source])) if secret else finding
+        covered = [span for span in spans if span.line in hidden.get(span.source, _NOTHING).lines]
+        if not covered:
+            yield finding
+            continue
+        secret = _around(covered[0], hidden[covered[0].source].lines)
+        notes = tuple(_led_to(note, covered, secret) for note in finding.notes)
+        is_told = any(hidden[span.source].tells(span) for span in covered) or finding.code.startswith(_TEXT)
+        told = _hushed(finding, secret) if is_told else finding
+        yield told._replace(notes=notes, secret=secret)
+
+
+_NOTHING = Hidden()
+
+
+def _led_to(note: Note, covered: Sequence[Span], secret: Span) -> Note:
+    """A finding can hide lines at one place: of another, a note only says where it is."""
+    span = note.span
+    if (
+        span is None
+        or span not in covered
+        or (span.source == secret.source and secret.line <= span.line <= secret.last_line)
+    ):
+        return note
+    return note._replace(message=f"{note.message}: {span.label}", span=None)
 
 
 def _secrets(root: Node) -> Iterator[Node]:
@@ -55,13 +100,28 @@ def _secrets(root: Node) -> Iterator[Node]:
             yield node
 
 
+def _values(root: Node) -> Iterator[Node]:
+    """Whatever stands in the variables of containers beside their names; passwords do often enough."""
+    for _, node in root.walk():
+        variables = node.fields.get("env")
+        yield from variables.fields.values() if variables else ()
+        for item in variables.items if variables else ():
+            yield from (child for key, child in item.fields.items() if key not in _NAMING)
+
+
+_NAMING = frozenset({"name", "valueFrom"})
+
+
+def _spans(secret: Node) -> Iterator[Span]:
+    return (span for _, node in secret.walk() for span in (node.span, node.key) if span)
+
+
 def _lines(secret: Node) -> frozenset[int]:
-    spans = (span for _, node in secret.walk() for span in (node.span, node.key) if span)
-    return frozenset(line for span in spans for line in range(span.line, span.last_line + 1))
+    return frozenset(line for span in _spans(secret) for line in range(span.line, span.last_line + 1))
 
 
 def _around(span: Span, lines: frozenset[int]) -> Span:
-    """All lines of the Secret that the place is in, as other places of it may be shown beside it."""
+    """All hidden lines that the place is among, as other places of them may be shown beside it."""
     first = last = span.line
     while first - 1 in lines:
         first -= 1

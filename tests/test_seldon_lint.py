@@ -63,6 +63,9 @@ def whole(**more: Any) -> dict[str, Any]:
 def test_a_gpu_server_with_shared_frameworks_leaks() -> None:
     one = server("llm-gpu", extraCapabilities=["a100"], podSpec=ON_GPU)
     assert codes(one, model(requirements=["huggingface", "a100"], memory="40Gi")) == {"leaky-pool": "warning"}
+    # Those of the ServerConfig are its own as well, where it says nothing.
+    assert codes(server("llm-gpu", podSpec=ON_GPU)) == {"leaky-pool": "warning"}
+    assert codes(server("llm-gpu", extraCapabilities=[], podSpec=ON_GPU)) == {"leaky-pool": "warning"}
 
 
 def test_a_model_of_a_stock_framework_may_then_be_loaded_there() -> None:
@@ -162,6 +165,8 @@ def test_the_pod_that_is_judged_is_the_one_that_the_operator_makes() -> None:
 
 def test_what_only_a_stock_config_tells_is_told_softly() -> None:
     assert codes(server(podSpec={"securityContext": {"runAsNonRoot": False}})) == {"lost-override": "notice"}
+    (finding,) = findings(server(podSpec={"securityContext": {"runAsNonRoot": False}}))
+    assert "`false` of the Server does not displace `true` of its" in finding.message
     assert codes(server(), model(memory="2Gi")) == {"memory-beyond-capacity": "warning"}
     assert codes(server(podSpec={"containers": [{"name": "mlsrver"}]})) == {"unknown-container": "warning"}
 
@@ -211,6 +216,8 @@ def test_an_exclusive_pool_is_as_scarce_as_a_gpu() -> None:
     assert "leaky-pool" in codes(one, pools=(EXCLUSIVE,))
     assert "leaky-pool" not in codes(one, pools=(EXCLUSIVE._replace(exclusive=False),))
     assert "leaky-pool" not in codes(server(capabilities=["own"], podSpec=PINNED), pools=(EXCLUSIVE,))
+    untainted, shared = EXCLUSIVE._replace(taints=()), EXCLUSIVE._replace(labels={}, taints=(), exclusive=False)
+    assert "leaky-pool" not in codes(server(podSpec={}), pools=(untainted, shared))
 
 
 def test_a_pin_is_no_matter_where_no_other_server_would_do() -> None:

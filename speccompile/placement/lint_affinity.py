@@ -16,7 +16,7 @@ from speccompile.placement.lint_pods import (
     needs,
     tolerations,
 )
-from speccompile.placement.lint_scene import Rule, Scene, Told, found, stands
+from speccompile.placement.lint_scene import Rule, Scene, Told, found, shown_scalar, stands
 from speccompile.placement.lint_terms import SAYS, Ask, clash, faults_of
 from speccompile.placement.needs import Requirement
 from speccompile.placement.objects import Workload
@@ -133,14 +133,14 @@ def _texts_are_texts(scene: Scene) -> Iterator[Diagnostic]:
         for what, node in _said_as_text(workload.pod):
             if not node.is_scalar or node.value is None or isinstance(node.value, str):
                 continue
-            word = shown(str(node.value).lower() if isinstance(node.value, bool) else node.value)
-            told = Told(
-                "placement/not-text",
-                f"{what} must be a string, and Kubernetes reads {word} as none",
-                f'quote it: "{word[1:-1]}"',
-                Severity.ERROR,
-            )
-            yield found(scene, told, workload.owner, node)
+            word = shown_scalar(node)
+            # A variable may hold a password.
+            said, cure = ("this", "quote it") if what == _VARIABLE else (word, f'quote it: "{word[1:-1]}"')
+            message = f"{what} must be a string, and Kubernetes reads {said} as none"
+            yield found(scene, Told("placement/not-text", message, cure, Severity.ERROR), workload.owner, node)
+
+
+_VARIABLE = "the value of a variable"
 
 
 def _said_as_text(pod: Node) -> Iterator[tuple[str, Node]]:
@@ -153,7 +153,7 @@ def _said_as_text(pod: Node) -> Iterator[tuple[str, Node]]:
             yield from (("the value of a label", child) for child in items_of(item, "values"))
     for container in containers(pod):
         variables = (item.fields.get("value") for item in items_of(container, "env"))
-        yield from (("the value of a variable", child) for child in variables if child)
+        yield from ((_VARIABLE, child) for child in variables if child)
 
 
 def _names_are_alive(scene: Scene) -> Iterator[Diagnostic]:

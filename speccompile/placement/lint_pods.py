@@ -10,16 +10,20 @@ from speccompile.memo import by_identity
 from speccompile.model import KeyPath, Node
 from speccompile.placement.lint_terms import Ask, asked_always, asked_by, pins
 from speccompile.placement.needs import Needs, Toleration, needs_of
+from speccompile.placement.objects import Workload, group_of
 from speccompile.records import NamedTuple
 
 REQUIRED: KeyPath = ("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
 PREFERRED: KeyPath = ("affinity", "nodeAffinity", "preferredDuringSchedulingIgnoredDuringExecution")
 CONTROL_PLANE = "node-role.kubernetes.io/control-plane"
 OLD_CONTROL_PLANE = "node-role.kubernetes.io/master"
-_OTHER_TAINTS = ("node.kubernetes.io/", "node.cloudprovider.kubernetes.io/", "node-role.kubernetes.io/")
+ROLES = "node-role.kubernetes.io/"
+"""What the taints begin with that keep nodes for the cluster itself."""
+_OTHER_TAINTS = ("node.kubernetes.io/", "node.cloudprovider.kubernetes.io/", ROLES)
 """What the taints begin with that say how a node is, or what it is to the cluster, and not whom it is for."""
 _EVERYWHERE = frozenset(f"{prefix}kubernetes.io/{name}" for prefix in ("", "beta.") for name in ("os", "arch"))
 """Labels that all nodes have, mostly with one value: to ask for them keeps pods nowhere."""
+_ON_ALL_NODES = frozenset({("apps", "DaemonSet")})
 _MOST_KEPT = 4096
 _GPUS = r"gpu|tpu|npu|hpu|/mig-|gaudi|neuron|i915|/xe$"
 
@@ -64,6 +68,11 @@ def alternatives(pod: Node) -> list[tuple[Ask, ...]]:
 def is_pinned(pod: Node) -> bool:
     """Whether the pod can run on nodes with certain labels only, and not on whatever has none."""
     return needs(pod).pin.node is not None or all(_are_pinned(way) for way in alternatives(pod))
+
+
+def is_for_all_nodes(workload: Workload) -> bool:
+    """Whether its pods are meant to be wherever they can, so that no toleration is one too many."""
+    return (group_of(workload.owner), workload.kind) in _ON_ALL_NODES
 
 
 def _are_pinned(asks: Sequence[Ask]) -> bool:

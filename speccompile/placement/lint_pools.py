@@ -10,8 +10,10 @@ from speccompile.model import Node
 from speccompile.placement.filters import tolerates, written
 from speccompile.placement.lint_affinity import faults_of_affinity, is_impossible
 from speccompile.placement.lint_pods import (
+    ROLES,
     alternatives,
     asks_for_devices,
+    is_for_all_nodes,
     is_gpu,
     is_pinned,
     needs,
@@ -86,18 +88,35 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _untolerated(scene: Scene, workload: Workload, asked_for: Sequence[Reach]) -> Diagnostic:
-    """The pool with the fewest taints is the one that is told of."""
-    nearest = min(asked_for, key=lambda reach: len(reach.refused))
-    others = f", nor do {len(asked_for) - 1} more" if len(asked_for) > 1 else ""
+    """The pool with the fewest taints is the one that is told of, those of the cluster itself after all others."""
+    nearest = min(asked_for, key=lambda reach: (_is_for_a_role(reach), len(reach.refused)))
     told = Told(
         "placement/untolerated-taint",
         f"the pods fit no pool: pool {shown(nearest.pool.name)} lets none in that do not tolerate"
-        f" {_listed([written(taint) for taint in nearest.refused])}{others}",
-        f"add {' and '.join(map(_toleration, nearest.refused))} to the tolerations",
+        f" {_listed([written(taint) for taint in nearest.refused])}{_closed(len(asked_for) - 1)}",
+        _NOT_FOR_PODS
+        if _is_for_a_role(nearest)
+        else f"add {' and '.join(map(_toleration, nearest.refused))} to the tolerations",
         Severity.ERROR,
     )
-    pin = next((ask.node for way in alternatives(workload.pod) for ask in way if pins(ask)), workload.pod)
-    return found(scene, told, workload.owner, pin, *_declared(nearest.pool))
+    pin = next((ask.node for way in alternatives(workload.pod) for ask in way if pins(ask)), None)
+    where = pin or workload.owner.at(("metadata", "name")) or workload.owner
+    return found(scene, told, workload.owner, where, *_declared(nearest.pool))
+
+
+def _closed(others: int) -> str:
+    if not others:
+        return ""
+    return (
+        f", and {others} other pools are tainted as well" if others > 1 else ", and one other pool is tainted as well"
+    )
+
+
+_NOT_FOR_PODS = "ask for nodes of another pool: such a taint keeps nodes for the cluster itself"
+
+
+def _is_for_a_role(reach: Reach) -> bool:
+    return any(taint.key.startswith(ROLES) for taint in reach.refused)
 
 
 def _toleration(taint: Taint) -> str:
@@ -195,7 +214,7 @@ def _has_gpus(pool: Pool) -> bool:
 def _exclusive_pools_stay_so(scene: Scene) -> Iterator[Diagnostic]:
     """A pod that may run on an exclusive pool, and elsewhere as well, is not one that the pool is there for."""
     for workload, told in _judged(scene):
-        open_to = [reach.pool for reach in told if reach.is_open]
+        open_to = [reach.pool for reach in told if reach.is_open and not is_for_all_nodes(workload)]
         for pool in open_to:
             if pool.exclusive and pool.hard_taints and not all(other.exclusive for other in open_to):
                 word = Told(

@@ -92,6 +92,12 @@ def called(owner: Node) -> str:
     return f"{said} {shown(name.value)}" if name is not None and isinstance(name.value, str) else said
 
 
+def shown_scalar(node: Node) -> str:
+    """A value as files spell it, quoted as messages quote."""
+    value = node.plain()
+    return shown(str(value).lower() if isinstance(value, bool) else value)
+
+
 def _is_written(node: Node) -> bool:
     return node.span.line > 0 and node.span.source.layer is not Layer.TEMPLATE
 

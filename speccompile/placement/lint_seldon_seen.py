@@ -50,9 +50,10 @@ def scarcity(scene: Scene, host: Host) -> str:
     """What the Server's pods use that is not for everybody, GPUs or a pool declared exclusive; empty if nothing."""
     if gpu_asked(host.pod) is not None:
         return "has GPUs"
-    open_to = (reach.pool for reach in reaches(host.pod, scene.pools) if reach.is_open)
-    pool = next((pool for pool in open_to if pool.exclusive), None)
-    return f"runs in the exclusive pool {shown(pool.name)}" if pool is not None else ""
+    open_to = [reach.pool for reach in reaches(host.pod, scene.pools) if reach.is_open]
+    # One that may run elsewhere too is told of as a pod that leaks.
+    is_kept = bool(open_to) and all(pool.exclusive for pool in open_to)
+    return f"runs in the exclusive pool {shown(open_to[0].name)}" if is_kept else ""
 
 
 def error(code: str, message: str, cure: str) -> Told:

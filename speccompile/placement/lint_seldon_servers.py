@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from speccompile.diagnostics import Diagnostic, shown
 from speccompile.model import KeyPath, Layer, format_path
 from speccompile.placement.lint_pods import is_gpu
-from speccompile.placement.lint_scene import Rule, Scene, Told, found, stands
+from speccompile.placement.lint_scene import Rule, Scene, Told, found, shown_scalar, stands
 from speccompile.placement.lint_seldon_seen import (
     at,
     error,
@@ -62,7 +62,7 @@ def _merge_is_meant(scene: Scene) -> Iterator[Diagnostic]:
 
 
 def _lost(remark: Remark) -> Told:
-    place, value, kept = format_path(remark.path), shown(remark.override.plain()), shown(remark.base.plain())
+    place, value, kept = format_path(remark.path), shown_scalar(remark.override), shown_scalar(remark.base)
     told = f"`{place}`: {value} of the Server does not displace {kept} of its ServerConfig"
     cure = "change it in the ServerConfig, or use one of your own; or take it out: it has no effect"
     return (notice if is_stock(remark.base) else warning)("seldon/lost-override", told, cure)
@@ -212,17 +212,17 @@ def _capabilities_are_said_once(scene: Scene) -> Iterator[Diagnostic]:
 
 
 def _pools_are_tight(scene: Scene) -> Iterator[Diagnostic]:
-    """What is appended leaves the frameworks of the ServerConfig to every Model that asks for one."""
+    """Only `capabilities` displaces the frameworks of the ServerConfig, which any Model may ask for."""
     for host in own_hosts(scene):
-        extra = said(host.server, ("spec", "extraCapabilities"))
         appended = {str(item.value).strip() for item in texts(host.server, ("spec", "extraCapabilities"))}
         others = [name for name in host.capabilities if name not in appended]
-        if extra is None or not appended or not others or texts(host.server, ("spec", "capabilities")):
+        if not others or texts(host.server, ("spec", "capabilities")):
             continue
         if what := scarcity(scene, host):
             told = f"a Model that asks for {shown(others[0])} alone may be loaded on this Server as well, which {what}"
             cure = "list all capabilities in `capabilities`, which replaces those of the ServerConfig"
-            yield found(scene, warning("seldon/leaky-pool", told, cure), host.server, extra)
+            paths: tuple[KeyPath, ...] = (("spec", "extraCapabilities"), _CONFIG)
+            yield at(scene, warning("seldon/leaky-pool", told, cure), host.server, *paths)
 
 
 # Pods

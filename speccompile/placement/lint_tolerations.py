@@ -13,6 +13,7 @@ from speccompile.placement.lint_pods import (
     Allowed,
     asks_for_devices,
     gpu_asked,
+    is_for_all_nodes,
     is_pinned,
     tolerations,
 )
@@ -60,6 +61,8 @@ def _are_for_some_taints(scene: Scene) -> Iterator[Diagnostic]:
         for allowed in tolerations(workload.pod):
             key, operator, _, effect = allowed.toleration
             if operator == "Exists" and not key:
+                if is_for_all_nodes(workload):
+                    continue
                 of = f" of effect {shown(effect)}" if effect else ""
                 told = Told(
                     "placement/tolerates-everything",
@@ -101,24 +104,28 @@ def _stay_off_the_control_plane(scene: Scene) -> Iterator[Diagnostic]:
         "leave the toleration out: whatever fills those nodes takes the whole cluster with it",
     )
     for workload in scene.own_workloads:
-        for allowed in tolerations(workload.pod):
+        for allowed in () if is_for_all_nodes(workload) else tolerations(workload.pod):
             if allowed.toleration.key == CONTROL_PLANE and allowed.toleration.effect != "PreferNoSchedule":
                 yield found(scene, told, workload.owner, allowed.node)
 
 
 def _come_with_a_pin(scene: Scene) -> Iterator[Diagnostic]:
-    """Whoever tolerates the taint of a pool, or asks for its GPUs, means that pool; only a pin says so."""
+    """Whoever tolerates the taint of a pool, or asks for its GPUs, means that pool; only a pin says so.
+
+    To prefer nodes, and no more, may be what is meant.
+    """
     for workload in scene.own_workloads:
         pod = workload.pod
-        if is_pinned(pod):
+        if is_pinned(pod) or is_for_all_nodes(workload):
             continue
         preferred, gpu = pod.at(PREFERRED), gpu_asked(pod)
         is_meant = gpu is not None or any(allowed.is_of_pools for allowed in tolerations(pod))
-        if preferred is not None and preferred.items and is_meant:
+        if preferred is not None and preferred.items:
             told = Told(
                 "placement/preferred-only",
                 "the pods prefer certain nodes, and nothing keeps them there",
                 "move the terms to the required node affinity, or add a node selector",
+                Severity.WARNING if is_meant else Severity.NOTICE,
             )
             yield found(scene, told, workload.owner, preferred, Note("where those nodes are full, any other will do"))
         elif gpu is not None:

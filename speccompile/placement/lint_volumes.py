@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from speccompile.diagnostics import Diagnostic, Note, shown
 from speccompile.model import Node
-from speccompile.placement.lint_pods import items_of
+from speccompile.placement.lint_pods import is_for_all_nodes, items_of
 from speccompile.placement.lint_scene import Rule, Scene, Told, found, stands
 from speccompile.placement.objects import Workload, group_of, kind_of, name_of, namespace_of
+from speccompile.placement.seldon_objects import share_namespace
 from speccompile.records import NamedTuple
 
-_Claims: TypeAlias = Mapping[tuple[str, str], Node]
-"""By namespace and name."""
+_Claims: TypeAlias = Mapping[str, Sequence[Node]]
+"""By name."""
 _OF_ONE = {"ReadWriteOnce": "those on other nodes cannot start", "ReadWriteOncePod": "only one of them can start"}
 """The access modes of one node, or of one pod, and what becomes of more pods."""
 
@@ -31,11 +32,12 @@ class _Mount(NamedTuple):
 def _claims_serve_all_pods(scene: Scene) -> Iterator[Diagnostic]:
     claims = _claims(scene)
     for workload in scene.own_workloads:
-        for mount in _mounts(workload, claims) if workload.replicas > 1 else ():
+        pods = "the pods of all nodes" if is_for_all_nodes(workload) else f"{workload.replicas} pods"
+        is_shared = is_for_all_nodes(workload) or workload.replicas > 1
+        for mount in _mounts(workload, claims) if is_shared else ():
             told = Told(
                 "placement/claim-of-one-node",
-                f"{workload.replicas} pods share claim {shown(name_of(mount.claim))}, which is {mount.mode}:"
-                f" {_OF_ONE[mount.mode]}",
+                f"{pods} share claim {shown(name_of(mount.claim))}, which is {mount.mode}: {_OF_ONE[mount.mode]}",
                 "use a claim of ReadWriteMany, one for each pod (an ephemeral volume), or one pod",
             )
             yield found(scene, told, workload.owner, mount.volume, *stands("the access mode", mount.written))
@@ -66,18 +68,34 @@ def _surges(deployment: Node) -> bool:
 
 
 def _claims(scene: Scene) -> _Claims:
-    claims = (tree for tree in scene.objects if (group_of(tree), kind_of(tree)) == ("", "PersistentVolumeClaim"))
-    return {(namespace_of(tree), name_of(tree)): tree for tree in claims}
+    claims: dict[str, list[Node]] = {}
+    for tree in scene.objects:
+        if (group_of(tree), kind_of(tree)) == ("", "PersistentVolumeClaim"):
+            claims.setdefault(name_of(tree), []).append(tree)
+    return claims
 
 
 def _mounts(workload: Workload, claims: _Claims) -> Iterator[_Mount]:
     for volume in items_of(workload.pod, "volumes"):
         named = volume.at(("persistentVolumeClaim", "claimName"))
-        claim = claims.get((workload.namespace, str(named.value))) if named else None
-        modes = claim.at(("spec", "accessModes")) if claim else None
-        said = {str(item.value) for item in modes.items} if modes else set()
-        if claim and modes and said and said <= _OF_ONE.keys():
-            yield _Mount(named or volume, claim, max(said), modes.items[0])
+        meant = _meant(workload, claims.get(str(named.value), ())) if named else ()
+        mounts = [mount for claim in meant for mount in _of_one(named or volume, claim)]
+        # Where it may be one of several claims, nothing is told unless it is true of all.
+        if mounts and len(mounts) == len(meant):
+            yield mounts[0]
+
+
+def _meant(workload: Workload, claims: Sequence[Node]) -> Sequence[Node]:
+    """The claims that the pods may have: the last in their namespace, or else all that may come to be in it."""
+    same = [claim for claim in claims if namespace_of(claim) == workload.namespace]
+    return same[-1:] or [claim for claim in claims if share_namespace(claim, workload.owner)]
+
+
+def _of_one(volume: Node, claim: Node) -> Iterator[_Mount]:
+    modes = claim.at(("spec", "accessModes"))
+    said = {str(item.value) for item in modes.items} if modes else set()
+    if modes and said and said <= _OF_ONE.keys():
+        yield _Mount(volume, claim, max(said), modes.items[0])
 
 
 VOLUMES: tuple[Rule, ...] = (_claims_serve_all_pods, _updates_let_go)

@@ -18,6 +18,13 @@ _HARD = frozenset({"NoSchedule", "NoExecute"})
 _OF_KUBERNETES = ("kubernetes.io", "k8s.io")
 """How the domains end of labels that nobody need declare, since Kubernetes or a cloud sets them."""
 _HOST = "kubernetes.io/hostname"
+_STATES = (
+    "node.kubernetes.io/",
+    "node.cloudprovider.kubernetes.io/",
+    "ToBeDeletedByClusterAutoscaler",
+    "DeletionCandidateOfClusterAutoscaler",
+)
+"""What the taints begin with that say how a node is just now, a cordon among them, and not what pool it is of."""
 _MANY = 10
 NAMING = (
     "cloud.google.com/gke-nodepool",
@@ -96,23 +103,36 @@ def _taint(node: Node) -> Taint:
 def pools_of(machines: Sequence[Machine], declared: Sequence[Pool] = ()) -> tuple[Pool, ...]:
     """The nodes of a cluster, those that are alike as one pool; labels that tell each node from all others aside.
 
-    One that has the labels of a declared pool has its name, and is exclusive if that is.
+    One that has the labels of a declared pool has its name, and is exclusive if that is. A declared pool whose labels
+    no node has is there as it is declared: it may grow from nothing.
     """
     own = frozenset(_own_to_each(machines))
-    alike: dict[object, list[Machine]] = {}
+    alike: dict[object, tuple[Pool | None, list[Machine]]] = {}
     for machine in machines:
         kept = tuple(sorted((key, value) for key, value in machine.labels.items() if key not in own))
-        alike.setdefault((kept, machine.taints), []).append(machine)
-    return tuple(_known(_pool(nodes, own), declared) for nodes in alike.values())
+        meant = pool_with(machine.labels, declared)
+        key = (kept, _lasting(machine.taints), meant.name if meant else None)
+        alike.setdefault(key, (meant, []))[1].append(machine)
+    empty = (one for one in declared if one.labels and not any(_has(one, machine.labels) for machine in machines))
+    return (*(_known(_pool(nodes, own), meant) for meant, nodes in alike.values()), *empty)
 
 
-def _known(pool: Pool, declared: Sequence[Pool]) -> Pool:
-    """The declared pool with the most labels that these nodes have is the one they are of."""
-    same = [one for one in declared if one.labels and one.labels.items() <= pool.labels.items()]
-    if not same:
-        return pool
-    meant = max(same, key=lambda one: len(one.labels))
-    return pool._replace(name=meant.name, exclusive=meant.exclusive, written=meant.written)
+def pool_with(labels: Mapping[str, str], declared: Sequence[Pool]) -> Pool | None:
+    """The declared pool that a node with these labels is of: of those whose labels it has, the one with the most."""
+    same = (one for one in declared if one.labels and _has(one, labels))
+    return max(same, key=lambda one: len(one.labels), default=None)
+
+
+def _has(pool: Pool, labels: Mapping[str, str]) -> bool:
+    return pool.labels.items() <= labels.items()
+
+
+def _lasting(taints: Sequence[Taint]) -> tuple[Taint, ...]:
+    return tuple(taint for taint in taints if not taint.key.startswith(_STATES))
+
+
+def _known(pool: Pool, meant: Pool | None) -> Pool:
+    return pool._replace(name=meant.name, exclusive=meant.exclusive, written=meant.written) if meant else pool
 
 
 def _own_to_each(machines: Sequence[Machine]) -> Iterator[str]:
@@ -133,7 +153,7 @@ def _pool(nodes: Sequence[Machine], own: frozenset[str]) -> Pool:
     return Pool(
         name=name or (f"{first.name} and {len(others)} more" if others else first.name),
         labels={key: value for key, value in first.labels.items() if key not in own},
-        taints=first.taints,
+        taints=_lasting(first.taints),
         resources=amounts,
         varying=own,
     )
