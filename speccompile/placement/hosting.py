@@ -6,9 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from speccompile.diagnostics import shown
 from speccompile.model import Node
-from speccompile.placement.objects import kind_of, name_of, namespace_of
+from speccompile.placement.objects import kind_of, name_of, namespace_of, share_namespace
 from speccompile.placement.seldon_match import Candidate, Fit, Match, candidate, matches
-from speccompile.placement.seldon_objects import share_namespace
 from speccompile.placement.seldon_pods import hosts
 from speccompile.records import NamedTuple
 

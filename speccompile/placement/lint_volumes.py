@@ -9,8 +9,7 @@ from speccompile.diagnostics import Diagnostic, Note, shown
 from speccompile.model import Node
 from speccompile.placement.lint_pods import is_for_all_nodes, items_of
 from speccompile.placement.lint_scene import Rule, Scene, Told, found, stands
-from speccompile.placement.objects import Workload, group_of, kind_of, name_of, namespace_of
-from speccompile.placement.seldon_objects import share_namespace
+from speccompile.placement.objects import Workload, group_of, kind_of, name_of, namespace_of, share_namespace
 from speccompile.records import NamedTuple
 
 _Claims: TypeAlias = Mapping[str, Sequence[Node]]

@@ -99,6 +99,12 @@ def namespace_of(tree: Node) -> str:
     return _text(tree, ("metadata", "namespace"))
 
 
+def share_namespace(one: Node, other: Node) -> bool:
+    """Whether both can be in one namespace: where none is written, it is for whoever applies the object to say."""
+    first, second = namespace_of(one), namespace_of(other)
+    return first == second or not first or not second
+
+
 def _text(tree: Node, path: KeyPath) -> str:
     node = tree.at(path)
     return node.value if node is not None and isinstance(node.value, str) else ""

@@ -12,14 +12,13 @@ from itertools import chain
 
 from speccompile.diagnostics import shown
 from speccompile.model import Node
-from speccompile.placement.objects import name_of, namespace_of
+from speccompile.placement.objects import name_of, namespace_of, share_namespace
 from speccompile.placement.seldon_objects import (
     model_bytes,
     number,
     of_kind,
     quantity,
     said,
-    share_namespace,
     text,
     texts,
 )

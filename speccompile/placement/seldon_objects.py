@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from speccompile.model import KeyPath, Node
-from speccompile.placement.objects import group_of, kind_of, namespace_of
+from speccompile.placement.objects import group_of, kind_of
 from speccompile.quantity import NANOS, Quantity, QuantityError, parse_quantity
 
 GROUP = "mlops.seldon.io"
@@ -28,12 +28,6 @@ _DECIMAL_UNITS: Mapping[str, int] = {
 def of_kind(objects: Sequence[Node], kind: str) -> Iterator[Node]:
     """The objects of one of Seldon's kinds, in their order."""
     return (tree for tree in objects if kind_of(tree) == kind and group_of(tree) == GROUP)
-
-
-def share_namespace(one: Node, other: Node) -> bool:
-    """Whether both can be in one namespace: where none is written, it is for whoever applies the object to say."""
-    first, second = namespace_of(one), namespace_of(other)
-    return first == second or not first or not second
 
 
 def said(tree: Node | None, path: KeyPath) -> Node | None:

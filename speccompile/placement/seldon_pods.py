@@ -11,7 +11,7 @@ from typing import Any
 
 from speccompile.memo import by_identity
 from speccompile.model import Layer, Node, Source, Span
-from speccompile.placement.objects import Workload, name_of, namespace_of
+from speccompile.placement.objects import Workload, name_of, namespace_of, share_namespace
 from speccompile.placement.seldon_merge import Effective, over_config
 from speccompile.placement.seldon_objects import (
     AGENT,
@@ -27,7 +27,6 @@ from speccompile.placement.seldon_objects import (
     of_kind,
     quantity,
     said,
-    share_namespace,
     text,
     texts,
     variable,
