@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TextIO
 
 from speccompile.cli_findings import grades_of, judged, paint_for, tell, tell_left_out
@@ -133,49 +133,22 @@ def _versions(given: Sequence[str], inputs: Inputs) -> tuple[str, ...]:
 
 def _answer(arguments: argparse.Namespace, inputs: Inputs, versions: Sequence[str], stderr: TextIO) -> _Answer:
     from speccompile.api import read_setting
-    from speccompile.batch import compile_files
-    from speccompile.diagnostics import CompileError
-    from speccompile.progress import counted
-    from speccompile.verify import findings, subjects, verdict
+    from speccompile.cli_objects import compiled_objects
+    from speccompile.verify import Subject, findings, verdict
     from speccompile.verify_crds import with_schemas
-    from speccompile.verify_documents import sorted_out
-    from speccompile.verify_secrets import secret_lines, without_values
+    from speccompile.verify_secrets import without_values
 
     apis, found = _apis(arguments.crd, versions)
     setting = read_setting(inputs.profiles, inputs.platform, inputs.templates)
+    ours = compiled_objects(inputs, setting, stderr)
     verdicts: list[Verdict] = []
-    hidden: dict[Source, Hidden] = {}
-    runs = left_out = 0
-
-    def parted(files: Iterable[Parsed]) -> Iterator[Parsed]:
-        """The runs of the files; whatever else they hold is verified as it passes."""
-        for file in files:
-            hidden.update(secret_lines(file))
-            sorted_file = sorted_out(file)
-            found.extend(sorted_file.findings)
-            verdicts.extend(with_schemas(verdict(subject, apis)) for subject in sorted_file.objects)
-            yield sorted_file.runs
-
-    for result in compile_files(parted(counted(_files(inputs), len(inputs.runs), stderr)), setting):
-        runs += 1
-        found += result.diagnostics
-        if isinstance(result, CompileError):
-            left_out += 1
-        else:
-            verdicts += (verdict(subject, apis) for subject in subjects(result))
-    found += (finding for told in verdicts for finding in findings(told))
+    for one in ours.given:
+        told = verdict(Subject(one.tree, one.place), apis)
+        verdicts.append(with_schemas(told) if one.run is None else told)
+    found += (*ours.findings, *(finding for told in verdicts for finding in findings(told)))
     # What is wrong with profiles is no matter of manifests that come from none.
-    return _Answer(verdicts, [*without_values(found, hidden)], setting.findings if runs else (), left_out)
-
-
-def _files(inputs: Inputs) -> Iterator[Parsed]:
-    """The files, but for those that only Kustomize reads; they may be larger than runs are."""
-    from speccompile.inputs import run_files
-    from speccompile.load import MAX_MANIFESTS
-    from speccompile.verify_documents import is_for_kustomize
-
-    entries = tuple(entry for entry in inputs.runs if not is_for_kustomize(getattr(entry, "name", "")))
-    return run_files(inputs._replace(runs=entries), MAX_MANIFESTS)
+    stopping = setting.findings if ours.runs else ()
+    return _Answer(verdicts, [*without_values(found, ours.hidden)], stopping, ours.left_out)
 
 
 def _apis(crds: Sequence[str], versions: Sequence[str]) -> tuple[list[Api], list[Diagnostic]]:
