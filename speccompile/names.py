@@ -9,8 +9,6 @@ from functools import lru_cache
 from speccompile.model import Node
 
 LABEL = 63
-CRON_JOB = 52
-"""Kubernetes appends eleven characters to a CronJob's name for each Job."""
 PLACEHOLDER = re.compile(r"\{([a-z_]+)\}", re.ASCII)
 PLACEHOLDERS = (
     "name",

@@ -8,9 +8,11 @@ from itertools import combinations, product
 import pytest
 from hypothesis import assume, example, given
 
-from speccompile.names import CRON_JOB, LABEL, named, object_name
+from speccompile.names import LABEL, named, object_name
+from speccompile.resources import bundled_library
 from speccompile.testing.strategies import dns_labels, run_names
 
+CRON_JOB = next(one.longest for one in bundled_library().targets["kubernetes"].workloads if one.longest) or LABEL
 DNS_1123 = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?", re.ASCII)
 DNS_1035 = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?", re.ASCII)
 

@@ -13,7 +13,7 @@ from seldon_operator import CONTAINER, POD, Data, Fixed, Go, obeys
 
 from speccompile.model import Layer, Node, Source
 from speccompile.parse import parse
-from speccompile.placement.seldon_merge import Effect, Remark, effective_pod, over_config
+from speccompile.placement.seldon_merge import Effect, Remark, over_config
 from speccompile.wrap import wrap
 
 NAMES = ("agent", "rclone", "mlserver", "other")
@@ -41,7 +41,7 @@ def terms(*keys: str) -> Data:
 
 
 def merged(base: Data, override: Data, **spec: Any) -> Data:
-    data: Data = effective_pod(tree(server(override, **spec)), tree(config(base))).plain()
+    data: Data = over_config(tree(server(override, **spec)), tree(config(base))).pod.plain()
     assert operator.written_pod(data) == operator.pod_of(server(override, **spec), config(base))
     return data
 
@@ -110,7 +110,7 @@ WISHES = st.lists(st.sampled_from(["sklearn", "gpu"]), max_size=2, unique=True)
 @given(pods=pairs(), own=WISHES, extra=WISHES)
 def test_the_merge_is_the_operators(pods: tuple[Data, Data], own: list[str], extra: list[str]) -> None:
     told, shared = server(pods[1], capabilities=own, extraCapabilities=extra), config(pods[0])
-    found = effective_pod(tree(told), tree(shared)).plain()
+    found = over_config(tree(told), tree(shared)).pod.plain()
     assert operator.written_pod(found) == operator.pod_of(told, shared)
 
 
@@ -122,7 +122,7 @@ def parsed(data: Data, name: str) -> Node:
 
 @given(pods=pairs())
 def test_every_value_keeps_its_origin(pods: tuple[Data, Data]) -> None:
-    pod = effective_pod(parsed(server(pods[1]), "server.yaml"), parsed(config(pods[0]), "config.yaml"))
+    pod = over_config(parsed(server(pods[1]), "server.yaml"), parsed(config(pods[0]), "config.yaml")).pod
     for _, node in pod.walk():
         if node.is_scalar:
             span = node.span
@@ -131,8 +131,8 @@ def test_every_value_keeps_its_origin(pods: tuple[Data, Data]) -> None:
 
 @given(pods=pairs())
 def test_one_side_alone_stays_as_it_is(pods: tuple[Data, Data]) -> None:
-    assert effective_pod(tree(server(pods[1])), None).plain() == pods[1]
-    assert effective_pod(tree(server()), tree(config(pods[0]))).plain() == pods[0]
+    assert over_config(tree(server(pods[1])), None).pod.plain() == pods[1]
+    assert over_config(tree(server()), tree(config(pods[0]))).pod.plain() == pods[0]
 
 
 JUNK: st.SearchStrategy[Any] = st.recursive(
@@ -313,7 +313,7 @@ def test_a_null_says_nothing() -> None:
 def test_what_lost_hangs_on_what_won() -> None:
     told, shared = server({"nodeSelector": {"pool": "a"}, "priorityClassName": ""}), config({})
     shared["spec"]["podSpec"] = {"nodeSelector": {"pool": "b"}, "priorityClassName": "high"}
-    pod = effective_pod(tree(told), tree(shared))
+    pod = over_config(tree(told), tree(shared)).pod
     lost = [pod.at(path) for path in (("nodeSelector", "pool"), ("priorityClassName",))]
     assert [[one.value for one in node.lost] for node in lost if node] == [["b"], [""]]
 

@@ -88,13 +88,11 @@ _HANDLED = ("livenessProbe", "readinessProbe", "startupProbe", "postStart", "pre
 _HANDLERS = ("exec", "grpc", "httpGet", "sleep", "tcpSocket")
 
 
-def effective_pod(server: Node, config: Node | None) -> Node:
-    """The pod of the Server over that of its ServerConfig; of the Server alone where the config is not known."""
-    return over_config(server, config).pod
-
-
 def over_config(server: Node, config: Node | None) -> Effective:
-    """The pod of the Server over that of its ServerConfig, with all that is odd about it."""
+    """The pod of the Server over that of its ServerConfig, with all that is odd about it.
+
+    It is that of the Server alone where the ServerConfig is not known.
+    """
     base, override = (_without_nulls(pod) if pod else None for pod in (mapping(config, POD), mapping(server, POD)))
     remarks: list[Remark] = []
     if base is not None and override is not None:
