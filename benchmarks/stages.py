@@ -10,21 +10,21 @@ from time import process_time
 from benchmarks.timing import Watch
 from benchmarks.warm import compiled, setting_of, sources
 from benchmarks.workload import Workload
-from speccompile.approve import approve
-from speccompile.diagnostics import in_order
-from speccompile.facts import facts_used
-from speccompile.forms import flatten
-from speccompile.merge import merge
-from speccompile.model import Source
-from speccompile.normalize import normalize
-from speccompile.parse import parse
-from speccompile.plan import plan
-from speccompile.profiles import choose
-from speccompile.render import sketches
-from speccompile.runs import read_run
-from speccompile.setting import Setting
-from speccompile.staged import text_of
-from speccompile.validate import validate
+from speccompile.compiler.approve import approve
+from speccompile.compiler.documents.admin_config import Setting
+from speccompile.compiler.documents.profiles import choose
+from speccompile.compiler.documents.run import read_run
+from speccompile.compiler.documents.run_forms import flatten
+from speccompile.compiler.merge import merge
+from speccompile.compiler.name_placeholders import facts_used
+from speccompile.compiler.normalize import normalize
+from speccompile.compiler.plan import plan
+from speccompile.compiler.render import sketches
+from speccompile.compiler.rendering.text_writer import text_of
+from speccompile.model.diagnostic import in_order
+from speccompile.model.source import Source
+from speccompile.schema.validate import validate
+from speccompile.yaml_text.parse import parse
 
 WHOLE = "whole"
 

@@ -13,12 +13,12 @@ from benchmarks.figures import Cost, Series
 from benchmarks.timing import Watch
 from benchmarks.workload import PROFILE, Workload
 from speccompile.api import read_setting
-from speccompile.batch import compile_files
-from speccompile.compiled import Compiled
-from speccompile.model import Layer, Source
-from speccompile.parse import parse
-from speccompile.serialize import serialize
-from speccompile.setting import Setting
+from speccompile.compiler.compile_files import compile_files
+from speccompile.compiler.compiled import Compiled
+from speccompile.compiler.documents.admin_config import Setting
+from speccompile.model.source import Layer, Source
+from speccompile.yaml_text.parse import parse
+from speccompile.yaml_text.serialize import serialize
 
 WHOLE, ALONE, VERIFIED = "compile and serialize", "the same loader and emitter alone", "compile, serialize and verify"
 
@@ -80,8 +80,8 @@ def _tasks(
 
     tasks: dict[str, Callable[[], None]] = {WHOLE: whole, ALONE: alone}
     if importlib.util.find_spec("kubernetes_validate"):
-        from speccompile.apis import versions
-        from speccompile.verify import violations
+        from speccompile.verify.kubernetes_api import versions
+        from speccompile.verify.verify import violations
 
         newest = versions()[-1]
 

@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from speccompile.cli import parser
-from speccompile.library import Library, Schema
-from speccompile.resources import bundled_codes, bundled_library
-from speccompile.spelling import camel_case
+from speccompile.cli.main import parser
+from speccompile.model.key_spelling import camel_case
+from speccompile.schema.bundled import bundled_codes, bundled_library
+from speccompile.schema.library import Library, Schema
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
@@ -135,7 +135,7 @@ def codes() -> str:
     table = bundled_codes()
     return "\n".join(
         [
-            "<!-- Made by scripts/make_reference.py from speccompile/codes.toml: `make reference`. -->",
+            "<!-- Made by scripts/make_reference.py from diagnostic_codes.toml: `make reference`. -->",
             "# Diagnostic codes",
             "",
             "`speccompile explain --code CODE` prints the same. How severe a code is can be changed in the project",

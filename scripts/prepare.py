@@ -1,4 +1,4 @@
-"""Takes the golden runs, gives `speccompile/prepared.json`: what the bundled templates make of them, made ahead.
+"""Takes the golden runs, gives `prebuilt_skeletons.json`: what the bundled templates make of them, made ahead.
 
 Run it as `make prepared` after a template has changed; a test says when that is due.
 """
@@ -7,17 +7,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from speccompile.batch import compile_files
-from speccompile.library import Library
-from speccompile.load import expand, load
-from speccompile.model import Layer
-from speccompile.prepared import of_any_run, written
-from speccompile.resources import bundled_library
-from speccompile.setting import prepare
-from speccompile.skeletons import shelf_of
+from speccompile.compiler.compile_files import compile_files
+from speccompile.compiler.documents.admin_config import prepare
+from speccompile.compiler.rendering.prebuilt_skeletons import of_any_run, written
+from speccompile.compiler.rendering.skeleton_cache import shelf_of
+from speccompile.files.read import expand, load
+from speccompile.model.source import Layer
+from speccompile.schema.bundled import bundled_library
+from speccompile.schema.library import Library
 
 ROOT = Path(__file__).resolve().parent.parent
-TARGET = ROOT / "speccompile" / "prepared.json"
+TARGET = ROOT / "speccompile" / "compiler" / "rendering" / "prebuilt_skeletons.json"
 
 
 def prepared() -> str:

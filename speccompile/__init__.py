@@ -7,12 +7,14 @@ if TYPE_CHECKING:
     from typing import Any
 
     from speccompile.api import Function, compile_many, compile_run
-    from speccompile.chunks import ExecutorError
-    from speccompile.compiled import Compiled
-    from speccompile.diagnostics import CompileError, Diagnostic, Note, Severity
-    from speccompile.explain import Explanation, Line, Lost
-    from speccompile.model import Layer, Manifest, Origin, Override, Span
-    from speccompile.project import Project, load_project
+    from speccompile.batch.work_units import ExecutorError
+    from speccompile.compiler.compiled import Compiled
+    from speccompile.compiler.explain import Explanation, Line, Lost
+    from speccompile.files.project_file import Project, load_project
+    from speccompile.model.diagnostic import CompileError, Diagnostic, Note, Severity
+    from speccompile.model.manifest import Manifest
+    from speccompile.model.origin import Origin, Override
+    from speccompile.model.source import Layer, Span
 
 __all__ = [
     "CompileError",
@@ -37,25 +39,25 @@ __all__ = [
 ]
 
 _HOMES = {
-    "CompileError": "diagnostics",
-    "Compiled": "compiled",
-    "Diagnostic": "diagnostics",
-    "ExecutorError": "chunks",
-    "Explanation": "explain",
+    "CompileError": "model.diagnostic",
+    "Compiled": "compiler.compiled",
+    "Diagnostic": "model.diagnostic",
+    "ExecutorError": "batch.work_units",
+    "Explanation": "compiler.explain",
     "Function": "api",
-    "Layer": "model",
-    "Line": "explain",
-    "Lost": "explain",
-    "Manifest": "model",
-    "Note": "diagnostics",
-    "Origin": "model",
-    "Override": "model",
-    "Project": "project",
-    "Severity": "diagnostics",
-    "Span": "model",
+    "Layer": "model.source",
+    "Line": "compiler.explain",
+    "Lost": "compiler.explain",
+    "Manifest": "model.manifest",
+    "Note": "model.diagnostic",
+    "Origin": "model.origin",
+    "Override": "model.origin",
+    "Project": "files.project_file",
+    "Severity": "model.diagnostic",
+    "Span": "model.source",
     "compile_many": "api",
     "compile_run": "api",
-    "load_project": "project",
+    "load_project": "files.project_file",
 }
 
 

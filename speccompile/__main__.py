@@ -1,5 +1,5 @@
 """Takes the command line, gives the exit code."""
 
-from speccompile.cli import main
+from speccompile.cli.main import main
 
 raise SystemExit(main())

@@ -8,7 +8,14 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from speccompile.admins import (
+from speccompile.batch.disk_spool import Ledger
+from speccompile.batch.wire_format import from_portable
+from speccompile.batch.work_units import Admin, Crew, Piece, Text, compiled_again, parsed, sources_of, spread
+from speccompile.compiler.compile_files import compile_file, compile_files
+from speccompile.compiler.compiled import Compiled, Result
+from speccompile.compiler.documents.admin_config import Setting, prepare
+from speccompile.compiler.duplicate_objects import apart
+from speccompile.files.load_admin_config import (
     AdminInput,
     ProfileInput,
     data_text,
@@ -19,19 +26,12 @@ from speccompile.admins import (
     read_templates,
     with_faults,
 )
-from speccompile.batch import compile_file, compile_files
-from speccompile.chunks import Admin, Crew, Piece, Text, compiled_again, parsed, sources_of, spread
-from speccompile.clashes import apart
-from speccompile.compiled import Compiled, Result
-from speccompile.diagnostics import CompileError, Diagnostic
-from speccompile.library import Template
-from speccompile.model import Layer, Source, Span
-from speccompile.parse import Parsed
-from speccompile.portable import from_portable
-from speccompile.resources import library_of
-from speccompile.setting import Setting, prepare
-from speccompile.spool import Ledger
-from speccompile.wrap import wrap
+from speccompile.model.diagnostic import CompileError, Diagnostic
+from speccompile.model.source import Layer, Source, Span
+from speccompile.schema.bundled import library_of
+from speccompile.schema.library import Template
+from speccompile.yaml_text.from_python import wrap
+from speccompile.yaml_text.parse import Parsed
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor

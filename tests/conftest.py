@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from speccompile.library import Library
-from speccompile.resources import bundled_library
+from speccompile.schema.bundled import bundled_library
+from speccompile.schema.library import Library
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from tools import program
 
-from speccompile.cli import main
+from speccompile.cli.main import main
 
 _FENCED = re.compile(r"^```(\S*)[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _FILE = re.compile(r"# file: (\S+)\n")

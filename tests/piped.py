@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import pytest
 import yaml
 
-from speccompile.cli import main
+from speccompile.cli.main import main
 
 
 class Answer(NamedTuple):

@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple, TypeAlias
 
-from speccompile.model import Layer, Node, Source
-from speccompile.quantity import parse_quantity
-from speccompile.testing.nodes import fits, nodes_for, selected
-from speccompile.wrap import wrap
+from speccompile.model.node import Node
+from speccompile.model.quantity import parse_quantity
+from speccompile.model.source import Layer, Source
+from speccompile.testing.node_matcher import fits, nodes_for, selected
+from speccompile.yaml_text.from_python import wrap
 
 Data: TypeAlias = dict[str, Any]
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"

@@ -14,14 +14,16 @@ import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from speccompile.accept import UnknownKeywordError, accept, accepting
-from speccompile.formats import FORMATS, fitting
-from speccompile.library import Library, Schema, Schemas
-from speccompile.model import KeyPath, Layer, Node, Source, Span
-from speccompile.resources import bundled_library
-from speccompile.spelling import camel_case, snake_case
+from speccompile.model.key_path import KeyPath
+from speccompile.model.key_spelling import camel_case, snake_case
+from speccompile.model.node import Node
+from speccompile.model.source import Layer, Source, Span
+from speccompile.schema.bundled import bundled_library
+from speccompile.schema.formats.by_name import FORMATS, fitting
+from speccompile.schema.library import Library, Schema, Schemas
+from speccompile.schema.validate import examined, validate
+from speccompile.schema.validate_fast import UnknownKeywordError, accept, accepting
 from speccompile.testing.strategies import json_trees, platforms, profiles, runs
-from speccompile.validate import examined, validate
 
 LIBRARY = bundled_library()
 SOURCE = Source("made.yaml", "", Layer.RUN)
@@ -484,7 +486,7 @@ def test_a_kept_answer_is_for_values_of_its_own_type(value: Any) -> None:
 
 
 def test_long_texts_are_not_kept() -> None:
-    from speccompile.formats import _fits  # what is kept shows nowhere else
+    from speccompile.schema.formats.by_name import _fits  # what is kept shows nowhere else
 
     before = _fits.cache_info().currsize
     assert not fitting("image")("a" * 10_000)
@@ -497,9 +499,10 @@ HEAVY = {"jsonschema", "referencing", "attrs", "difflib", "fractions", "decimal"
 def test_accepting_loads_nothing_that_only_words_errors() -> None:
     script = """
 import sys
-from speccompile.model import Layer, Node, Source, Span
-from speccompile.resources import bundled_library
-from speccompile.validate import validate
+from speccompile.model.node import Node
+from speccompile.model.source import Layer, Source, Span
+from speccompile.schema.bundled import bundled_library
+from speccompile.schema.validate import validate
 span = Span(Source("run.yaml", "", Layer.RUN))
 told = {"name": "a", "action": "serve", "image": "python:3.12", "schedule": "@every 1h30m"}
 fields = {key: Node(value, span) for key, value in told.items()}
@@ -558,6 +561,6 @@ def test_a_digest_tells_libraries_apart() -> None:
 def test_a_digest_depends_on_no_order_and_on_no_process() -> None:
     one, other = Library({}, {"a": "1", "b": "2"}), Library({}, {"b": "2", "a": "1"})
     assert one.digest == other.digest
-    script = "from speccompile.resources import bundled_library; print(bundled_library().digest)"
+    script = "from speccompile.schema.bundled import bundled_library; print(bundled_library().digest)"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == LIBRARY.digest

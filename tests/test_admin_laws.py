@@ -10,14 +10,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from speccompile import affinity, approve, ceilings, clashes, merge, pipeline, policy, profiles, render
-from speccompile.compiled import Result
-from speccompile.diagnostics import CompileError
-from speccompile.model import Manifest
-from speccompile.testing import witness
+from speccompile.compiler import approve, ceilings, merge, pipeline, policy, render
+from speccompile.compiler import duplicate_objects as clashes
+from speccompile.compiler import merge_affinity as affinity
+from speccompile.compiler.compiled import Result
+from speccompile.compiler.documents import profiles
+from speccompile.model.diagnostic import CompileError
+from speccompile.model.manifest import Manifest
+from speccompile.testing import manifest_facts as witness
 from speccompile.testing.admin import Admin, Data
-from speccompile.testing.admins import NAME_PATTERNS, VOLUME_PATTERNS, attempted
-from speccompile.testing.attempts import attempts
+from speccompile.testing.admin_strategies import NAME_PATTERNS, VOLUME_PATTERNS, attempted
+from speccompile.testing.hostile_runs import attempts
 from speccompile.testing.laws import LAWS, Law, share_nothing, what_is_fixed_stays
 from speccompile.testing.strategies import dns_labels, run_names
 

@@ -19,14 +19,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from speccompile import Compiled, kept
-from speccompile.cli import main
-from speccompile.incremental import digests
-from speccompile.kept import NOTHING, Kept, cache_folder, key_of, opened
-from speccompile.model import Document
-from speccompile.pipeline import compile_document
-from speccompile.setting import Setting
-from speccompile.stamp import local_stamp, text_digest
+from speccompile import Compiled
+from speccompile.batch import cache_store as kept
+from speccompile.batch.cache_store import NOTHING, Kept, cache_folder, key_of, opened
+from speccompile.batch.compiler_fingerprint import local_stamp, text_digest
+from speccompile.batch.incremental import digests
+from speccompile.cli.main import main
+from speccompile.compiler.documents.admin_config import Setting
+from speccompile.compiler.pipeline import compile_document
+from speccompile.model.documents import Document
 
 RUNS = {"a": "", "b": "profile: small\n", "c": "profile: child\n", "d": "profile: large\nreplicas: null\n"}
 PROFILES = {
@@ -64,7 +65,7 @@ def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
         compiled.add(Path(document.source.name).stem)
         return genuine(document, setting)
 
-    monkeypatch.setattr("speccompile.batch.compile_document", watched)
+    monkeypatch.setattr("speccompile.compiler.compile_files.compile_document", watched)
 
     def answer(*arguments: str) -> Answer:
         compiled.clear()
@@ -135,21 +136,21 @@ def test_platform_and_shape_count_for_all(call: Call) -> None:
 
 def test_another_compiler_has_other_answers(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     call()
-    monkeypatch.setattr("speccompile.stamp.local_stamp", lambda: b"another")
+    monkeypatch.setattr("speccompile.batch.compiler_fingerprint.local_stamp", lambda: b"another")
     assert call().compiled == set("abcd")
-    monkeypatch.setattr("speccompile.stamp.local_stamp", lambda: None)
+    monkeypatch.setattr("speccompile.batch.compiler_fingerprint.local_stamp", lambda: None)
     assert call().compiled == set("abcd")
     assert call().compiled == set("abcd")
 
 
 def test_the_stamp_follows_every_file_of_the_compiler(tmp_path: Path) -> None:
-    root = Path(kept.__file__).parent.parent
+    root = Path(kept.__file__).parent.parent.parent
     for folder in ("speccompile", "schemas", "templates", "presets"):
         shutil.copytree(root / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(root / "pyproject.toml", tmp_path)
 
     def stamps() -> list[str]:
-        script = "from speccompile.stamp import *; print(local_stamp().hex(), text_digest())"
+        script = "from speccompile.batch.compiler_fingerprint import *; print(local_stamp().hex(), text_digest())"
         environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
         done = subprocess.run(
             [sys.executable, "-c", script], capture_output=True, text=True, check=True, env=environment, cwd=tmp_path
@@ -162,7 +163,7 @@ def test_the_stamp_follows_every_file_of_the_compiler(tmp_path: Path) -> None:
     told = local_stamp()
     assert told is not None
     assert seen[0][0] != told.hex()
-    for file in ("speccompile/merge.py", "templates/kubernetes/job.yaml.j2", "schemas/run.schema.json"):
+    for file in ("speccompile/compiler/merge.py", "templates/kubernetes/job.yaml.j2", "schemas/run.schema.json"):
         path = next(iter(tmp_path.glob(file)), None) or next((tmp_path / file).parent.glob("*.j2"))
         before = path.stat()
         # Of the same size, and as old as before.
@@ -443,7 +444,7 @@ def test_what_is_at_hand_needs_no_compiler(tmp_path: Path, monkeypatch: pytest.M
     Path("run.yaml").write_text("name: a\naction: job\nimage: x\nprofile: p\nresources: {mem: 2Gi}\n")
     Path("p.yaml").write_text("id: p\nresources: {mem: 1Gi}\n")
     script = (
-        "import sys\nfrom speccompile.cli import main\n"
+        "import sys\nfrom speccompile.cli.main import main\n"
         "code = main(['render', 'run.yaml', '--profiles', 'p.yaml'])\n"
         "print('loaded:', *sorted(sys.modules), file=sys.stderr)\nsys.exit(code)"
     )
@@ -452,6 +453,13 @@ def test_what_is_at_hand_needs_no_compiler(tmp_path: Path, monkeypatch: pytest.M
         done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
         return iter(done.stderr.rpartition("loaded:")[2].split())
 
-    assert "speccompile.pipeline" in set(loaded())
-    heavy = {"speccompile.pipeline", "speccompile.render", "jinja2", "jsonschema", "ruamel.yaml", "multiprocessing"}
+    assert "speccompile.compiler.pipeline" in set(loaded())
+    heavy = {
+        "speccompile.compiler.pipeline",
+        "speccompile.compiler.render",
+        "jinja2",
+        "jsonschema",
+        "ruamel.yaml",
+        "multiprocessing",
+    }
     assert heavy & set(loaded()) == set()

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 
+from speccompile.admin.show_profiles import WIDTH, as_data, as_table, as_yaml, summary_data
 from speccompile.api import read_setting
-from speccompile.catalog import WIDTH, as_data, as_table, as_yaml, summary_data
-from speccompile.model import Profile
+from speccompile.model.documents import Profile
 from speccompile.testing.strategies import Case, cases
 
 PARENT = """\

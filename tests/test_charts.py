@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from tools import program
 
 from speccompile import compile_run
-from speccompile.charts import as_chart_template, from_chart_template
-from speccompile.cli import main
-from speccompile.output import Output
+from speccompile.cli.main import main
+from speccompile.files.write import Output
+from speccompile.integrations.helm_chart import as_chart_template, from_chart_template
 
 HELMS = ["helm", "helm3"]
 CHART = "apiVersion: v2\nname: chart\nversion: 1.0.0\n"

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from speccompile import affected
-from speccompile.cli import main
+from speccompile.cli.main import main
+from speccompile.diff import affected_runs as affected
 
 PROJECT = "runs: [runs]\nprofiles: [profiles]\noutput: manifests\n"
 RUN = "name: {name}\naction: job\nimage: python:3.12\nprofile: {profile}\nresources: {{mem: 6Gi}}\n"

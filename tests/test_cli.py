@@ -19,7 +19,7 @@ import pytest
 import yaml
 
 from speccompile import compile_run
-from speccompile.cli import main, parser
+from speccompile.cli.main import main, parser
 
 PATIENCE = 60
 
@@ -121,7 +121,7 @@ def test_a_bug_of_ours_is_3_and_says_so(stage: str, call: Call, monkeypatch: pyt
         raise ZeroDivisionError("something of ours")
 
     Path("run.yaml").write_text(GOOD)
-    monkeypatch.setattr(f"speccompile.pipeline.{stage}", fail)
+    monkeypatch.setattr(f"speccompile.compiler.pipeline.{stage}", fail)
     answer = call("render", "run.yaml")
     assert (answer.code, answer.stdout) == (3, "")
     assert "ZeroDivisionError: something of ours\n" in answer.stderr
@@ -133,7 +133,7 @@ def test_an_interrupt_is_130_without_a_traceback(call: Call, monkeypatch: pytest
         raise KeyboardInterrupt
 
     Path("run.yaml").write_text(GOOD)
-    monkeypatch.setattr("speccompile.pipeline.plan", interrupt)
+    monkeypatch.setattr("speccompile.compiler.pipeline.plan", interrupt)
     assert call("render", "run.yaml", "-o", "out") == Answer(130, "", "")
     assert not Path("out").exists()
 

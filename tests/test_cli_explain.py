@@ -17,9 +17,9 @@ import yaml
 from jsonschema import Draft202012Validator
 from test_cli import Answer, Call
 
-from speccompile.cli import main
-from speccompile.explain import Explanation, explain
-from speccompile.model import Manifest
+from speccompile.cli.main import main
+from speccompile.compiler.explain import Explanation, explain
+from speccompile.model.manifest import Manifest
 
 RUN = "name: train\naction: job\nimage: python:3.12\nprofile: gpu\nresources:\n  gpu: 2\n"
 PROFILE = "id: gpu\nresources:\n  gpu: 1\n"
@@ -94,7 +94,7 @@ def test_manifests_are_explained_once_however_many_paths_are_asked_for(
         explained.append(manifest)
         return explain(manifest)
 
-    monkeypatch.setattr("speccompile.explain.explain", counted)
+    monkeypatch.setattr("speccompile.compiler.explain.explain", counted)
     answer = call("explain", "run.yaml", "kind", "image", "limits", "metadata.name", "--quiet")
     assert answer.stdout.count("\n# Job train: ") == 4
     assert len(explained) == 1

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from speccompile.cli import main
+from speccompile.cli.main import main
 
 TAINT = "tolerations: [{key: nvidia.com/gpu, operator: Equal, value: a100, effect: NoSchedule}]\n"
 

@@ -14,13 +14,14 @@ from jsonschema import Draft202012Validator
 from test_cli import Answer, Call, run_text
 from test_cli import call as call  # noqa: PLC0414  a fixture
 
-from speccompile import apis, compile_run, load_project
-from speccompile.apis import versions
-from speccompile.load import MAX_MANIFESTS
-from speccompile.model import Node
-from speccompile.paint import coloured
-from speccompile.verify import Api, Subject, subjects, verdict
-from speccompile.verify_table import FEW, as_table
+from speccompile import compile_run, load_project
+from speccompile.files.read import MAX_MANIFESTS
+from speccompile.model.node import Node
+from speccompile.terminal.style import coloured
+from speccompile.verify import kubernetes_api as apis
+from speccompile.verify.kubernetes_api import versions
+from speccompile.verify.table import FEW, as_table
+from speccompile.verify.verify import Api, Subject, subjects, verdict
 
 NEWEST = versions()[-1]
 MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {a: b}\n"

@@ -14,12 +14,12 @@ from typing import NamedTuple
 
 import pytest
 
-from speccompile.cli import main
-from speccompile.formats import FORMATS
-from speccompile.resources import bundled_codes
-from speccompile.rules import _WORDS
-from speccompile.search import PROJECT_FILE
-from speccompile.validate import _KINDRED
+from speccompile.cli.main import main
+from speccompile.compiler.admin_rules import _WORDS
+from speccompile.files.find import PROJECT_FILE
+from speccompile.schema.bundled import bundled_codes
+from speccompile.schema.formats.by_name import FORMATS
+from speccompile.schema.validate import _KINDRED
 
 CODES = bundled_codes()
 PACKAGE = Path(__file__).resolve().parent.parent / "speccompile"

@@ -18,12 +18,12 @@ from pathlib import Path
 import pytest
 from tools import program
 
-from speccompile.apis import versions
-from speccompile.cli import main, parser
-from speccompile.cli_completion import _words
-from speccompile.completion import levels_of
-from speccompile.completion import script as made
-from speccompile.resources import bundled_codes
+from speccompile.cli.commands.completion import _words
+from speccompile.cli.main import main, parser
+from speccompile.cli.shell_completion import levels_of
+from speccompile.cli.shell_completion import script as made
+from speccompile.schema.bundled import bundled_codes
+from speccompile.verify.kubernetes_api import versions
 
 SHELLS = ("bash", "zsh", "fish")
 FORMATS = {"text", "json", "sarif", "github"}

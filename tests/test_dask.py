@@ -15,9 +15,11 @@ from typing import Any, NamedTuple
 import pytest
 from distributed import Client, LocalCluster
 
-from speccompile import Compiled, CompileError, chunks, compile_many, crews
-from speccompile.cli import main
-from speccompile.report import as_format
+from speccompile import Compiled, CompileError, compile_many
+from speccompile.batch import executors as crews
+from speccompile.batch import work_units as chunks
+from speccompile.cli.main import main
+from speccompile.report.formats import as_format
 
 PROFILE = "id: gpu\nresources:\n  gpu: 1\n"
 # What Dask leaves open or finds old-fashioned is not ours.

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from speccompile import CompileError, compile_run
-from speccompile.difference import Change, difference, is_same
-from speccompile.lists import KEYED, SETS, is_unordered
-from speccompile.model import KeyPath
+from speccompile.diff.list_keys import KEYED, SETS, is_unordered
+from speccompile.diff.manifests import Change, difference, is_same
+from speccompile.model.key_path import KeyPath
 from speccompile.testing.strategies import Case, Data, cases
 
 MAIN: KeyPath = ("spec", "template", "spec", "containers", 0)

@@ -16,15 +16,19 @@ from jsonschema import Draft202012Validator
 from ruamel.yaml import YAML
 
 from speccompile import Compiled, CompileError, Layer, compile_run
-from speccompile.cli_findings import paint_for
-from speccompile.explain import STRONGER, Explanation, Line, explain, unseen
-from speccompile.model import BUILT_IN, Manifest, Node, Part, format_path, origin_of
-from speccompile.paint import coloured
-from speccompile.report.explained import as_explained_json
-from speccompile.report.listing import WIDTH, as_answer, as_listing, brief
-from speccompile.report.page import as_page
-from speccompile.serialize import serialize
+from speccompile.cli.findings import paint_for
+from speccompile.compiler.explain import STRONGER, Explanation, Line, explain, unseen
+from speccompile.model.key_path import format_path
+from speccompile.model.manifest import Manifest
+from speccompile.model.node import Node, Part
+from speccompile.model.origin import origin_of
+from speccompile.model.source import BUILT_IN
+from speccompile.report.explain_html import as_page
+from speccompile.report.explain_json import as_explained_json
+from speccompile.report.explain_text import WIDTH, as_answer, as_listing, brief
+from speccompile.terminal.style import coloured
 from speccompile.testing.strategies import Case, cases
+from speccompile.yaml_text.serialize import serialize
 
 RUN: dict[str, Any] = {"name": "train", "action": "job", "image": "python:3.12", "profile": "p"}
 HOSTILE = st.text(max_size=30) | st.sampled_from(

@@ -10,12 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from speccompile import CompileError, Severity, compile_run
+from speccompile.admin.flatten_profile import flattened
+from speccompile.admin.show_profiles import as_yaml
 from speccompile.api import read_setting, setting_of
-from speccompile.catalog import as_yaml
-from speccompile.flattening import flattened
-from speccompile.model import Layer, Profile, Source
-from speccompile.parse import parse
+from speccompile.model.documents import Profile
+from speccompile.model.source import Layer, Source
 from speccompile.testing.strategies import Case, Data, cases, profiles
+from speccompile.yaml_text.parse import parse
 
 GPU = {"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}
 PARENT = {

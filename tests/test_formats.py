@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from speccompile.formats import FORMATS, QUANTITIES
-from speccompile.names import PLACEHOLDERS
-from speccompile.shapes import Fault
+from speccompile.model.object_names import PLACEHOLDERS
+from speccompile.schema.formats.by_name import FORMATS, QUANTITIES
+from speccompile.schema.formats.text_format import Fault
 
 SHA256 = "sha256:" + "0123456789abcdef" * 4
 RULES = {

@@ -23,12 +23,12 @@ from typing import NamedTuple
 import pytest
 
 from speccompile import Compiled, CompileError, compile_many
-from speccompile.cli import main, parser
-from speccompile.inputs import Flags, settle
-from speccompile.model import format_path
-from speccompile.report.text import as_text
-from speccompile.resources import bundled_codes
-from speccompile.search import PROJECT_FILE
+from speccompile.cli.main import main, parser
+from speccompile.files.call_inputs import Flags, settle
+from speccompile.files.find import PROJECT_FILE
+from speccompile.model.key_path import format_path
+from speccompile.report.findings_text import as_text
+from speccompile.schema.bundled import bundled_codes
 
 GOLDEN = Path(__file__).resolve().parent.parent / "golden"
 CASES = sorted(path for kind in ("accept", "reject") for path in (GOLDEN / kind).iterdir())

@@ -21,7 +21,7 @@ from piped import Answer, piped
 from tools import program
 
 from speccompile import compile_run
-from speccompile.postrender import NOTHING, split
+from speccompile.integrations.helm_postrender import NOTHING, split
 
 ROOT = Path(__file__).resolve().parent.parent
 PLUGIN = ROOT / "contrib" / "helm"

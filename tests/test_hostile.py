@@ -26,12 +26,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from speccompile import Compiled, CompileError, compile_many, compile_run
-from speccompile.cli import main
-from speccompile.load import MAX_BYTES, load, load_stream
-from speccompile.model import KeyPath, Layer
-from speccompile.parse import MAX_DEPTH, MAX_EXPANDED
-from speccompile.report.text import as_text
-from speccompile.resources import bundled_codes
+from speccompile.cli.main import main
+from speccompile.files.read import MAX_BYTES, load, load_stream
+from speccompile.model.key_path import KeyPath
+from speccompile.model.source import Layer
+from speccompile.report.findings_text import as_text
+from speccompile.schema.bundled import bundled_codes
+from speccompile.yaml_text.parse import MAX_DEPTH, MAX_EXPANDED
 
 MEMORY = 1024**3
 PATIENCE = 60
@@ -262,7 +263,7 @@ def test_a_file_of_300_mb_is_refused_without_reading_it(option: str | None, tmp_
 
 def test_a_file_of_the_largest_size_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     """The limit is met exactly: a byte less is a text like any other."""
-    monkeypatch.setattr("speccompile.load.MAX_BYTES", 100)
+    monkeypatch.setattr("speccompile.files.read.MAX_BYTES", 100)
     filled = RUN.encode().ljust(100, b"\n")
     assert load_stream(io.BytesIO(filled), "run.yaml", Layer.RUN).findings == ()
     (finding,) = load_stream(io.BytesIO(filled + b"\n"), "run.yaml", Layer.RUN).findings

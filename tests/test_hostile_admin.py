@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from speccompile import CompileError, compile_run
-from speccompile.patterns import matches, pattern_fault
+from speccompile.schema.formats.safe_regex import matches, pattern_fault
 
 GOLDEN = Path(__file__).resolve().parent.parent / "golden" / "accept"
 

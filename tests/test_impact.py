@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from speccompile import CompileError, Severity, compile_run
-from speccompile.batch import Result
-from speccompile.diagnostics import Diagnostic
-from speccompile.impact import MAX_NAMED, Impact, Outcome, Subject, as_data, as_text, impact
-from speccompile.model import Layer, Source, Span
+from speccompile.admin.impact import MAX_NAMED, Impact, Outcome, Subject, as_data, as_text, impact
+from speccompile.compiler.compile_files import Result
+from speccompile.model.diagnostic import Diagnostic
+from speccompile.model.source import Layer, Source, Span
 
 GPU = {"key": "nvidia.com/gpu", "operator": "Equal", "value": "a100", "effect": "NoSchedule"}
 CLAIM = {"volume_type": "persistent_volume_claim", "name": "data", "mount_path": "/data"}

@@ -17,7 +17,7 @@ import pytest
 import yaml
 from tools import program
 
-from speccompile.cli import main
+from speccompile.cli.main import main
 
 SPECCOMPILE = [sys.executable, "-m", "speccompile"]
 HOOKS = ".pre-commit-config.yaml"

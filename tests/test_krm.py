@@ -471,7 +471,7 @@ def test_what_cannot_be_edited_safely_is_refused_and_comes_back(text: str) -> No
 
 def test_an_edit_that_went_wrong_is_never_printed(monkeypatch: pytest.MonkeyPatch) -> None:
     for broken in ("- kind: A\n- kind: B\n", "# nothing\n", "- [\n", "", "- kind: A\n---\n"):
-        monkeypatch.setattr("speccompile.outline._block", lambda *_, broken=broken: broken)
+        monkeypatch.setattr("speccompile.yaml_text.edit_in_place._block", lambda *_, broken=broken: broken)
         given = f"{HEAD}items:\n{item(run())}- kind: X\n"
         found = called(given)
         assert (found.code, found.stdout) == (1, given)

@@ -13,10 +13,11 @@ from hypothesis import given, reject
 from hypothesis import strategies as st
 
 from speccompile import CompileError
-from speccompile.apis import versions
-from speccompile.model import Layer, Node, Source, Span
+from speccompile.model.node import Node
+from speccompile.model.source import Layer, Source, Span
 from speccompile.testing.strategies import Case, Data, cases
-from speccompile.verify import Api, Subject, verdict
+from speccompile.verify.kubernetes_api import versions
+from speccompile.verify.verify import Api, Subject, verdict
 
 GOLDEN = sorted((Path(__file__).resolve().parent.parent / "golden" / "accept").glob("*/manifests.yaml"))
 ALL = tuple(version for version in versions() if int(version.partition(".")[2]) >= 29)

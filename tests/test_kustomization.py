@@ -10,8 +10,8 @@ import pytest
 import yaml
 from tools import program
 
-from speccompile.cli import main
-from speccompile.kustomization import kustomization
+from speccompile.cli.main import main
+from speccompile.integrations.kustomization import kustomization
 
 BUILDERS = [("kubectl", "kustomize"), ("kustomize", "build")]
 PROJECT = "runs: [runs]\nprofiles: [profiles]\noutput: base\n"

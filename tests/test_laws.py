@@ -17,26 +17,30 @@ from ruamel.yaml import YAML
 from test_templates_laws import answered
 
 from speccompile import Compiled, CompileError, compile_many, compile_run
-from speccompile.approve import approve
-from speccompile.canon import SCRATCH_DISK
-from speccompile.diagnostics import stop_if_any
-from speccompile.merge import merge, merge_layers, replacements
-from speccompile.model import KeyPath, Layer, Merged, Node, Override, Plan, Profile, Run, Source, Span
-from speccompile.normalize import normalize
-from speccompile.parse import Parsed, parse
-from speccompile.pipeline import compile_document
-from speccompile.plan import plan
-from speccompile.profiles import choose
-from speccompile.quantity import parse_quantity
-from speccompile.render import fill, skeleton, sketched
-from speccompile.resources import bundled_library
-from speccompile.runs import read_run
-from speccompile.serialize import serialize
-from speccompile.setting import Setting, prepare
-from speccompile.skeletons import Skeleton
-from speccompile.spelling import camel_case, snake_case
-from speccompile.testing.nodes import Node as ClusterNode
-from speccompile.testing.nodes import any_term_matches, fits, selected
+from speccompile.compiler.approve import approve
+from speccompile.compiler.documents.admin_config import Setting, prepare
+from speccompile.compiler.documents.profiles import choose
+from speccompile.compiler.documents.run import read_run
+from speccompile.compiler.merge import merge, merge_layers, replacements
+from speccompile.compiler.normalize import normalize
+from speccompile.compiler.normalizers import SCRATCH_DISK
+from speccompile.compiler.pipeline import compile_document
+from speccompile.compiler.plan import plan
+from speccompile.compiler.render import fill, skeleton, sketched
+from speccompile.compiler.rendering.skeleton_cache import Skeleton
+from speccompile.model.diagnostic import stop_if_any
+from speccompile.model.documents import Profile, Run
+from speccompile.model.key_path import KeyPath
+from speccompile.model.key_spelling import camel_case, snake_case
+from speccompile.model.node import Node
+from speccompile.model.origin import Override
+from speccompile.model.quantity import parse_quantity
+from speccompile.model.source import Layer, Source, Span
+from speccompile.model.spec import Merged, Plan
+from speccompile.schema.bundled import bundled_library
+from speccompile.schema.validate import validate
+from speccompile.testing.node_matcher import Node as ClusterNode
+from speccompile.testing.node_matcher import any_term_matches, fits, selected
 from speccompile.testing.strategies import (
     ACTIONS,
     NODE_KEYS,
@@ -55,8 +59,9 @@ from speccompile.testing.strategies import (
     run_names,
     texts,
 )
-from speccompile.validate import validate
-from speccompile.wrap import wrap
+from speccompile.yaml_text.from_python import wrap
+from speccompile.yaml_text.parse import Parsed, parse
+from speccompile.yaml_text.serialize import serialize
 
 LIBRARY = bundled_library()
 FAST = yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 
 from speccompile import Diagnostic, Severity
+from speccompile.admin.lint_profiles import lint
 from speccompile.api import read_setting
-from speccompile.lint import lint
-from speccompile.resources import bundled_codes
+from speccompile.schema.bundled import bundled_codes
 from speccompile.testing.strategies import Case, cases
 
 TAINT = {"key": "gpu", "operator": "Exists"}

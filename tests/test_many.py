@@ -21,21 +21,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from speccompile import Compiled, CompileError, compile_many, compile_run, output, stamp
+from speccompile import Compiled, CompileError, compile_many, compile_run
 from speccompile.api import read_setting
-from speccompile.batch import compile_file
-from speccompile.chunks import CHUNK, ExecutorError, Noting, Order, Piece, Text, compile_chunk, parsed
-from speccompile.clashes import Known, Seen, apart
-from speccompile.cli import main
-from speccompile.cli_findings import Tally, judged, tell
-from speccompile.compiled import Result
-from speccompile.crews import cores, processes
-from speccompile.diagnostics import Diagnostic, Note, Severity
-from speccompile.hush import masked
-from speccompile.model import Layer, Source, Span
-from speccompile.portable import TEXTS, from_portable, sources_by_name, to_portable
-from speccompile.report import as_format
-from speccompile.spool import Ledger, Spool
+from speccompile.batch import compiler_fingerprint as stamp
+from speccompile.batch.disk_spool import Ledger, Spool
+from speccompile.batch.executors import cores, processes
+from speccompile.batch.wire_format import TEXTS, from_portable, sources_by_name, to_portable
+from speccompile.batch.work_units import CHUNK, ExecutorError, Noting, Order, Piece, Text, compile_chunk, parsed
+from speccompile.cli.findings import Tally, judged, tell
+from speccompile.cli.main import main
+from speccompile.compiler.compile_files import compile_file
+from speccompile.compiler.compiled import Result
+from speccompile.compiler.duplicate_objects import Known, Seen, apart
+from speccompile.files import write as output
+from speccompile.model.diagnostic import Diagnostic, Note, Severity
+from speccompile.model.redaction import masked
+from speccompile.model.source import Layer, Source, Span
+from speccompile.report.formats import as_format
 
 ROOT = Path(__file__).resolve().parent.parent
 PROFILE = "id: gpu\nresources:\n  gpu: 1\nnode_selector:\n  gpu: a100\nreplicas: 2\n"
@@ -201,7 +203,7 @@ def test_an_executor_that_fails_is_an_error_of_its_own(monkeypatch: pytest.Monke
         pass
     with pytest.raises(ExecutorError, match="cannot schedule new futures after shutdown"):
         list(compile_many(runs, executor=executor))
-    monkeypatch.setattr("speccompile.chunks.compile_chunk", _killed)
+    monkeypatch.setattr("speccompile.batch.work_units.compile_chunk", _killed)
     with (
         ProcessPoolExecutor(1, mp_context=get_context("fork")) as broken,
         pytest.raises(ExecutorError, match="BrokenProcessPool"),
@@ -235,14 +237,15 @@ def test_a_worker_with_another_compiler_is_found_out(monkeypatch: pytest.MonkeyP
     runs = [run_text(1, profile='""')]
     genuine = compile_chunk
     monkeypatch.setattr(
-        "speccompile.chunks.compile_chunk", lambda order: genuine(order._replace(compiler="of another version"))
+        "speccompile.batch.work_units.compile_chunk",
+        lambda order: genuine(order._replace(compiler="of another version")),
     )
     with ThreadPoolExecutor(1) as executor, pytest.raises(ExecutorError, match="install the same version everywhere"):
         list(compile_many(runs, executor=executor))
 
 
 def test_a_bug_in_a_worker_is_told_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("speccompile.pipeline.merge", lambda *_: 1 / 0)
+    monkeypatch.setattr("speccompile.compiler.pipeline.merge", lambda *_: 1 / 0)
     with ThreadPoolExecutor(1) as executor, pytest.raises(RuntimeError, match="ZeroDivisionError") as raised:
         list(compile_many([run_text(1, profile='""')], executor=executor))
     assert not isinstance(raised.value, ExecutorError)
@@ -271,7 +274,7 @@ def test_a_number_stands_for_the_first_that_was_settled(entries: list[tuple[int,
 
 
 def test_equal_hashes_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("speccompile.clashes.hash", lambda salted: salted[0], raising=False)
+    monkeypatch.setattr("speccompile.compiler.duplicate_objects.hash", lambda salted: salted[0], raising=False)
     runs = [run_text(number, profile='""') for number in (1, 2, 3, 2)]
     results = list(compile_many(runs))
     assert [type(result) for result in results] == [Compiled, Compiled, Compiled, CompileError]
@@ -337,7 +340,7 @@ def test_a_tally_tells_what_all_findings_would(
     import io
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("speccompile.report.text.MAX_SHOWN", 4)
+        patch.setattr("speccompile.report.findings_text.MAX_SHOWN", 4)
         whole, counted = io.StringIO(), io.StringIO()
         findings = judged(found, grades, stopping=stopping)
         tell(findings, whole, quiet=quiet)
@@ -352,7 +355,7 @@ def test_a_tally_tells_what_all_findings_would(
 def test_what_a_finding_hides_stays_hidden_if_the_finding_itself_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     import io
 
-    monkeypatch.setattr("speccompile.report.text.MAX_SHOWN", 1)
+    monkeypatch.setattr("speccompile.report.findings_text.MAX_SHOWN", 1)
     source = Source("x.yaml", "one\ntwo\n", Layer.RUN)
     place = Span(source, 2, 1, 2, 2)
     tally = Tally({})
@@ -429,11 +432,11 @@ def test_the_automatic_choice_starts_processes_only_for_many(
         asked.append(jobs)
         return processes(jobs)
 
-    monkeypatch.setattr("speccompile.crews.processes", watched)
-    monkeypatch.setattr("speccompile.crews.cores", lambda: 2)
+    monkeypatch.setattr("speccompile.batch.executors.processes", watched)
+    monkeypatch.setattr("speccompile.batch.executors.cores", lambda: 2)
     alone = answer(capsys, "render", "runs", "--profiles", "profiles", "--no-cache")
     assert asked == []
-    monkeypatch.setattr("speccompile.cli_work._WORTH_IT", 130)
+    monkeypatch.setattr("speccompile.cli.compile_work._WORTH_IT", 130)
     assert answer(capsys, "render", "runs", "--profiles", "profiles", "--no-cache") == alone
     assert asked == [2]
     assert cores() >= 1
@@ -443,7 +446,7 @@ def test_the_automatic_choice_starts_processes_only_for_many(
 def test_a_worker_that_dies_leaves_nothing_half_written(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("speccompile.chunks.compile_chunk", _killed)
+    monkeypatch.setattr("speccompile.batch.work_units.compile_chunk", _killed)
     code, out, err = answer(
         capsys, "render", "runs", "--profiles", "profiles", "--no-cache", "--jobs", "2", "-o", "out"
     )
@@ -524,7 +527,7 @@ def test_a_full_disk_is_told_and_nothing_is_written(
     def full() -> NoReturn:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("speccompile.spool._IN_MEMORY", 1000)
+    monkeypatch.setattr("speccompile.batch.disk_spool._IN_MEMORY", 1000)
     monkeypatch.setattr("tempfile.TemporaryFile", full)
     told = answer(capsys, "render", "runs", "--profiles", "profiles", "-o", "out")
     assert told == (1, "", "speccompile: nothing was written: temporary files: No space left on device\n")
@@ -579,7 +582,7 @@ def test_memory_hardly_grows_with_the_number_of_runs(tmp_path: Path) -> None:
     def peak(folder: str) -> float:
         script = (
             "import os, sys\n"
-            "from speccompile.cli import main\n"
+            "from speccompile.cli.main import main\n"
             "code = main(sys.argv[1:])\n"
             "status = open('/proc/self/status').read()\n"
             "sys.stderr.write('VmHWM ' + status.partition('VmHWM:')[2].split()[0])\n"

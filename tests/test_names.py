@@ -8,8 +8,8 @@ from itertools import combinations, product
 import pytest
 from hypothesis import assume, example, given
 
-from speccompile.names import LABEL, named, object_name
-from speccompile.resources import bundled_library
+from speccompile.model.object_names import LABEL, named, object_name
+from speccompile.schema.bundled import bundled_library
 from speccompile.testing.strategies import dns_labels, run_names
 
 CRON_JOB = next(one.longest for one in bundled_library().targets["kubernetes"].workloads if one.longest) or LABEL

@@ -15,17 +15,17 @@ from jsonschema import Draft7Validator
 from test_schema_command import CHECKER, UNSEEN, pointed, schemas_in, written
 
 from speccompile.api import read_setting
-from speccompile.canon import DISK
-from speccompile.diagnostics import CompileError, Diagnostic, Severity
-from speccompile.image import image_fault, is_below
-from speccompile.model import Layer
-from speccompile.names import placeholders
-from speccompile.narrowing import narrowed_schema, narrowed_text
-from speccompile.regular import images_below
-from speccompile.resources import bundled_library
+from speccompile.compiler.normalizers import DISK
+from speccompile.editor_schema.format_patterns import images_below
+from speccompile.editor_schema.narrow import narrowed_schema, narrowed_text
+from speccompile.model.diagnostic import CompileError, Diagnostic, Severity
+from speccompile.model.object_names import placeholders
+from speccompile.model.source import Layer
+from speccompile.schema.bundled import bundled_library
+from speccompile.schema.formats.image import image_fault, is_below
 from speccompile.testing.admin import Admin, Data
-from speccompile.testing.admins import attempted
-from speccompile.testing.attempts import repaired
+from speccompile.testing.admin_strategies import attempted
+from speccompile.testing.hostile_runs import repaired
 from speccompile.testing.strategies import PREFERRED, REQUIRED
 
 LEFT_TO_THE_COMPILER: Mapping[str, str] = {

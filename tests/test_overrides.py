@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from speccompile import Compiled, CompileError, compile_many
-from speccompile.batch import Result
-from speccompile.report import FORMATS, as_format
-from speccompile.report.explained import as_explained_json
-from speccompile.report.listing import as_listing
-from speccompile.report.overrides import as_overrides_json, override_entries
-from speccompile.report.page import as_page
-from speccompile.resources import bundled_codes
+from speccompile.compiler.compile_files import Result
+from speccompile.report.explain_html import as_page
+from speccompile.report.explain_json import as_explained_json
+from speccompile.report.explain_text import as_listing
+from speccompile.report.formats import FORMATS, as_format
+from speccompile.report.overrides_json import as_overrides_json, override_entries
+from speccompile.schema.bundled import bundled_codes
 
 RUN = "name: train\naction: job\nimage: python:3.12\nprofile: p\n"
 

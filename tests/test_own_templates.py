@@ -21,14 +21,14 @@ from piped import piped
 from tools import program
 
 from speccompile import Compiled, CompileError, Function, compile_many, compile_run, load_project
-from speccompile.cli import main
-from speccompile.faults import TemplateFault
-from speccompile.library import Library, Template, with_templates
-from speccompile.prepared import fitting, of_any_run, read, written
-from speccompile.references import MOST_STEPS, weight
-from speccompile.render import fill, skeleton, sketch
-from speccompile.resources import bundled_library, library_of
-from speccompile.skeletons import Shelf, shelf_of
+from speccompile.cli.main import main
+from speccompile.compiler.render import fill, skeleton, sketch
+from speccompile.compiler.rendering.prebuilt_skeletons import fitting, of_any_run, read, written
+from speccompile.compiler.rendering.references import MOST_STEPS, weight
+from speccompile.compiler.rendering.skeleton_cache import Shelf, shelf_of
+from speccompile.compiler.rendering.template_errors import TemplateFault
+from speccompile.schema.bundled import bundled_library, library_of
+from speccompile.schema.library import Library, Template, with_templates
 
 ROOT = Path(__file__).resolve().parent.parent
 ENV = "own/kubernetes/_env.j2"
@@ -578,7 +578,7 @@ def test_an_argo_cd_application_cannot_bring_templates_from_outside(call: Call, 
 
 SCRIPT = """\
 import sys
-from speccompile.cli import main
+from speccompile.cli.main import main
 code = main(sys.argv[1:])
 sys.stderr.write(",".join(name for name in ("jinja2", "jsonschema") if name in sys.modules))
 sys.exit(code)
@@ -632,8 +632,8 @@ def test_one_library_serves_equal_templates() -> None:
 
 
 def item(**data: str) -> dict[str, Any]:
-    from speccompile.model import Layer, Source
-    from speccompile.wrap import wrap
+    from speccompile.model.source import Layer, Source
+    from speccompile.yaml_text.from_python import wrap
 
     told = wrap({"item": data}, Source("<run>", "", Layer.RUN)).documents[0].root
     return {"spec": None, **told.fields}

@@ -39,7 +39,10 @@ def test_the_wheel_holds_the_package_and_the_bundled_folders(root: Path, wheel: 
     assert templates
     assert presets
     assert "speccompile/_bundled/starter/.pre-commit-config.yaml" in starter
-    data = {f"speccompile/{name}" for name in ("py.typed", "codes.toml", "prepared.json")}
+    data = {
+        f"speccompile/{name}"
+        for name in ("py.typed", "model/diagnostic_codes.toml", "compiler/rendering/prebuilt_skeletons.json")
+    }
     assert held == package | assets | schemas | templates | presets | starter | data
 
 

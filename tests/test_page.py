@@ -23,10 +23,10 @@ from selenium.webdriver.support.wait import WebDriverWait
 from tools import browser as browser_paths
 
 from speccompile import compile_many, compile_run
-from speccompile.compiled import Compiled
-from speccompile.hush import HIDDEN
-from speccompile.report.page import as_page
-from speccompile.resources import asset
+from speccompile.compiler.compiled import Compiled
+from speccompile.model.redaction import HIDDEN
+from speccompile.report.explain_html import as_page
+from speccompile.schema.bundled import asset
 
 PLATFORM = """\
 namespace: ai-jobs

@@ -20,21 +20,21 @@ from test_cli import call as call  # noqa: PLC0414  a fixture
 from test_place_filters import ROOMY, TAINT, Plain, anything, clusters, container, machine, tree, wanting
 from tools import program
 
-from speccompile.model import Layer, Source, Span
-from speccompile.parse import parse
-from speccompile.placement.answer import Known, answer
-from speccompile.placement.filters import Filter, Machine, Usage, reasons
-from speccompile.placement.fleet import ALL, Fleet, fleet, pool_of
-from speccompile.placement.needs import needs_of
-from speccompile.placement.objects import Workload
-from speccompile.placement.pools import Pool, Taint
-from speccompile.placement.snapshot import Cluster, snapshot
-from speccompile.placement.snapshot_text import read_snapshot, trimmed
+from speccompile.model.source import Layer, Source, Span
+from speccompile.placement.capacity import ALL, Fleet, fleet, pool_of
+from speccompile.placement.cluster_snapshot import Cluster, snapshot
+from speccompile.placement.cluster_snapshot_reader import read_snapshot, trimmed
+from speccompile.placement.fit import Subject, Verdict, verdicts
+from speccompile.placement.node_pools import Pool, Taint
+from speccompile.placement.placement import Known, answer
+from speccompile.placement.pod_requirements import needs_of
+from speccompile.placement.scheduler_filters import Filter, Machine, Usage, reasons
 from speccompile.placement.suggest import changed, nearest, suggestion
-from speccompile.placement.verdicts import Subject, Verdict, verdicts
-from speccompile.report.placed_json import as_placed_json
-from speccompile.report.placed_table import FEW, as_placed_table, waiting_text
-from speccompile.verify_scalars import as_kubernetes_reads
+from speccompile.placement.workloads import Workload
+from speccompile.report.place_json import as_placed_json
+from speccompile.report.place_text import FEW, as_placed_table, waiting_text
+from speccompile.verify.kubectl_scalars import as_kubernetes_reads
+from speccompile.yaml_text.parse import parse
 
 PLACE = Span(Source("run.yaml", "", Layer.RUN))
 MOST = 8 * 1024 * 1024

@@ -9,14 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from speccompile.model import KeyPath, Layer, Node, Source
-from speccompile.placement.filters import Filter, Machine, Reason, Usage, reasons, standing
-from speccompile.placement.needs import Needs, Port, needs_of, worded
-from speccompile.placement.objects import Workload, workloads
-from speccompile.placement.pools import Taint
-from speccompile.testing.nodes import Node as Witness
-from speccompile.testing.nodes import fits
-from speccompile.wrap import wrap
+from speccompile.model.key_path import KeyPath
+from speccompile.model.node import Node
+from speccompile.model.source import Layer, Source
+from speccompile.placement.node_pools import Taint
+from speccompile.placement.pod_requirements import Needs, Port, needs_of, worded
+from speccompile.placement.scheduler_filters import Filter, Machine, Reason, Usage, reasons, standing
+from speccompile.placement.workloads import Workload, workloads
+from speccompile.testing.node_matcher import Node as Witness
+from speccompile.testing.node_matcher import fits
+from speccompile.yaml_text.from_python import wrap
 
 Plain = Mapping[str, Any]
 ROOMY = {"cpu": 10**9, "memory": 10**15, "ephemeral-storage": 10**15, "nvidia.com/gpu": 1000, "pods": 110}

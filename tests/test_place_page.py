@@ -16,10 +16,10 @@ from test_page import chrome as chrome  # noqa: PLC0414  a fixture
 from test_place import cluster_of, node, pod, subject
 from test_place_filters import container, machine, tree
 
-from speccompile.placement.answer import Answer, Known, answer
-from speccompile.placement.pools import Pool, Taint
-from speccompile.placement.snapshot import Cluster
-from speccompile.report.placed_page import as_placed_page
+from speccompile.placement.cluster_snapshot import Cluster
+from speccompile.placement.node_pools import Pool, Taint
+from speccompile.placement.placement import Answer, Known, answer
+from speccompile.report.place_html import as_placed_page
 
 EVIL = "</style><script>window.pwned = 1</script><img src=x onerror='window.pwned = 1'>"
 

@@ -18,24 +18,25 @@ from test_cli import Call, run_text
 from test_cli import call as call  # noqa: PLC0414  a fixture
 
 from speccompile import compile_many, compile_run
-from speccompile.compiled import Compiled
-from speccompile.diagnostics import Diagnostic, Severity
-from speccompile.model import BUILT_IN, Layer, Node, Source, Span
-from speccompile.parse import parse
-from speccompile.placement.filters import Machine, Usage, reasons
-from speccompile.placement.fleet import ALL
-from speccompile.placement.fleet import pool_of as fleet_pool
-from speccompile.placement.lint import lint
-from speccompile.placement.lint_kubernetes import KUBERNETES
-from speccompile.placement.lint_pods import needs
-from speccompile.placement.lint_reach import reaches
-from speccompile.placement.lint_scene import Scene
-from speccompile.placement.objects import workloads
-from speccompile.placement.pools import Pool, Taint, declared_pools, pools_of
-from speccompile.platform import read_platform
-from speccompile.resources import bundled_library
-from speccompile.testing.nodes import nodes_for
+from speccompile.compiler.compiled import Compiled
+from speccompile.compiler.documents.platform import read_platform
+from speccompile.model.diagnostic import Diagnostic, Severity
+from speccompile.model.node import Node
+from speccompile.model.source import BUILT_IN, Layer, Source, Span
+from speccompile.placement.capacity import ALL
+from speccompile.placement.capacity import pool_of as fleet_pool
+from speccompile.placement.lint.kubernetes_rules import KUBERNETES
+from speccompile.placement.lint.pod_questions import needs
+from speccompile.placement.lint.reachable_pools import reaches
+from speccompile.placement.lint.rules import lint
+from speccompile.placement.lint.scene import Scene
+from speccompile.placement.node_pools import Pool, Taint, declared_pools, pools_of
+from speccompile.placement.scheduler_filters import Machine, Usage, reasons
+from speccompile.placement.workloads import workloads
+from speccompile.schema.bundled import bundled_library
+from speccompile.testing.node_matcher import nodes_for
 from speccompile.testing.strategies import json_trees, required_affinities, selectors, tolerations
+from speccompile.yaml_text.parse import parse
 
 Data: TypeAlias = dict[str, Any]
 ROOT = Path(__file__).resolve().parent.parent

@@ -11,19 +11,19 @@ from pathlib import Path
 
 import pytest
 
-from speccompile.batch import compile_files
-from speccompile.compiled import Compiled
-from speccompile.library import Library
-from speccompile.model import Layer, Source
-from speccompile.parse import parse
-from speccompile.prepared import fitting, read, written
-from speccompile.render import skeleton
-from speccompile.resources import bundled_library
-from speccompile.setting import prepare
-from speccompile.skeletons import shelf_of
+from speccompile.compiler.compile_files import compile_files
+from speccompile.compiler.compiled import Compiled
+from speccompile.compiler.documents.admin_config import prepare
+from speccompile.compiler.render import skeleton
+from speccompile.compiler.rendering.prebuilt_skeletons import fitting, read, written
+from speccompile.compiler.rendering.skeleton_cache import shelf_of
+from speccompile.model.source import Layer, Source
+from speccompile.schema.bundled import bundled_library
+from speccompile.schema.library import Library
+from speccompile.yaml_text.parse import parse
 
 ROOT = Path(__file__).resolve().parent.parent
-PREPARED = ROOT / "speccompile" / "prepared.json"
+PREPARED = ROOT / "speccompile" / "compiler" / "rendering" / "prebuilt_skeletons.json"
 RUN = """\
 name: train
 action: job
@@ -65,7 +65,7 @@ def test_prepared_skeletons_give_what_jinja_gives() -> None:
 
 def test_prepared_skeletons_serve_without_jinja(monkeypatch: pytest.MonkeyPatch) -> None:
     library = unprepared(PREPARED.read_text(encoding="utf-8"))
-    monkeypatch.setattr("speccompile.render.skeleton", lambda *_: pytest.fail("a template was rendered"))
+    monkeypatch.setattr("speccompile.compiler.render.skeleton", lambda *_: pytest.fail("a template was rendered"))
     assert compiled(RUN, library).to_yaml()
 
 
@@ -128,7 +128,7 @@ def test_a_good_run_costs_no_heavy_import(tmp_path: Path) -> None:
     """What the cold start of `render` hangs on."""
     (tmp_path / "run.yaml").write_text(RUN)
     script = (
-        "import sys\nfrom speccompile.cli import main\n"
+        "import sys\nfrom speccompile.cli.main import main\n"
         "code = main(['render', 'run.yaml', '--no-cache'])\n"
         f"sys.stderr.write(','.join(name for name in {HEAVY!r} if name in sys.modules))\nsys.exit(code)"
     )

@@ -12,9 +12,9 @@ from typing import NoReturn, Self
 import pytest
 
 from speccompile import Compiled, CompileError, Project, compile_many, load_project
-from speccompile.cli import main
-from speccompile.project import find_project
-from speccompile.search import matching
+from speccompile.cli.main import main
+from speccompile.files.find import matching
+from speccompile.files.project_file import find_project
 
 
 @pytest.fixture(autouse=True)

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from speccompile.diagnostics import shown
-from speccompile.quantity import Quantity, QuantityError, parse_quantity, scaled_up
+from speccompile.model.diagnostic import shown
+from speccompile.model.quantity import Quantity, QuantityError, parse_quantity, scaled_up
 
 EXAMPLES = "write a number and at most one suffix, such as `2`, `500m`, `8G` or `8Gi`"
 BOTH = "write `8G` (powers of ten) or `8Gi` (powers of two)"

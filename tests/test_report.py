@@ -13,12 +13,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from speccompile import CompileError, Diagnostic, Function, Severity, compile_run
-from speccompile.diagnostics import Note, in_order
-from speccompile.hush import HIDDEN
-from speccompile.model import Layer, Source, Span
-from speccompile.paint import coloured
-from speccompile.report.text import as_text, summary
-from speccompile.width import columns, printable
+from speccompile.model.diagnostic import Note, in_order
+from speccompile.model.redaction import HIDDEN
+from speccompile.model.source import Layer, Source, Span
+from speccompile.report.findings_text import as_text, summary
+from speccompile.terminal.display_width import columns, printable
+from speccompile.terminal.style import coloured
 
 RUN = "name: train\naction: job\nimage: python:3.12\n"
 FIELDS: Mapping[str, Any] = {"name": "train", "action": "job", "image": "python:3.12"}

@@ -21,18 +21,18 @@ from jsonschema.validators import validator_for
 from test_golden import CASES, outcome
 from tools import sarif_schema
 
-import speccompile.report
-from speccompile import CompileError, Diagnostic, Severity, cli_options, compile_run
-from speccompile.codes import Code
-from speccompile.diagnostics import Note
-from speccompile.model import BUILT_IN, Layer, Source, Span
-from speccompile.paint import coloured
-from speccompile.report import FORMATS, as_format
-from speccompile.report.data import as_json, finding_data, place_data
-from speccompile.report.github import as_github
-from speccompile.report.sarif import as_sarif
-from speccompile.report.text import MAX_SHOWN, as_text, summary
-from speccompile.resources import bundled_library
+from speccompile import CompileError, Diagnostic, Severity, compile_run
+from speccompile.cli import options as cli_options
+from speccompile.model.diagnostic import Note
+from speccompile.model.diagnostic_codes import Code
+from speccompile.model.source import BUILT_IN, Layer, Source, Span
+from speccompile.report.findings_github import as_github
+from speccompile.report.findings_json import as_json, finding_data, place_data
+from speccompile.report.findings_sarif import as_sarif
+from speccompile.report.findings_text import MAX_SHOWN, as_text, summary
+from speccompile.report.formats import FORMATS, as_format
+from speccompile.schema.bundled import bundled_library
+from speccompile.terminal.style import coloured
 
 SCHEMA = Path(__file__).resolve().parent.parent / "schemas" / "reports" / "findings.schema.json"
 RUN = Source("runs/a b.yaml", "name: x\nmem: 8GB\nargs:\n- 1\n", Layer.RUN)
@@ -169,7 +169,7 @@ def findings_of(case: Path) -> tuple[Diagnostic, ...]:
                 return tuple(runpy.run_path("run.py")["compiled"].diagnostics)
             except CompileError as error:
                 return error.diagnostics
-        patch.setattr(speccompile.report, "as_format", overheard)
+        patch.setattr("speccompile.report.formats.as_format", overheard)
         outcome(case, patch)
     return tuple(reported)
 

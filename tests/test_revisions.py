@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from speccompile.diagnostics import Diagnostic
-from speccompile.load import MAX_BYTES, expand, load
-from speccompile.model import Layer
-from speccompile.parse import Parsed
-from speccompile.resources import bundled_codes
-from speccompile.revisions import load_revision
+from speccompile.files.git_revision import load_revision
+from speccompile.files.read import MAX_BYTES, expand, load
+from speccompile.model.diagnostic import Diagnostic
+from speccompile.model.source import Layer
+from speccompile.schema.bundled import bundled_codes
+from speccompile.yaml_text.parse import Parsed
 
 IDENTITY = {
     f"GIT_{who}_{what}": value

@@ -17,17 +17,26 @@ from hypothesis import assume, event, example, given
 from hypothesis import strategies as st
 from jsonschema import Draft7Validator, FormatChecker
 
-from speccompile.cli import main
-from speccompile.diagnostics import Diagnostic, Severity
-from speccompile.formats import FORMATS
-from speccompile.forms import flatten
-from speccompile.load import load
-from speccompile.model import Document, Layer, Source
-from speccompile.quantity import QuantityError, parse_quantity
-from speccompile.regular import EXPRESSIONS, Bounds, is_portable, quantities_equal_to, quantities_within, whole
-from speccompile.resources import bundled_library
-from speccompile.runs import _foreign
-from speccompile.schemata import NOUNS, schema_of, schema_text
+from speccompile.cli.main import main
+from speccompile.compiler.documents.run import _foreign
+from speccompile.compiler.documents.run_forms import flatten
+from speccompile.editor_schema.export import NOUNS, schema_of, schema_text
+from speccompile.editor_schema.format_patterns import (
+    EXPRESSIONS,
+    Bounds,
+    is_portable,
+    quantities_equal_to,
+    quantities_within,
+    whole,
+)
+from speccompile.files.read import load
+from speccompile.model.diagnostic import Diagnostic, Severity
+from speccompile.model.documents import Document
+from speccompile.model.quantity import QuantityError, parse_quantity
+from speccompile.model.source import Layer, Source
+from speccompile.schema.bundled import bundled_library
+from speccompile.schema.formats.by_name import FORMATS
+from speccompile.schema.validate import validate
 from speccompile.testing.strategies import (
     PREFERRED,
     REQUIRED,
@@ -39,8 +48,7 @@ from speccompile.testing.strategies import (
     runs,
     texts,
 )
-from speccompile.validate import validate
-from speccompile.wrap import wrap
+from speccompile.yaml_text.from_python import wrap
 
 LIBRARY = bundled_library()
 SCHEMAS = {noun: schema_of(noun, LIBRARY) for noun in NOUNS}
@@ -342,7 +350,7 @@ def test_other_spellings_are_accepted_and_not_proposed() -> None:
 
 def test_the_same_bytes_come_out_under_any_hash_seed() -> None:
     script = (
-        "from speccompile.resources import bundled_library as l; from speccompile.schemata import *\n"
+        "from speccompile.schema.bundled import bundled_library as l; from speccompile.editor_schema.export import *\n"
         "import sys; sys.stdout.buffer.write(''.join(schema_text(n, l()) for n in NOUNS).encode())"
     )
     expected = "".join(schema_text(noun, LIBRARY) for noun in NOUNS).encode()

@@ -12,18 +12,21 @@ from jinja2 import Environment, meta, nodes
 from jsonschema import Draft202012Validator
 from jsonschema.protocols import Validator
 
-from speccompile.approve import approve
-from speccompile.forms import flatten
-from speccompile.library import Library, Schema
-from speccompile.load import load
-from speccompile.merge import STRATEGIES, merge
-from speccompile.model import Document, Layer, Node, Plan, Source
-from speccompile.plan import plan
-from speccompile.resources import bundled_library
-from speccompile.runs import read_run
-from speccompile.setting import prepare
-from speccompile.spelling import spelled
-from speccompile.wrap import wrap
+from speccompile.compiler.approve import approve
+from speccompile.compiler.documents.admin_config import prepare
+from speccompile.compiler.documents.run import read_run
+from speccompile.compiler.documents.run_forms import flatten
+from speccompile.compiler.merge import STRATEGIES, merge
+from speccompile.compiler.plan import plan
+from speccompile.files.read import load
+from speccompile.model.documents import Document
+from speccompile.model.key_spelling import spelled
+from speccompile.model.node import Node
+from speccompile.model.source import Layer, Source
+from speccompile.model.spec import Plan
+from speccompile.schema.bundled import bundled_library
+from speccompile.schema.library import Library, Schema
+from speccompile.yaml_text.from_python import wrap
 
 ROOT = Path(__file__).resolve().parent.parent
 FILES = sorted((ROOT / "schemas").glob("*.json"))

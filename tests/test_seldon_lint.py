@@ -10,15 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from seldon_operator import config, model, server, thing, trees
 
-from speccompile.diagnostics import Diagnostic, Severity
-from speccompile.model import Layer, Source
-from speccompile.parse import parse
-from speccompile.placement.lint import lint
-from speccompile.placement.lint_scene import Scene
-from speccompile.placement.lint_seldon import SELDON
-from speccompile.placement.objects import workloads
-from speccompile.placement.pools import Pool, Taint
-from speccompile.resources import bundled_codes
+from speccompile.model.diagnostic import Diagnostic, Severity
+from speccompile.model.source import Layer, Source
+from speccompile.placement.lint.rules import lint
+from speccompile.placement.lint.scene import Scene
+from speccompile.placement.lint.seldon_rules import SELDON
+from speccompile.placement.node_pools import Pool, Taint
+from speccompile.placement.workloads import workloads
+from speccompile.schema.bundled import bundled_codes
+from speccompile.yaml_text.parse import parse
 
 GPU = {"requests": {"memory": "64Gi", "nvidia.com/gpu": "1"}, "limits": {"nvidia.com/gpu": "1"}}
 PINNED = {

@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from seldon_operator import Data, config, model, server, trees, verdict
 
-from speccompile.placement.hosting import Hosting, hostings
-from speccompile.placement.objects import workloads
-from speccompile.placement.seldon_match import Cause, Fit, Match, loads, matches
-from speccompile.placement.seldon_objects import model_bytes
-from speccompile.placement.seldon_pods import STOCK, hosts, is_stock, stock_config, stock_hosts
-from speccompile.quantity import parse_quantity
+from speccompile.model.quantity import parse_quantity
+from speccompile.placement.model_hosting import Hosting, hostings
+from speccompile.placement.seldon.model_match import Cause, Fit, Match, loads, matches
+from speccompile.placement.seldon.objects import model_bytes
+from speccompile.placement.seldon.server_pods import STOCK, hosts, is_stock, stock_config, stock_hosts
+from speccompile.placement.workloads import workloads
 
 
 def match_of(*objects: Any) -> Match:

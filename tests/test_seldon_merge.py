@@ -11,10 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from seldon_operator import CONTAINER, POD, Data, Fixed, Go, obeys
 
-from speccompile.model import Layer, Node, Source
-from speccompile.parse import parse
-from speccompile.placement.seldon_merge import Effect, Remark, over_config
-from speccompile.wrap import wrap
+from speccompile.model.node import Node
+from speccompile.model.source import Layer, Source
+from speccompile.placement.seldon.operator_merge import Effect, Remark, over_config
+from speccompile.yaml_text.from_python import wrap
+from speccompile.yaml_text.parse import parse
 
 NAMES = ("agent", "rclone", "mlserver", "other")
 KEYS = ("pool", "zone", "memory")

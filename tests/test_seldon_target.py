@@ -12,7 +12,7 @@ from ruamel.yaml import YAML
 from seldon_operator import Data, Fixed, obeys, pod_of
 
 from speccompile import CompileError, compile_run
-from speccompile.resources import bundled_library
+from speccompile.schema.bundled import bundled_library
 
 ROOT = Path(__file__).resolve().parent.parent
 GOLDEN = ROOT / "golden"

@@ -15,8 +15,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
-from speccompile import serialize as module
-from speccompile.serialize import Json, serialize, serialize_json
+from speccompile.yaml_text import serialize as module
+from speccompile.yaml_text.serialize import Json, serialize, serialize_json
 
 Reader = Callable[[str], list[Any]]
 Writer = Callable[[list[Any]], str]

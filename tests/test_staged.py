@@ -17,22 +17,26 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 from test_templates_laws import MAIN, node
 
-from speccompile import CompileError, memo, render, staged
-from speccompile.compiled import Compiled
-from speccompile.diagnostics import stop_if_any
-from speccompile.environment import template_of
-from speccompile.faults import TemplateFault
-from speccompile.library import Library
-from speccompile.model import Layer, Node, Source
-from speccompile.pipeline import compile_document
-from speccompile.render import fill, sketch
-from speccompile.resources import bundled_library
-from speccompile.serialize import serialize
-from speccompile.setting import prepare
-from speccompile.skeletons import Context, Shelf, Skeleton, shelf_of
-from speccompile.staged import text_of
+from speccompile import CompileError
+from speccompile.compiler import render
+from speccompile.compiler.compiled import Compiled
+from speccompile.compiler.documents.admin_config import prepare
+from speccompile.compiler.pipeline import compile_document
+from speccompile.compiler.render import fill, sketch
+from speccompile.compiler.rendering import text_writer as staged
+from speccompile.compiler.rendering.jinja_environment import template_of
+from speccompile.compiler.rendering.skeleton_cache import Context, Shelf, Skeleton, shelf_of
+from speccompile.compiler.rendering.template_errors import TemplateFault
+from speccompile.compiler.rendering.text_writer import text_of
+from speccompile.model import identity_cache as memo
+from speccompile.model.diagnostic import stop_if_any
+from speccompile.model.node import Node
+from speccompile.model.source import Layer, Source
+from speccompile.schema.bundled import bundled_library
+from speccompile.schema.library import Library
 from speccompile.testing.strategies import Case, Data, cases
-from speccompile.wrap import wrap
+from speccompile.yaml_text.from_python import wrap
+from speccompile.yaml_text.serialize import serialize
 
 Templates: TypeAlias = Mapping[str, str]
 

@@ -17,8 +17,8 @@ from typing import NamedTuple, NoReturn
 import pytest
 from test_cli import BAD, GOOD, OURS, PATIENCE, PROFILE, Answer, files_below, job, run_text, start
 
-from speccompile import output
-from speccompile.cli import main
+from speccompile.cli.main import main
+from speccompile.files import write as output
 
 FULL = Path("/dev/full")
 LOST = b"speccompile: the output could not be printed: "
@@ -158,7 +158,7 @@ def test_a_bug_without_a_standard_error_prints_nothing_among_results(
     def fail(*_: object) -> NoReturn:
         raise ZeroDivisionError
 
-    monkeypatch.setattr("speccompile.pipeline.merge", fail)
+    monkeypatch.setattr("speccompile.compiler.pipeline.merge", fail)
     monkeypatch.setattr(sys, "stderr", None)
     assert answer(capsys, "render", "run.yaml") == Answer(3, "", "")
 

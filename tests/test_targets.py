@@ -15,15 +15,15 @@ from jsonschema import Draft7Validator
 from ruamel.yaml import YAML
 
 from speccompile import CompileError, compile_run
-from speccompile.cli import main
-from speccompile.kinds import fields_of
-from speccompile.library import Library, Template, with_templates
-from speccompile.model import Layer, Source
-from speccompile.narrowing import narrowed_schema
-from speccompile.pipeline import compile_document
-from speccompile.resources import bundled_library
-from speccompile.setting import Setting, prepare
-from speccompile.wrap import wrap
+from speccompile.cli.main import main
+from speccompile.compiler.choose_manifests import fields_of
+from speccompile.compiler.documents.admin_config import Setting, prepare
+from speccompile.compiler.pipeline import compile_document
+from speccompile.editor_schema.narrow import narrowed_schema
+from speccompile.model.source import Layer, Source
+from speccompile.schema.bundled import bundled_library
+from speccompile.schema.library import Library, Template, with_templates
+from speccompile.yaml_text.from_python import wrap
 
 ROOT = Path(__file__).resolve().parent.parent
 Data = dict[str, Any]

@@ -10,15 +10,17 @@ import pytest
 from hypothesis import assume, event, example, given, reject
 from hypothesis import strategies as st
 
-from speccompile.faults import TemplateFault
-from speccompile.library import Library
-from speccompile.model import KeyPath, Layer, Node, Source
-from speccompile.references import Question, Record, Reference, is_there
-from speccompile.render import fill, skeleton, sketched
-from speccompile.resources import bundled_library
-from speccompile.skeletons import Skeleton
+from speccompile.compiler.render import fill, skeleton, sketched
+from speccompile.compiler.rendering.references import Question, Record, Reference, is_there
+from speccompile.compiler.rendering.skeleton_cache import Skeleton
+from speccompile.compiler.rendering.template_errors import TemplateFault
+from speccompile.model.key_path import KeyPath
+from speccompile.model.node import Node
+from speccompile.model.source import Layer, Source
+from speccompile.schema.bundled import bundled_library
+from speccompile.schema.library import Library
 from speccompile.testing.strategies import Data, texts
-from speccompile.wrap import wrap
+from speccompile.yaml_text.from_python import wrap
 
 MAIN = "test/main.j2"
 PLACEHOLDERS = "\ue000\ue001\ue002\ue003"

@@ -17,7 +17,7 @@ from speccompile.testing import LAWS
 pytest_plugins = ["pytester"]
 
 # An environment that was installed before the entry point came needs the plugin by name.
-PLUGIN = () if entry_points(group="pytest11", name="speccompile") else ("-p", "speccompile.testing.plugin")
+PLUGIN = () if entry_points(group="pytest11", name="speccompile") else ("-p", "speccompile.testing.pytest_plugin")
 THREE_LINES = """\
 from speccompile.testing import AdminLaws
 class TestOurProfiles(AdminLaws):
@@ -28,7 +28,7 @@ from hypothesis import settings
 settings.register_profile("few", max_examples={count}, derandomize=True)
 settings.load_profile("few")
 """
-BROKEN_MERGE = "import speccompile.merge as merge\nmerge._replaced = lambda _, __, weaker, ___, ____: weaker\n"
+BROKEN_MERGE = "import speccompile.compiler.merge as merge\nmerge._replaced = lambda _, __, weaker, ___, ____: weaker\n"
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def run(team: pytest.Pytester, *arguments: str) -> pytest.RunResult:
 
 def test_pyproject_names_the_plugin(root: Path) -> None:
     project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    assert project["entry-points"]["pytest11"] == {"speccompile": "speccompile.testing.plugin"}
+    assert project["entry-points"]["pytest11"] == {"speccompile": "speccompile.testing.pytest_plugin"}
     assert {re.split("[>=]", one)[0] for one in project["optional-dependencies"]["testing"]} == {"hypothesis", "pytest"}
     assert "speccompile[dask,docs,testing,verify]" in project["optional-dependencies"]["test"]
 

@@ -19,17 +19,18 @@ from tools import program
 
 from speccompile import Compiled, Diagnostic, compile_run
 from speccompile.api import read_setting
-from speccompile.apis import kinds, known_version, near_versions, versions
-from speccompile.library import Library
-from speccompile.model import Layer, Source, format_path
-from speccompile.parse import parse
-from speccompile.pipeline import compile_document
-from speccompile.resources import bundled_library
-from speccompile.scalars import OutOfRange, resolve
-from speccompile.verify import Api, Subject, findings, verdict, violations
-from speccompile.verify_crds import Definitions, definitions
-from speccompile.verify_documents import sorted_out
-from speccompile.verify_scalars import as_kubernetes_reads
+from speccompile.compiler.pipeline import compile_document
+from speccompile.model.key_path import format_path
+from speccompile.model.source import Layer, Source
+from speccompile.schema.bundled import bundled_library
+from speccompile.schema.library import Library
+from speccompile.verify.crds import Definitions, definitions
+from speccompile.verify.documents import sorted_out
+from speccompile.verify.kubectl_scalars import as_kubernetes_reads
+from speccompile.verify.kubernetes_api import kinds, known_version, near_versions, versions
+from speccompile.verify.verify import Api, Subject, findings, verdict, violations
+from speccompile.yaml_text.parse import parse
+from speccompile.yaml_text.plain_scalars import OutOfRange, resolve
 
 VERSION = "1.33"
 RUN = "name: train\naction: job\nimage: python:3.12\n"

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from speccompile.verify_patterns import matcher
+from speccompile.verify.go_regex import matcher
 
 
 @pytest.mark.parametrize(

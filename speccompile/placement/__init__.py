@@ -1,1 +1,1 @@
-"""Takes objects and the nodes of a cluster, gives where pods could run, and what keeps them off everywhere else."""
+"""Where pods can run: scheduling filters, capacity and suggestions. Imports up to `verify`."""

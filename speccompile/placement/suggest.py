@@ -8,14 +8,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from speccompile.diagnostics import shown
-from speccompile.model import Json, KeyPath, Node, Span
-from speccompile.placement.filters import Filter, Machine, Reason, reasons, unmet, written
-from speccompile.placement.needs import CPU, Requirement, amount_of, needs_of, worded
-from speccompile.placement.pools import Taint
-from speccompile.placement.snapshot import Cluster
-from speccompile.placement.verdicts import Verdict
-from speccompile.records import NamedTuple
+from speccompile.model.diagnostic import shown
+from speccompile.model.key_path import KeyPath
+from speccompile.model.light_namedtuple import NamedTuple
+from speccompile.model.node import Json, Node
+from speccompile.model.source import Span
+from speccompile.placement.cluster_snapshot import Cluster
+from speccompile.placement.fit import Verdict
+from speccompile.placement.node_pools import Taint
+from speccompile.placement.pod_requirements import CPU, Requirement, amount_of, needs_of, worded
+from speccompile.placement.scheduler_filters import Filter, Machine, Reason, reasons, unmet, written
 
 _NOT_FOR_PODS = (
     *("node.kubernetes.io/", "node.cloudprovider.kubernetes.io/", "node-role.kubernetes.io/"),

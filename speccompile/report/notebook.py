@@ -6,11 +6,11 @@ import html
 import re
 from collections.abc import Callable, Iterable, Mapping
 
-from speccompile.compiled import Compiled
-from speccompile.diagnostics import Diagnostic
-from speccompile.paint import Paint, plain
-from speccompile.report.listing import as_listing
-from speccompile.report.text import as_text, summary
+from speccompile.compiler.compiled import Compiled
+from speccompile.model.diagnostic import Diagnostic
+from speccompile.report.explain_text import as_listing
+from speccompile.report.findings_text import as_text, summary
+from speccompile.terminal.style import Paint, plain
 
 _PRIVATE = range(0xE000, 0xF8FF)
 _LOOKS: Mapping[str, tuple[str, str]] = {

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from speccompile.testing.admin import Admin
-    from speccompile.testing.attempts import attempts
+    from speccompile.testing.hostile_runs import attempts
     from speccompile.testing.laws import LAWS, Law
     from speccompile.testing.suite import AdminLaws
 
 __all__ = ["LAWS", "Admin", "AdminLaws", "Law", "attempts"]
 
-_HOMES = {"LAWS": "laws", "Admin": "admin", "AdminLaws": "suite", "Law": "laws", "attempts": "attempts"}
+_HOMES = {"LAWS": "laws", "Admin": "admin", "AdminLaws": "suite", "Law": "laws", "attempts": "hostile_runs"}
 
 
 def __getattr__(name: str) -> Any:

@@ -7,15 +7,16 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeAlias
 
-from speccompile.batch import Result, compile_files
-from speccompile.compiled import Compiled
-from speccompile.diagnostics import CompileError, stop_if_any
-from speccompile.model import Document, Layer, Source
-from speccompile.parse import Parsed, parse
-from speccompile.resources import bundled_library
-from speccompile.setting import Setting, prepare
-from speccompile.validate import validate
-from speccompile.wrap import wrap
+from speccompile.compiler.compile_files import Result, compile_files
+from speccompile.compiler.compiled import Compiled
+from speccompile.compiler.documents.admin_config import Setting, prepare
+from speccompile.model.diagnostic import CompileError, stop_if_any
+from speccompile.model.documents import Document
+from speccompile.model.source import Layer, Source
+from speccompile.schema.bundled import bundled_library
+from speccompile.schema.validate import validate
+from speccompile.yaml_text.from_python import wrap
+from speccompile.yaml_text.parse import Parsed, parse
 
 Data: TypeAlias = dict[str, Any]
 _REFUSING = ("rules", "forbid", "ceilings", "allowed_registries", "project_profiles", "overrides")

@@ -11,17 +11,17 @@ from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
 from typing import Any, TypeAlias
 
-from speccompile.diagnostics import CompileError
-from speccompile.names import PLACEHOLDER, object_name
-from speccompile.paths import SIDES, Place, place_of
-from speccompile.quantity import QuantityError, parse_quantity
-from speccompile.records import NamedTuple
-from speccompile.resources import bundled_library
-from speccompile.testing import witness
+from speccompile.model.diagnostic import CompileError
+from speccompile.model.light_namedtuple import NamedTuple
+from speccompile.model.object_names import PLACEHOLDER, object_name
+from speccompile.model.quantity import QuantityError, parse_quantity
+from speccompile.schema.bundled import bundled_library
+from speccompile.schema.field_path import SIDES, Place, place_of
+from speccompile.testing import manifest_facts as witness
 from speccompile.testing.admin import Admin, Data, profile_of
-from speccompile.testing.nodes import fits, nodes_for
-from speccompile.testing.rewrite import flattened, reordered, twice
-from speccompile.testing.witness import at
+from speccompile.testing.equivalent_admins import flattened, reordered, twice
+from speccompile.testing.manifest_facts import at
+from speccompile.testing.node_matcher import fits, nodes_for
 
 Made: TypeAlias = tuple[Data, list[Data] | None]
 """A run and what it comes to."""

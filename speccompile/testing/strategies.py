@@ -15,11 +15,11 @@ from typing import Any, TypeAlias
 from hypothesis import strategies as st
 
 from speccompile import Compiled, compile_run
-from speccompile.library import Schema
-from speccompile.names import object_name
-from speccompile.records import NamedTuple
-from speccompile.resources import bundled_library
-from speccompile.spelling import camel_case, snake_case
+from speccompile.model.key_spelling import camel_case, snake_case
+from speccompile.model.light_namedtuple import NamedTuple
+from speccompile.model.object_names import object_name
+from speccompile.schema.bundled import bundled_library
+from speccompile.schema.library import Schema
 
 Data: TypeAlias = dict[str, Any]
 

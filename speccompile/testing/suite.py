@@ -12,19 +12,19 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis.strategies import SearchStrategy
 
 from speccompile.api import read_setting
-from speccompile.configmap import KIND, files_in
-from speccompile.diagnostics import CompileError
-from speccompile.kinds import target_of
-from speccompile.load import expand, load
-from speccompile.model import Layer
-from speccompile.report.text import as_text
-from speccompile.search import Unlisted
-from speccompile.serialize import serialize
-from speccompile.targets import DEFAULT_TARGET
+from speccompile.compiler.choose_manifests import target_of
+from speccompile.compiler.documents.profiles_in_configmap import KIND, files_in
+from speccompile.compiler.documents.targets import DEFAULT_TARGET
+from speccompile.files.find import Unlisted
+from speccompile.files.read import expand, load
+from speccompile.model.diagnostic import CompileError
+from speccompile.model.source import Layer
+from speccompile.report.findings_text import as_text
 from speccompile.testing.admin import Admin, Data
-from speccompile.testing.attempts import attempts
+from speccompile.testing.hostile_runs import attempts
 from speccompile.testing.laws import LAWS, Law
-from speccompile.testing.plugin import LawBroken
+from speccompile.testing.pytest_plugin import LawBroken
+from speccompile.yaml_text.serialize import serialize
 
 _NO_PROFILE = "no profile"
 

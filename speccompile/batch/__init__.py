@@ -1,0 +1,1 @@
+"""Cache, worker processes and Dask around the compiler. Imports up to `files`."""

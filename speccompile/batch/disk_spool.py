@@ -1,0 +1,93 @@
+"""Takes pieces of data one after the other, gives any of them back: a few from memory, many from a file on disk."""
+
+from __future__ import annotations
+
+import marshal
+from array import array
+from collections.abc import Iterator
+from io import BytesIO
+from typing import IO, Any
+
+from speccompile.compiler.compiled import Made
+from speccompile.compiler.duplicate_objects import Known
+from speccompile.model.source import Layer, Source, Span
+
+_IN_MEMORY = 256 * 1024
+
+
+class Spool:
+    """Plain data by number, as many as the disk holds. The file has no name: nothing is left of it, whatever happens.
+
+    Raises OSError if the disk is full.
+    """
+
+    __slots__ = ("_ends", "_file", "_is_on_disk")
+
+    def __init__(self) -> None:
+        self._ends = array("Q", (0,))
+        self._file: IO[bytes] = BytesIO()
+        self._is_on_disk = False
+
+    def __len__(self) -> int:
+        return len(self._ends) - 1
+
+    def append(self, data: Any) -> None:
+        start = self._ends[-1]
+        if start > _IN_MEMORY and not self._is_on_disk:
+            self._move()
+        self._file.seek(start)
+        self._ends.append(start + self._file.write(marshal.dumps(data)))
+
+    def __getitem__(self, number: int) -> Any:
+        start, end = self._ends[number], self._ends[number + 1]
+        self._file.seek(start)
+        return marshal.loads(self._file.read(end - start))  # noqa: S302  nobody but us can have written it
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self[number] for number in range(len(self)))
+
+    def close(self) -> None:
+        self._file.close()
+
+    def _move(self) -> None:
+        from tempfile import TemporaryFile  # most calls never need it
+
+        memory = self._file
+        assert isinstance(memory, BytesIO)
+        self._file = TemporaryFile()  # noqa: SIM115  closed with the spool
+        self._file.write(memory.getbuffer())
+        self._is_on_disk = True
+
+
+class Ledger:
+    """What runs took for themselves, by number, for whoever looks for clashes: on disk if they are many."""
+
+    __slots__ = ("_holder", "_last", "_spool")
+
+    def __init__(self) -> None:
+        self._spool = Spool()
+        self._last: Source | None = None
+        self._holder = 0
+
+    def __len__(self) -> int:
+        return len(self._spool)
+
+    def append(self, known: Known) -> None:
+        source = known.place.source
+        text: tuple[str, ...] | None = None
+        # The runs of one file share its text, which stands with the first of them.
+        if source is not self._last:
+            self._last, self._holder = source, len(self._spool)
+            text = (source.name, source.text, source.layer.value)
+        objects = tuple((*made[:3], made.place[1:]) for made in known.objects)
+        self._spool.append((self._holder, text, known.project, known.name, known.place[1:], objects))
+
+    def __getitem__(self, number: int) -> Known:
+        holder, text, project, name, place, objects = self._spool[number]
+        called, written, layer = text or self._spool[holder][1]
+        source = Source(called, written, Layer(layer))
+        made = (Made(kind, of, namespace, Span(source, *at)) for kind, of, namespace, at in objects)
+        return Known(project, name, Span(source, *place), tuple(made))
+
+    def close(self) -> None:
+        self._spool.close()

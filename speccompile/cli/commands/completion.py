@@ -1,0 +1,55 @@
+"""Takes arguments of `speccompile completion` and streams, gives an exit code; see `cli.py`."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, TextIO
+
+from speccompile.cli.options import COMMANDS, add_command
+
+if TYPE_CHECKING:
+    from speccompile.cli.options import Commands
+
+DONE = 0
+_SHELLS = ("bash", "zsh", "fish")
+_EXAMPLES = """\
+to install it:
+  echo 'eval "$(speccompile completion bash)"' >> ~/.bashrc
+  echo 'eval "$(speccompile completion zsh)"' >> ~/.zshrc          after the line that calls compinit
+  echo 'speccompile completion fish | source' > ~/.config/fish/completions/speccompile.fish
+
+Each of them asks the installed speccompile, so that what is completed is what it knows.
+"""
+
+
+def add_completion(commands: Commands) -> None:
+    """Gives the command line its `completion`."""
+    parser = add_command(commands, "completion", COMMANDS["completion"].what, _EXAMPLES)
+    parser.set_defaults(run=run_completion)
+    parser.add_argument("shell", choices=_SHELLS, help="the shell")
+
+
+def run_completion(arguments: argparse.Namespace, stdout: TextIO, _: TextIO) -> int:
+    """The exit code of one call; the script goes to stdout."""
+    from speccompile.cli.main import parser  # which knows this module
+    from speccompile.cli.shell_completion import levels_of, script
+
+    stdout.write(script(arguments.shell, tuple(levels_of(parser(), _words()))))
+    return DONE
+
+
+def _words() -> dict[str, tuple[str, ...]]:
+    """What options take, by option or by metavar, where the parser itself does not say."""
+    from speccompile.schema.bundled import bundled_codes, preset_names
+
+    return {"CODE": tuple(bundled_codes()), "--platform": preset_names(), "VERSION": _versions()}
+
+
+def _versions() -> tuple[str, ...]:
+    from speccompile.verify.kubernetes_api import versions
+
+    try:
+        return versions()
+    except ModuleNotFoundError:
+        # The extra for `verify` is not installed.
+        return ()

@@ -1,0 +1,122 @@
+"""Takes arguments of `speccompile krm` and streams, gives an exit code; see `cli.py`."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, TextIO
+
+from speccompile.cli.options import COMMANDS, add_command, add_findings, add_inputs
+
+if TYPE_CHECKING:
+    from speccompile.cli.options import Commands
+    from speccompile.compiler.documents.admin_config import Setting
+    from speccompile.files.call_inputs import Inputs
+    from speccompile.integrations.embedded_runs import Found
+    from speccompile.integrations.krm_function import Config, Resources
+    from speccompile.model.node import Node
+    from speccompile.model.source import Layer
+    from speccompile.yaml_text.parse import Parsed
+
+DONE, INPUT = 0, 1
+_EXAMPLES = """\
+examples:
+  kustomize build --enable-alpha-plugins --enable-exec examples/kustomize/generator
+  kustomize build --enable-alpha-plugins --enable-exec examples/kustomize/transformer
+  speccompile krm --profiles profiles/ < resourcelist.yaml
+"""
+
+
+def add_krm(commands: Commands) -> None:
+    """Gives the command line its `krm`."""
+    parser = add_command(commands, "krm", COMMANDS["krm"].what, _EXAMPLES)
+    parser.set_defaults(run=run_krm)
+    add_inputs(parser)
+    add_findings(parser, "values of a run that a profile or the platform changes are errors")
+
+
+def run_krm(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:
+    """The exit code of one call; with errors the resources go to stdout as they came, with results."""
+    from speccompile.cli.piped import piped, told
+    from speccompile.files.call_inputs import CallError
+    from speccompile.integrations.krm_function import read_resources, refused, results_of
+    from speccompile.model.diagnostic import CompileError
+    from speccompile.schema.bundled import bundled_library
+
+    resources = None
+    try:
+        resources = read_resources(piped(), bundled_library())
+        return _compile(arguments, resources, stdout, stderr)
+    except CallError as error:
+        arguments.refuse(str(error))
+    except CompileError as error:
+        findings = told(arguments, None, (), error.diagnostics, stderr)
+        if resources is not None:
+            stdout.write(refused(resources, results_of(findings, ())))
+    return INPUT
+
+
+def _compile(arguments: argparse.Namespace, resources: Resources, stdout: TextIO, stderr: TextIO) -> int:
+    from speccompile.cli.piped import settled, told
+    from speccompile.integrations.embedded_runs import compile_found
+    from speccompile.integrations.krm_function import answered, read_config, refused, results_of
+    from speccompile.model.diagnostic import has_errors
+    from speccompile.schema.bundled import bundled_library
+
+    config = read_config(resources.config, bundled_library())
+    arguments.strict = arguments.strict or config.strict
+    paths = [path for path in config.profiles if isinstance(path, str)]
+    platform = config.platform if isinstance(config.platform, str) else None
+    project = arguments.project or config.project
+    inputs = settled(arguments.profiles or paths, arguments.platform or platform, project, arguments.templates)
+    setting = _setting(arguments, config, inputs)
+    others = tuple(_others(resources, config))
+    runs = (*resources.runs.values(), *others)
+    made = compile_found(runs, setting)
+    findings = told(arguments, inputs, made.told, (*setting.findings, *made.stopping), stderr)
+    results = results_of(findings, runs)
+    if has_errors(findings):
+        stdout.write(refused(resources, results))
+        return INPUT
+    placed = dict(zip(resources.runs, made.manifests, strict=False))
+    added = [manifest for manifests in made.manifests[len(placed) :] for manifest in manifests]
+    stdout.write(answered(resources, placed, added, results))
+    return DONE
+
+
+def _setting(arguments: argparse.Namespace, config: Config, inputs: Inputs) -> Setting:
+    """What the command line, the function's configuration or the project says, in this order of strength."""
+    from speccompile.api import setting_of
+    from speccompile.integrations.krm_function import document_of
+    from speccompile.model.node import Node
+    from speccompile.model.source import Layer
+
+    given = config.profiles if config.profiles and not arguments.profiles else tuple(map(str, inputs.profiles))
+    profiles = [parsed for one in given for parsed in _files(one, Layer.PROFILE)]
+    if isinstance(config.platform, Node) and not arguments.platform:
+        return setting_of(profiles, document_of(config.platform, Layer.PLATFORM), inputs.templates)
+    return setting_of(profiles, inputs.platform, inputs.templates)
+
+
+def _others(resources: Resources, config: Config) -> Iterator[Found]:
+    """The runs that are no items."""
+    from speccompile.integrations.embedded_runs import Found
+    from speccompile.model.source import Layer
+
+    if resources.own_run:
+        yield resources.own_run
+    for run in config.runs:
+        yield from map(Found, _files(run, Layer.RUN))
+
+
+def _files(given: str | Node, layer: Layer) -> Iterator[Parsed]:
+    """The files of a path, or what is given itself."""
+    from pathlib import Path  # not for --help
+
+    from speccompile.files.read import expand, load
+    from speccompile.integrations.krm_function import document_of
+
+    if isinstance(given, str):
+        yield from (load(file, layer) for file in expand([Path(given)]))
+    else:
+        yield document_of(given, layer)

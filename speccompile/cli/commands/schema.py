@@ -1,0 +1,130 @@
+"""Takes arguments of `speccompile schema` and streams, gives an exit code; see `cli.py`."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, TextIO
+
+from speccompile.cli.findings import tell
+from speccompile.cli.options import COMMANDS, add_command, add_inputs, path
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from speccompile.cli.options import Commands
+    from speccompile.files.call_inputs import Inputs
+    from speccompile.schema.library import Library
+
+DONE, INPUT = 0, 1
+_NOUNS = ("run", "profile", "platform", "project")
+_SIGN = '"$id": "https://speccompile.dev/schemas/editor/'
+_EXAMPLES = """\
+examples:
+  speccompile schema run                               what any run may say, as a JSON Schema for editors
+  speccompile schema run -o .speccompile/run.schema.json
+  speccompile schema run --profile 1xa100              what a run may still say under this profile
+  speccompile schema run --profile default             the same for runs that name no profile
+  speccompile schema profile
+
+the first line of a file that an editor should check and complete, with the path as seen from that file:
+  # yaml-language-server: $schema=../.speccompile/run.schema.json
+"""
+
+
+def add_schema(commands: Commands) -> None:
+    """Gives the command line its `schema`."""
+    parser = add_command(commands, "schema", COMMANDS["schema"].what, _EXAMPLES)
+    parser.set_defaults(run=run_schema)
+    parser.add_argument("noun", metavar="NOUN", choices=_NOUNS, help=f"what the file holds: {', '.join(_NOUNS)}")
+    parser.add_argument("--profile", metavar="ID", help="only what a run may still say under this profile")
+    add_inputs(parser)
+    parser.add_argument("-o", "--output", metavar="FILE", type=path, help="write it to FILE; - prints it")
+
+
+def run_schema(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:
+    """The exit code of one call; the schema goes to stdout, or into a file, and whatever is wrong to stderr."""
+    from speccompile.files.call_inputs import CallError
+    from speccompile.files.write import Report, write_report
+    from speccompile.model.diagnostic import CompileError
+
+    try:
+        _refuse_contradictions(arguments)
+        text = _text(arguments)
+    except CallError as error:
+        arguments.refuse(str(error))
+    except CompileError as error:
+        tell(error.diagnostics, stderr)
+        return INPUT
+    if arguments.output:
+        return write_report(Report(text, arguments.output, _SIGN), (), stdout, stderr)
+    stdout.write(text)
+    return DONE
+
+
+def _refuse_contradictions(arguments: argparse.Namespace) -> None:
+    """Raises CallError if one of the arguments would have no effect."""
+    from speccompile.files.call_inputs import CallError
+
+    if arguments.profile is None:
+        given = [name for name in ("profiles", "platform", "project") if getattr(arguments, name)]
+        if given:
+            raise CallError(f"--{given[0]} counts with --profile ID only; add it, or leave out --{given[0]}")
+    elif arguments.noun != "run":
+        raise CallError("--profile narrows what runs may say; leave it out, or write `schema run`")
+
+
+def _text(arguments: argparse.Namespace) -> str:
+    if arguments.profile is not None:
+        return _narrowed(arguments)
+    from speccompile.editor_schema.export import schema_text
+
+    return schema_text(arguments.noun, _library(arguments.templates))
+
+
+def _library(templates: str | None) -> Library:
+    """The bundled library, with the targets of an admin if there are any; raises CompileError if these are faulty."""
+    from pathlib import Path
+
+    from speccompile.files.load_admin_config import read_templates
+    from speccompile.model.diagnostic import stop_if_any
+    from speccompile.schema.bundled import library_of
+    from speccompile.schema.library import Template
+
+    read = tuple(read_templates(Path(templates))) if templates else ()
+    stop_if_any(finding for one in read if not isinstance(one, Template) for finding in one.findings)
+    library = library_of(tuple(one for one in read if isinstance(one, Template)))
+    stop_if_any(library.faults)
+    return library
+
+
+def _narrowed(arguments: argparse.Namespace) -> str:
+    from speccompile.api import read_setting
+    from speccompile.compiler.documents.profiles import choose
+    from speccompile.compiler.policy import DEFAULT_PROFILE
+    from speccompile.editor_schema.narrow import narrowed_text
+    from speccompile.files.call_inputs import Flags, settle
+    from speccompile.model.diagnostic import stop_if_any
+    from speccompile.model.node import Node
+    from speccompile.model.source import Layer, Source, Span
+
+    flags = Flags(profiles=arguments.profiles, platform=arguments.platform, project=arguments.project)
+    inputs = settle(flags._replace(templates=arguments.templates), wants_runs=False)
+    setting = read_setting(inputs.profiles, inputs.platform, inputs.templates)
+    stop_if_any(setting.findings)
+    wanted = Node(arguments.profile, Span(Source("<command line>", "", Layer.PROFILE)))
+    # The default profile is what holds for runs without one, whether anybody wrote it or not.
+    profile, unknown = choose(None if arguments.profile == DEFAULT_PROFILE else wanted, setting.profiles)
+    stop_if_any(unknown)
+    return narrowed_text(profile, setting, _called(inputs))
+
+
+def _called(inputs: Inputs) -> Mapping[str, str]:
+    """The files as seen from the project, so that a schema has the same bytes wherever the call is made."""
+    from os.path import relpath
+    from pathlib import Path
+
+    from speccompile.files.find import identity
+
+    if identity(inputs.project) is None:
+        return {}
+    return {str(file): Path(relpath(file, inputs.project.parent)).as_posix() for file in inputs.files}

@@ -1,0 +1,155 @@
+"""Takes findings and the options of a call, gives the findings as it asks for them; see `cli.py`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, TextIO
+
+if TYPE_CHECKING:
+    from speccompile.model.diagnostic import Diagnostic, Severity
+    from speccompile.model.severity import Grades
+    from speccompile.model.source import Span
+    from speccompile.terminal.style import Paint
+
+
+def grades_of(
+    arguments: argparse.Namespace, severity: Grades | None = None, strict: Grades | None = None
+) -> dict[str, str]:
+    """What codes count as: what the project file says, then `--strict`, then the other options."""
+    return {**(severity or {}), **((strict or {}) if arguments.strict else {}), **dict(arguments.grades)}
+
+
+def judged(
+    findings: Iterable[Diagnostic],
+    grades: Grades,
+    *,
+    stopping: Iterable[Diagnostic] = (),
+    keeps_errors: bool = False,
+) -> tuple[Diagnostic, ...]:
+    """The findings in order, as severe as the grades say.
+
+    Of what stops the whole call, errors stay errors: nobody is left with nothing and not told why.
+    Where errors are to be kept, those to be ignored are notices.
+    """
+    from speccompile.model.diagnostic import Severity, in_order
+    from speccompile.model.severity import IGNORE, graded
+
+    found, stops = list(findings), list(stopping)
+    fixed = [finding for finding in stops if finding.severity is Severity.ERROR]
+    others = [finding for finding in stops if finding.severity is not Severity.ERROR]
+    errors = [finding for finding in found if finding.severity is Severity.ERROR] if keeps_errors else []
+    kept = [error._replace(severity=Severity.NOTICE) for error in errors if grades.get(error.code) == IGNORE]
+    return in_order((*fixed, *kept, *graded((*others, *found), grades)))
+
+
+def tell(findings: Iterable[Diagnostic], stream: TextIO, form: str = "text", *, quiet: bool = False) -> None:
+    """Writes the findings in one of the formats; one for programs is written even if there are none."""
+    from speccompile.model.diagnostic import Severity
+    from speccompile.report.formats import as_format
+
+    shown = [finding for finding in findings if finding.severity is Severity.ERROR or not quiet]
+    stream.write(as_format(form, shown, paint_for(stream)))
+    stream.flush()
+
+
+class Tally:
+    """Findings that are many, held as what `tell` would show of them: the worst ones, and how many there are.
+
+    In memory are at most as many as are shown, and a few bytes for each other one.
+    """
+
+    def __init__(self, grades: Grades, stopping: Iterable[Diagnostic] = ()) -> None:
+        from speccompile.compiler.duplicate_objects import Seen
+        from speccompile.model.diagnostic import Severity
+
+        self._grades = grades
+        self._ranks = {severity: rank for rank, severity in enumerate(Severity)}
+        self._seen = Seen()
+        self._number = 0
+        self._counts = dict.fromkeys(Severity, 0)
+        self._worst: list[tuple[int, Diagnostic]] = []
+        self._secret: dict[tuple[Severity, Span], None] = {}
+        self._take(judged((), grades, stopping=stopping))
+
+    def add(self, findings: Iterable[Diagnostic]) -> None:
+        """Takes findings that are masked already, as those of results are."""
+        from speccompile.model.severity import graded
+
+        self._take(graded(findings, self._grades))
+
+    @property
+    def has_errors(self) -> bool:
+        from speccompile.model.diagnostic import Severity
+
+        return self._counts[Severity.ERROR] > 0
+
+    def tell(self, stream: TextIO, *, quiet: bool = False) -> None:
+        """Writes what `tell` writes, had it all findings."""
+        from speccompile.model.diagnostic import Severity
+        from speccompile.report.findings_text import as_text, summed
+
+        in_order = sorted(self._cut(), key=lambda numbered: (*numbered[1].order, numbered[0]))
+        if len(in_order) == sum(self._counts.values()):
+            tell((finding for _, finding in in_order), stream, quiet=quiet)
+            return
+        counts = {severity: self._counts[severity] for severity in Severity if not quiet or severity is Severity.ERROR}
+        shown = [finding for _, finding in in_order if finding.severity in counts]
+        if shown:
+            hidden = [span for severity, span in self._secret if severity in counts]
+            text = as_text(shown, paint_for(stream), total=sum(counts.values()), hidden=hidden)
+            stream.write(f"{text}speccompile: {summed(counts)}\n")
+        stream.flush()
+
+    def _take(self, findings: Iterable[Diagnostic]) -> None:
+        from speccompile.report.findings_text import MAX_SHOWN
+
+        for finding in findings:
+            # Two findings are one only if they say the same, and no two ever had one digest of 96 bits.
+            first, second = _digest(finding)
+            if self._seen.settle(first, second) == second:
+                continue
+            self._number += 1
+            self._counts[finding.severity] += 1
+            if finding.secret:
+                self._secret[finding.severity, finding.secret] = None
+            self._worst.append((self._number, finding))
+        if len(self._worst) > 2 * MAX_SHOWN:
+            self._worst = self._cut()
+
+    def _cut(self) -> list[tuple[int, Diagnostic]]:
+        from speccompile.report.findings_text import MAX_SHOWN
+
+        def rank(numbered: tuple[int, Diagnostic]) -> tuple[object, ...]:
+            number, finding = numbered
+            return (self._ranks[finding.severity], *finding.order, number)
+
+        return sorted(self._worst, key=rank)[:MAX_SHOWN]
+
+
+def _digest(finding: Diagnostic) -> tuple[int, int]:
+    spans = (finding.span, finding.secret, *(note.span for note in finding.notes))
+    # A hash for the text: writing it out would cost more than all the rest.
+    places = [(*span[1:], span.source.name, hash(span.source.text)) if span else None for span in spans]
+    words = (finding.code, finding.message, finding.path, finding.severity.value, finding.help)
+    told = repr((words, [note.message for note in finding.notes], places))
+    # Python's own hash has a new key in each process; `hashlib` would take longer to import than all of this.
+    return hash(told), hash(f".{told}") & 0xFFFF_FFFF
+
+
+def tell_left_out(count: int, stderr: TextIO) -> None:
+    """Says how many runs are missing from the result, if any are: their errors may be told as less, or not at all."""
+    if count:
+        runs = "1 run is" if count == 1 else f"{count} runs are"
+        stderr.write(
+            f"speccompile: {runs} left out: what has errors has no manifests, however severe they are called\n"
+        )
+
+
+def paint_for(stream: TextIO) -> Paint:
+    """Colour on a terminal that can show it, unless NO_COLOR is set to anything."""
+    from speccompile.terminal.style import coloured, plain
+
+    can = stream.isatty() and os.environ.get("TERM") != "dumb"
+    return coloured if can and not os.environ.get("NO_COLOR") else plain

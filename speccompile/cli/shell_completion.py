@@ -1,0 +1,392 @@
+"""Takes the parser of a command line, gives the script by which a shell completes its calls."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from enum import Enum
+
+from speccompile.model.light_namedtuple import NamedTuple
+
+
+class Paths(Enum):
+    """Which paths may stand in a place."""
+
+    NONE = ""
+    FILES = "files"
+    FOLDERS = "folders"
+
+
+class Value(NamedTuple):
+    """What may stand in a place: words, paths, or both; neither, where only the user knows."""
+
+    words: tuple[str, ...] = ()
+    paths: Paths = Paths.NONE
+
+
+class Option(NamedTuple):
+    """An option under all its names, with what it takes, if anything."""
+
+    names: tuple[str, ...]
+    about: str
+    value: Value | None
+    metavar: str
+    repeats: bool
+
+
+class Place(NamedTuple):
+    """An argument that is no option. One that repeats is the last of its level."""
+
+    number: int
+    value: Value
+    metavar: str
+    repeats: bool
+
+
+class Level(NamedTuple):
+    """What may follow the commands of a path such as `/profiles/show`; `/` is the program itself."""
+
+    path: str
+    options: tuple[Option, ...]
+    places: tuple[Place, ...]
+    commands: Mapping[str, str]
+    """The commands below, with what each of them does."""
+
+
+_PATHS = {"PATH": Paths.FILES, "FILE": Paths.FILES, "PATH_OR_REVISION": Paths.FILES, "DIR": Paths.FOLDERS}
+"""The metavars that stand for paths."""
+
+
+def levels_of(parser: argparse.ArgumentParser, words: Mapping[str, Sequence[str]], path: str = "/") -> Iterator[Level]:
+    """The level of the parser, then those of all commands below it.
+
+    The words that a place takes are its choices, and those given for its option or its metavar.
+    """
+    # argparse has no public way to ask what a parser knows; these names are as old as the module.
+    actions = [action for action in parser._actions if action.help != argparse.SUPPRESS]  # noqa: SLF001
+    below = [action for action in actions if isinstance(action, argparse._SubParsersAction)]  # noqa: SLF001
+    options = [action for action in actions if action.option_strings]
+    places = [action for action in actions if not action.option_strings and action not in below]
+    about = parser._get_formatter()._expand_help  # noqa: SLF001
+    yield Level(
+        path,
+        tuple(
+            Option(
+                tuple(one.option_strings),
+                about(one) if one.help else "",
+                None if one.nargs == 0 else _value(one, words),
+                _metavar(one),
+                isinstance(one, argparse._AppendAction),  # noqa: SLF001
+            )
+            for one in options
+        ),
+        tuple(
+            Place(number, _value(one, words), _metavar(one), one.nargs in ("*", "+"))
+            for number, one in enumerate(places, 1)
+        ),
+        {one.dest: one.help or "" for action in below for one in action._choices_actions},  # noqa: SLF001
+    )
+    for action in below:
+        for name, command in action.choices.items():
+            yield from levels_of(command, words, _below(path, name))
+
+
+def _value(action: argparse.Action, words: Mapping[str, Sequence[str]]) -> Value:
+    given = (word for key in (*action.option_strings, _metavar(action)) for word in words.get(key, ()))
+    return Value((*(action.choices or ()), *given), _PATHS.get(_metavar(action), Paths.NONE))
+
+
+def _metavar(action: argparse.Action) -> str:
+    return action.metavar if isinstance(action.metavar, str) else action.dest
+
+
+def _below(path: str, name: str) -> str:
+    return f"{path.rstrip('/')}/{name}"
+
+
+def script(shell: str, levels: Sequence[Level]) -> str:
+    """The text that makes the shell complete calls of the program."""
+    return _SCRIPTS[shell](levels)
+
+
+_BASH = r"""# Completion for bash; `speccompile completion --help` tells how to install it.
+
+_speccompile_level() {
+  case $1 in
+@LEVELS@
+  *) options='' commands='' ;;
+  esac
+}
+
+_speccompile_value() {
+  case $1 in
+@VALUES@
+  *) return 1 ;;
+  esac
+}
+
+_speccompile() {
+  local IFS=$' \t\n' level=/ place=1 wants='' at=1 options commands words paths word
+  local current=${COMP_WORDS[COMP_CWORD]}
+  _speccompile_level /
+  while [ "$at" -lt "$COMP_CWORD" ]; do
+    word=${COMP_WORDS[at]}
+    at=$((at + 1))
+    # In `--option=value`, the `=` is a word of its own.
+    if [ "$word" = = ]; then
+      continue
+    elif [ -n "$wants" ]; then
+      wants=''
+    elif [ "${word:0:1}" = - ]; then
+      if _speccompile_value "$level $word"; then wants=$word; fi
+    elif [ -n "$commands" ]; then
+      level=${level%/}/$word
+      _speccompile_level "$level"
+    else
+      place=$((place + 1))
+    fi
+  done
+  if [ "$current" = = ]; then current=''; fi
+  words='' paths=''
+  if [ -n "$wants" ]; then
+    _speccompile_value "$level $wants"
+  elif [ "${current:0:1}" = - ]; then
+    words=$options
+  elif [ -n "$commands" ]; then
+    words=$commands
+  else
+    _speccompile_value "$level $place" || _speccompile_value "$level +"
+  fi
+  COMPREPLY=($(compgen -W "$words" -- "$current"))
+  # Where nothing is found the shell offers files by itself, well quoted. Only bash 3 cannot be told not to.
+  case $paths in
+  files)
+    if [ "${#COMPREPLY[@]}" -gt 0 ]; then
+      compopt -o filenames
+      while IFS='' read -r word; do COMPREPLY+=("$word"); done < <(compgen -f -- "$current")
+    fi
+    ;;
+  folders) compopt +o default -o dirnames ;;
+  *) compopt +o default ;;
+  esac 2>/dev/null
+  return 0
+}
+
+complete -o default -F _speccompile speccompile
+"""
+
+
+def _bash(levels: Sequence[Level]) -> str:
+    known = [
+        f"  {level.path}) options='{' '.join(_names(level))}' commands='{' '.join(level.commands)}' ;;"
+        for level in levels
+    ]
+    keys: dict[Value, list[str]] = {}
+    for level in levels:
+        for option in level.options:
+            if option.value is not None:
+                keys.setdefault(option.value, []).extend(f"'{level.path} {name}'" for name in option.names)
+        for place in level.places:
+            keys.setdefault(place.value, []).append(f"'{level.path} {'+' if place.repeats else place.number}'")
+    values = [
+        f"  {' | '.join(places)}) words='{' '.join(value.words)}' paths={value.paths.value} ;;"
+        for value, places in keys.items()
+    ]
+    return _filled(_BASH, LEVELS=known, VALUES=values)
+
+
+def _names(level: Level) -> list[str]:
+    return [name for option in level.options for name in option.names]
+
+
+_ZSH = """#compdef speccompile
+# Completion for zsh; `speccompile completion --help` tells how to install it.
+
+@VALUES@
+
+@LEVELS@
+
+# In a folder of $fpath, the whole file is the function.
+if [[ $funcstack[1] == _speccompile ]]; then
+  _speccompile "$@"
+else
+  compdef _speccompile speccompile
+fi
+"""
+_ZSH_LEVEL = """@NAME@() {
+  local context state state_descr line
+  local -A opt_args
+  local -a commands=(
+@COMMANDS@
+  )
+  _arguments -C@SPECS@ && return 0
+  case $state in
+  command) _describe -t commands command commands ;;
+  rest)
+    case $line[1] in
+@CALLS@
+    *) return 1 ;;
+    esac
+    ;;
+  *) return 1 ;;
+  esac
+}
+"""
+_ZSH_LEAF = """@NAME@() {
+  _arguments@SPECS@
+}
+"""
+_ZSH_WORDS = 'compadd "$@" -- @WORDS@'
+_ZSH_BOTH = "_alternative 'words:word:(@WORDS@)' 'paths:path:@PATHS@'"
+_ZSH_PATHS = {Paths.NONE: "", Paths.FILES: "_files", Paths.FOLDERS: "_files -/"}
+
+
+def _zsh(levels: Sequence[Level]) -> str:
+    named = _named(levels, "_speccompile_value")
+    makers = [
+        f"{name}() {{ {_filled(_ZSH_BOTH if value.paths.value else _ZSH_WORDS, **_zsh_value(value))} }}"
+        for value, name in named.items()
+    ]
+    return _filled(_ZSH, VALUES=makers, LEVELS=[_zsh_level(level, named) for level in levels])
+
+
+def _zsh_value(value: Value) -> dict[str, list[str]]:
+    return {"WORDS": [" ".join(value.words)], "PATHS": [_ZSH_PATHS[value.paths]]}
+
+
+def _zsh_level(level: Level, named: Mapping[Value, str]) -> str:
+    specs = [spec for option in level.options for spec in _zsh_option(option, named)]
+    specs += [f"{'*' if place.repeats else place.number}{_zsh_place(place, named)}" for place in level.places]
+    specs += ["1: :->command", "*:: :->rest"] if level.commands else []
+    return _filled(
+        _ZSH_LEVEL if level.commands else _ZSH_LEAF,
+        NAME=[_zsh_name(level.path)],
+        SPECS=["".join(f" \\\n    {_zsh_quoted(spec)}" for spec in specs)],
+        COMMANDS=[f"    {_zsh_quoted(f'{name}:{_escaped(about)}')}" for name, about in level.commands.items()],
+        CALLS=[f"    {name}) {_zsh_name(_below(level.path, name))} ;;" for name in level.commands],
+    )
+
+
+def _zsh_option(option: Option, named: Mapping[Value, str]) -> Iterator[str]:
+    others = "*" if option.repeats else f"({' '.join(option.names)})"
+    about = _escaped(option.about).replace("]", "\\]")
+    for name in option.names:
+        if option.value is None:
+            yield f"{others}{name}[{about}]"
+        else:
+            # The marks say that the value may be joined on.
+            yield f"{others}{name}{'=' if name.startswith('--') else '+'}[{about}]{_zsh_place(option, named)}"
+
+
+def _zsh_place(place: Option | Place, named: Mapping[Value, str]) -> str:
+    value = place.value or Value()
+    return f":{place.metavar}:{named.get(value) or _ZSH_PATHS[value.paths] or ' '}"
+
+
+def _zsh_name(path: str) -> str:
+    return "_speccompile" + path.rstrip("/").replace("/", "_")
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\")
+
+
+def _zsh_quoted(text: str) -> str:
+    return "'" + text.replace("'", "'\\''") + "'"
+
+
+_FISH = """# Completion for fish; `speccompile completion --help` tells how to install it.
+
+function __speccompile_at --argument-names level place onward
+    set -l here /
+    set -l number 1
+    set -l wants
+    for token in (commandline -opc)[2..]
+        if set -q wants[1]
+            set wants
+        else if string match -q -- '-*' $token
+            contains -- "$here $token" @TAKING@
+            and set wants $token
+        else if contains -- $here @BRANCHES@
+            set here (string trim --right --chars / $here)/$token
+        else
+            set number (math $number + 1)
+        end
+    end
+    test "$here" = "$level"
+    and begin
+        test -z "$place"
+        or test "$number" = "$place"
+        or test -n "$onward" -a "$number" -gt "$place"
+    end
+end
+
+@VALUES@
+
+complete -c speccompile -e
+complete -c speccompile -f
+@LINES@
+"""
+_FISH_PATHS = {Paths.NONE: "", Paths.FILES: " -F", Paths.FOLDERS: " -a '(__fish_complete_directories)'"}
+
+
+def _fish(levels: Sequence[Level]) -> str:
+    named = _named(levels, "__speccompile_value")
+    return _filled(
+        _FISH,
+        TAKING=[
+            " ".join(
+                f"'{level.path} {name}'"
+                for level in levels
+                for option in level.options
+                if option.value is not None
+                for name in option.names
+            )
+        ],
+        BRANCHES=[" ".join(level.path for level in levels if level.commands)],
+        VALUES=[f"function {name}\n    printf '%s\\n' {' '.join(value.words)}\nend" for value, name in named.items()],
+        LINES=[line for level in levels for line in _fish_level(level, named)],
+    )
+
+
+def _fish_level(level: Level, named: Mapping[Value, str]) -> Iterator[str]:
+    at = f"complete -c speccompile -n '__speccompile_at {level.path}"
+    for name, about in level.commands.items():
+        yield f"{at} 1' -a {name} -d {_fish_quoted(about)}"
+    for option in level.options:
+        names = "".join(
+            f" -l {name.removeprefix('--')}" if name.startswith("--") else f" -s {name.removeprefix('-')}"
+            for name in option.names
+        )
+        # Of the two ways to say that it takes something, one rules files out.
+        takes = "" if option.value is None else " -r" if option.value.paths is Paths.FILES else " -x"
+        value = _fish_value(option.value or Value(), named)
+        yield f"{at}'{names} -d {_fish_quoted(option.about)}{takes}{value}"
+    for place in level.places:
+        yield f"{at} {place.number}{' onward' if place.repeats else ''}'{_fish_value(place.value, named)}"
+
+
+def _fish_value(value: Value, named: Mapping[Value, str]) -> str:
+    words = f" -a '({named[value]})'" if value in named else ""
+    return words + _FISH_PATHS[value.paths]
+
+
+def _fish_quoted(text: str) -> str:
+    return "'" + _escaped(text).replace("'", "\\'") + "'"
+
+
+def _named(levels: Sequence[Level], stem: str) -> dict[Value, str]:
+    """A name for each value that has words, so that the script holds them once."""
+    options = (option.value for level in levels for option in level.options if option.value is not None)
+    places = (place.value for level in levels for place in level.places)
+    wordy = dict.fromkeys(value for value in (*options, *places) if value.words)
+    return {value: f"{stem}_{number}" for number, value in enumerate(wordy, 1)}
+
+
+def _filled(template: str, **parts: Sequence[str]) -> str:
+    # In one go, so that nothing is looked for in what is filled in.
+    return re.sub("@([A-Z]+)@", lambda found: "\n".join(parts[found[1]]), template)
+
+
+_SCRIPTS: Mapping[str, Callable[[Sequence[Level]], str]] = {"bash": _bash, "zsh": _zsh, "fish": _fish}

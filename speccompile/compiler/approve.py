@@ -1,0 +1,42 @@
+"""Takes a merged spec, gives it complete and found good by every rule, and the warnings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from speccompile.compiler.admin_rules import broken_bans, broken_rules
+from speccompile.compiler.ceilings import above_ceilings
+from speccompile.compiler.derive import derive
+from speccompile.compiler.normalizers import disk_name, gpu_names
+from speccompile.compiler.policy import RULES, RULES_OF_A_LAYER, comes_to_nothing
+from speccompile.model.diagnostic import Diagnostic, stop_if_any
+from speccompile.model.spec import Approved, Merged
+from speccompile.schema.library import Library
+
+
+def approve(merged: Merged, library: Library) -> tuple[Approved, tuple[Diagnostic, ...]]:
+    """The spec with everything derived; raises all violations of the rules together."""
+    stop_if_any(tuple(comes_to_nothing(merged)))
+    complete = derive(merged)
+    warnings = stop_if_any(
+        (
+            *(finding for rule in RULES for finding in rule(complete)),
+            *(finding for layer_rule in RULES_OF_A_LAYER for finding in layer_rule(complete.spec, merged.platform)),
+            *above_ceilings(merged.spec, complete),
+            *_refused(merged, complete, library),
+        )
+    )
+    return Approved(complete), warnings
+
+
+def _refused(merged: Merged, complete: Merged, library: Library) -> Iterator[Diagnostic]:
+    """What the rules and bans of the profile and the platform have against it."""
+    platform, profile = merged.platform, merged.profile
+    symbols = {"gpu": gpu_names(platform, profile), "disk": (disk_name(platform),)}
+    rules = (*platform.rules, *(profile.rules if profile else ()))
+    bans = (*platform.bans, *(profile.bans if profile else ()))
+    # Both index the spec before they look at it, which most runs have no need of.
+    if rules:
+        yield from broken_rules(rules, (merged.spec, complete.spec), symbols, merged.run.name, library)
+    if bans:
+        yield from broken_bans(bans, merged.run.fields, symbols, library)

@@ -1,0 +1,334 @@
+"""Takes base documents and the manifests compiled over them, gives manifests that keep what the base says beside."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TypeAlias
+
+from speccompile.compiler.ceilings import resources_above_ceilings
+from speccompile.compiler.choose_manifests import bases_of, container_of
+from speccompile.compiler.merge_affinity import both_hold, united
+from speccompile.compiler.pod_structure import MAIN, PODS, containers_of, pod_of, volumes_of
+from speccompile.compiler.policy import requests_above_limits
+from speccompile.model.diagnostic import Diagnostic, Note, Severity, shown
+from speccompile.model.documents import Profile, Run
+from speccompile.model.key_path import KeyPath
+from speccompile.model.manifest import Manifest
+from speccompile.model.node import Node
+from speccompile.model.object_names import port_name
+from speccompile.model.source import Layer
+from speccompile.model.spec import Merged
+from speccompile.schema.library import Library, Schema
+from speccompile.schema.validate import near, validate
+
+_IDENTITY = ("apiVersion", "kind")
+"""By which a base document says what it goes under; what the manifest is, the template says."""
+_METADATA = ("labels", "annotations")
+_SECTIONS = ("initContainers", "containers")
+Meeting: TypeAlias = Callable[[Node, Node, Schema, Library], Node]
+
+
+def over_bases(
+    manifests: tuple[Manifest, ...], merged: Merged, library: Library
+) -> tuple[tuple[Manifest, ...], tuple[Diagnostic, ...]]:
+    """The manifests over the profile's base documents, and what is to be said about those.
+
+    A value that somebody set wins; one that nobody asked for (a template's or the platform's) gives way.
+    """
+    profile = merged.profile
+    if profile is None or not profile.bases:
+        return manifests, ()
+    used = bases_of(merged)
+    bases = _with_schedule(used, library)
+    pattern = merged.platform.settings.fields["names"].fields["port"]
+    made: list[Manifest] = []
+    findings: list[Diagnostic] = []
+    for manifest in manifests:
+        base = bases.get(manifest.kind)
+        if base is None:
+            made.append(manifest)
+            continue
+        whole = _with_port_names(_over_base(manifest, base, merged, library), pattern)
+        made.append(Manifest(whole))
+        findings += _clashes(manifest.tree, whole, base, merged)
+    findings += [_unused(base, profile, merged) for kind, base in profile.bases.items() if kind not in used]
+    return tuple(made), tuple(findings)
+
+
+def misfits(manifests: tuple[Manifest, ...], library: Library) -> Iterator[Diagnostic]:
+    """What keeps manifests from standing over base documents: they have not the shape of what they say they are."""
+    kinds = library.schemas["base"]["properties"]["kind"]["enum"]
+    for manifest in manifests:
+        tree = manifest.tree
+        found = validate(tree, "base", library)[1] if manifest.kind in kinds else ()
+        told = [(finding.message, finding.span) for finding in found]
+        if not told and manifest.kind in PODS and not containers_of(pod_of(tree), "containers"):
+            told = [(f"a {manifest.kind} has a pod with containers", tree.span)]
+        for message, span in told:
+            yield Diagnostic(
+                code="template/fault",
+                message=f"what the template gives cannot stand over a base document: {message}",
+                span=span,
+                help="give it the shape that the bundled template of this path has",
+            )
+
+
+def _with_schedule(bases: Mapping[str, Node], library: Library) -> Mapping[str, Node]:
+    """The bases, where that of a Job also goes under the Jobs of a CronJob: a schedule is no way out of it."""
+    job = bases.get("Job")
+    if job is None:
+        return bases
+    inner = {key: child for key, child in job.fields.items() if key in ("metadata", "spec")}
+    outer = {
+        **{key: child for key, child in job.fields.items() if key == "metadata"},
+        "kind": job.fields["kind"].but(value="CronJob"),
+        "spec": Node({"jobTemplate": job.with_fields(inner)}, job.span),
+    }
+    return joined({"CronJob": job.with_fields(outer)}, bases, library)
+
+
+def joined(weaker: Mapping[str, Node], stronger: Mapping[str, Node], library: Library) -> Mapping[str, Node]:
+    """The base documents of a parent and of its child, which is stronger."""
+    both = {
+        kind: meet(weaker[kind], base, library.schemas["base"], library) if kind in weaker else base
+        for kind, base in stronger.items()
+    }
+    return {**weaker, **both}
+
+
+def meet(weaker: Node, stronger: Node, schema: Schema, library: Library) -> Node:
+    """The stronger tree with everything of the weaker that it leaves open."""
+    schema = library.resolve(schema)
+    if "x-list" in schema and isinstance(weaker.value, type(stronger.value)):
+        return MEETINGS[schema["x-list"]](weaker, stronger, schema, library)
+    if isinstance(weaker.value, Mapping) and isinstance(stronger.value, Mapping):
+        return _meet_mappings(weaker, stronger, schema, library)
+    return weaker.beating(stronger) if is_weak(stronger) else stronger.beating(weaker)
+
+
+def _meet_mappings(weaker: Node, stronger: Node, schema: Schema, library: Library) -> Node:
+    properties: Mapping[str, Schema] = schema.get("properties", {})
+    met = {
+        key: meet(weaker.fields[key], child, properties.get(key, {}), library) if key in weaker.fields else child
+        for key, child in stronger.fields.items()
+    }
+    both = {**met, **{key: child for key, child in weaker.fields.items() if key not in met}}
+    # A map of people's own keys is sorted; all else has the order of the schema, if that knows it, or of the template.
+    is_known = stronger.fields.keys() <= properties.keys()
+    known = sorted(both) if "additionalProperties" in schema else [key for key in properties if key in both]
+    known = known if is_known or "additionalProperties" in schema else list(stronger.fields)
+    return stronger.with_fields({key: both[key] for key in dict.fromkeys((*known, *both))})
+
+
+def _meet_items(weaker: Node, stronger: Node, schema: Schema, library: Library, *, deep: bool) -> Node:
+    keys: Mapping[str, object] = schema["x-keys"]
+
+    def identity(item: Node) -> tuple[str, ...]:
+        # A mount path is the same with and without a slash at its end.
+        told = (item.fields[key].value if key in item.fields else absent for key, absent in keys.items())
+        return tuple(str(value).rstrip("/") for value in told)
+
+    items = {identity(item): item for item in weaker.items}
+    for item in stronger.items:
+        known = items.get(identity(item))
+        if known is None:
+            items[identity(item)] = item
+        elif deep:
+            items[identity(item)] = meet(known, item, schema.get("items", {}), library)
+        elif is_weak(item):
+            items[identity(item)] = known.beating(item)
+        else:
+            items[identity(item)] = item.beating(known)
+    return stronger.but(value=tuple(items.values()))
+
+
+MEETINGS: Mapping[str, Meeting] = {
+    "deep": lambda *sides: _meet_items(*sides, deep=True),
+    "whole": lambda *sides: _meet_items(*sides, deep=False),
+    "tolerations": lambda weaker, stronger, _, library: united(weaker, stronger, library.item_defaults("tolerations")),
+    "affinity": lambda weaker, stronger, _, __: both_hold(weaker, stronger),
+}
+
+
+def is_weak(node: Node) -> bool:
+    """Whether nobody asked for it: a literal of a template, or what the platform has for want of anything else."""
+    if node.is_scalar:
+        return node.weak or node.span.source.layer is Layer.TEMPLATE
+    return all(is_weak(child) for child in (*node.fields.values(), *node.items)) and (
+        bool(node.value) or node.weak or node.span.source.layer is Layer.TEMPLATE
+    )
+
+
+def _over_base(manifest: Manifest, base: Node, merged: Merged, library: Library) -> Node:
+    told = {key: child for key, child in base.fields.items() if key not in _IDENTITY}
+    usable = _without_ours(base.with_fields(told), library.schemas["base"], library)
+    pods, named = merged.target.pods, container_of(merged)
+    main = _main(containers_of(pod_of(manifest.tree, pods), "containers"), named)
+    if main is None:
+        return meet(usable, manifest.tree, library.schemas["base"], library)
+    path = pods[manifest.kind]
+    met = meet(_with_main(usable, main, path, named), manifest.tree, library.schemas["base"], library)
+    return _changed(met, path, lambda pod: _hardened(pod, main, library))
+
+
+def _main(containers: tuple[Node, ...], named: Node | None) -> Node | None:
+    """The container that the fields went into: the one that fields of the target name, or else the first."""
+    wanted = (one for one in containers if named is None or one.fields["name"].value == named.value)
+    return next(wanted, None)
+
+
+def _with_port_names(tree: Node, pattern: Node) -> Node:
+    """The tree in which each of several ports of a Service has a name: Kubernetes refuses them otherwise."""
+
+    def name(port: Node) -> Node:
+        return port.with_fields({"name": port_name(port.fields["port"], pattern), **port.fields})
+
+    ports = tree.at(("spec", "ports"))
+    several = ports is not None and len(ports.items) > 1
+    return _changed(tree, ("spec", "ports"), lambda node: node.mapped(name)) if several else tree
+
+
+def _without_ours(base: Node, schema: Schema, library: Library) -> Node:
+    """The base without what the compiler sets itself: selectors, status, metadata beyond labels and annotations."""
+    schema = library.resolve(schema)
+    properties: Mapping[str, Schema] = schema.get("properties", {})
+    kept = {
+        key: _without_ours(child, properties.get(key, {}), library) if isinstance(child.value, Mapping) else child
+        for key, child in base.fields.items()
+        if not library.resolve(properties.get(key, {})).get("x-ours")
+    }
+    if "metadata" in kept and "metadata" in properties:
+        told = {key: child for key, child in kept["metadata"].fields.items() if key in _METADATA}
+        kept["metadata"] = kept["metadata"].with_fields(told)
+    return base.with_fields(kept)
+
+
+def _with_main(base: Node, main: Node, path: KeyPath, named: Node | None) -> Node:
+    """The base with a main container of the compiled one's name, in front if it had none."""
+    name = {"name": main.fields["name"]}
+    own = containers_of(base.at(path), "containers")
+    known_as = named.value if named and any(one.fields["name"].value == named.value for one in own) else MAIN
+
+    def is_main(container: Node) -> bool:
+        return container.fields["name"].value == known_as
+
+    def change(pod: Node) -> Node:
+        known = pod.fields.get("containers")
+        if known is None:
+            return pod
+        items = [one.with_fields({**one.fields, **name}) if is_main(one) else one for one in known.items]
+        first = () if any(map(is_main, known.items)) else (main.with_fields(name),)
+        return pod.with_fields({**pod.fields, "containers": known.but(value=(*first, *items))})
+
+    return _changed(base, path, change)
+
+
+def _changed(tree: Node, path: KeyPath, change: Callable[[Node], Node]) -> Node:
+    """The tree with the node at the path changed; as it is where the path leads nowhere."""
+    if not path:
+        return change(tree)
+    step = str(path[0])
+    if step not in tree.fields:
+        return tree
+    return tree.with_fields({**tree.fields, step: _changed(tree.fields[step], path[1:], change)})
+
+
+def _hardened(pod: Node, main: Node, library: Library) -> Node:
+    """The pod whose other containers have the hardening of the main one, except what they set themselves."""
+    security = main.fields.get("securityContext")
+    hardening = _weak_part(security) if security else None
+    if hardening is None:
+        return pod
+
+    def harden(container: Node) -> Node:
+        if container.fields["name"].value == main.fields["name"].value:
+            return container
+        own = container.fields.get("securityContext")
+        met = meet(own, hardening, {}, library) if own else hardening
+        return container.with_fields({**container.fields, "securityContext": met})
+
+    sections = {name: pod.fields[name].mapped(harden) for name in _SECTIONS if name in pod.fields}
+    return pod.with_fields({**pod.fields, **sections})
+
+
+def _weak_part(node: Node) -> Node | None:
+    if isinstance(node.value, Mapping):
+        fields = {key: part for key, child in node.fields.items() if (part := _weak_part(child))}
+        return node.with_fields(fields) if fields else None
+    return node if is_weak(node) else None
+
+
+def _clashes(compiled: Node, whole: Node, base: Node, merged: Merged) -> Iterator[Diagnostic]:
+    """What only shows once run and base stand together."""
+    pods, named = merged.target.pods, container_of(merged)
+    main = _main(containers_of(pod_of(compiled, pods), "containers"), named)
+    if main is not None and named is None:
+        yield from _shared_names(main.fields["name"], pod_of(base, pods), merged.run)
+    if main is not None and named is not None:
+        yield from _unnamed(named, base, pod_of(base, pods))
+    pod = pod_of(whole, pods)
+    for container in (one for section in _SECTIONS for one in containers_of(pod, section)):
+        if "resources" in container.fields:
+            yield from requests_above_limits(container.fields["resources"])
+        if main is not None and container.fields["name"].value == main.fields["name"].value:
+            yield from resources_above_ceilings(container, merged.platform)
+        yield from _unknown_volumes(container, volumes_of(whole, pods))
+
+
+def _unnamed(named: Node, base: Node, pod: Node | None) -> Iterator[Diagnostic]:
+    """A base whose containers are all others than the main one, which would come to stand there without an image."""
+    names = [str(one.fields["name"].value) for one in containers_of(pod, "containers")]
+    if names and named.value not in names and MAIN not in names:
+        meant = near(str(named.value), names)
+        yield Diagnostic(
+            code="policy/base-container",
+            message=f"no container of the base {base.fields['kind'].value} is called {shown(named.value)}",
+            span=named.span,
+            notes=(Note(f"its containers: {', '.join(map(shown, names))}", base.fields["kind"].span),),
+            help=f"did you mean `{meant}`?" if meant else "name one of its containers",
+        )
+
+
+def _unknown_volumes(container: Node, volumes: Mapping[str, Node]) -> Iterator[Diagnostic]:
+    """A mount of a volume that the pod does not have, which Kubernetes would refuse."""
+    mounts = container.fields.get("volumeMounts")
+    for mount in mounts.items if mounts else ():
+        name = mount.fields.get("name")
+        if name is not None and name.value not in volumes:
+            meant = near(str(name.value), volumes)
+            known = ", ".join(shown(volume) for volume in volumes)
+            yield Diagnostic(
+                code="policy/unknown-volume",
+                message=f"container {shown(container.fields['name'].value)} mounts {shown(name.value)}, "
+                "and the pod has no volume of that name",
+                span=name.span,
+                notes=(Note(f"the volumes of the pod: {known}" if known else "the pod has no volumes"),),
+                help=f"did you mean {shown(meant)}?" if meant else "add the volume, or take the mount out",
+            )
+
+
+def _shared_names(main: Node, base: Node | None, run: Run) -> Iterator[Diagnostic]:
+    """A main container with the name of a sidecar would slip into it, and have whatever the admin gave that."""
+    for section in _SECTIONS:
+        for name in (one.fields["name"] for one in containers_of(base, section)):
+            if name.value == main.value and (name.value != MAIN or section != "containers"):
+                yield Diagnostic(
+                    code="policy/base-container",
+                    message=f"the run's container would be called {shown(main.value)}, like another of its base",
+                    span=run.name.span,
+                    notes=(Note("it stands here", name.span),),
+                    help="rename the run, or that container",
+                )
+
+
+def _unused(base: Node, profile: Profile, merged: Merged) -> Diagnostic:
+    kind, who = base.fields["kind"], shown(profile.id.value)
+    known, version = merged.target.bases.get(str(kind.value)), str(base.fields["apiVersion"].value)
+    which = kind.value if known in (None, version) else f"{kind.value} of {version}"
+    return Diagnostic(
+        code="profile/unused-base",
+        message=f"the base {kind.value} of profile {who} is unused: "
+        f"run {shown(merged.run.name.value)} makes no {which}",
+        span=kind.span,
+        severity=Severity.NOTICE,
+    )

@@ -1,0 +1,80 @@
+"""Takes a merged spec, gives what its target makes of it: the workload, and the manifests in the order of output."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from speccompile.compiler.documents.targets import DEFAULT_TARGET
+from speccompile.model.documents import Profile
+from speccompile.model.identity_cache import by_identity
+from speccompile.model.node import Node
+from speccompile.model.spec import Making, Merged, Step, Target, Workload
+from speccompile.schema.library import Library
+
+
+def target_of(profile: Profile | None, library: Library) -> Target:
+    """The target of runs under the profile."""
+    named = profile.target if profile else None
+    # A target that nobody knows is a fault of the profile, under which nothing is compiled.
+    known = library.targets.get(str(named.value)) if named else None
+    return known or library.targets[DEFAULT_TARGET]
+
+
+@by_identity(64)
+def fields_of(target: Target, library: Library) -> frozenset[str]:
+    """The fields that are not foreign to the target: its own, and those of all targets that it uses."""
+    return frozenset(
+        name
+        for name, schema in library.fields.items()
+        if (target.name in schema["x-targets"] if "x-targets" in schema else not target.fields or name in target.fields)
+    )
+
+
+@by_identity(16)
+def actions_of(target: Target) -> frozenset[str]:
+    """The actions that the target makes something of."""
+    return frozenset(action for workload in target.workloads for action in workload.actions)
+
+
+def workload_in(merged: Merged) -> Workload | None:
+    """What a run comes to; None if the conditions of nothing hold that the target has for its action."""
+    action = str(merged.run.action.value)
+    return next((one for one in merged.target.workloads if action in one.actions and one.holds(merged)), None)
+
+
+def workload_of(merged: Merged) -> Workload:
+    """What an approved run comes to."""
+    workload = workload_in(merged)
+    assert workload is not None
+    return workload
+
+
+def steps_of(merged: Merged) -> Iterator[Step]:
+    """The manifests to be made."""
+    return (Step(making.template, item) for making in _makings(merged) for item in making.items(merged))
+
+
+def bases_of(merged: Merged) -> Mapping[str, Node]:
+    """The base documents that go under what the run makes, by kind."""
+    if merged.profile is None or not merged.profile.bases:
+        return {}
+    kinds = {making.kind for making in _makings(merged)}
+    # The base of a Job also goes under the Jobs of a CronJob.
+    kinds |= {"Job"} if "CronJob" in kinds else set()
+    return {
+        kind: base
+        for kind, base in merged.profile.bases.items()
+        if kind in kinds and base.fields["apiVersion"].value == merged.target.bases.get(kind)
+    }
+
+
+def _makings(merged: Merged) -> Iterator[Making]:
+    called = workload_of(merged).called
+    for making in merged.target.makings:
+        if (making.workloads is None or called in making.workloads) and making.holds(merged):
+            yield making
+
+
+def container_of(merged: Merged) -> Node | None:
+    """The name of the main container, where fields of the target give it."""
+    return next((node for path in merged.target.container if (node := merged.spec.at(path))), None)

@@ -1,0 +1,46 @@
+"""Takes parsed files of runs and a setting, gives a result for each run, in order; no two make the same object."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from speccompile.compiler.compiled import Result
+from speccompile.compiler.documents.admin_config import Setting
+from speccompile.compiler.documents.run import read_run
+from speccompile.compiler.duplicate_objects import apart
+from speccompile.compiler.pipeline import compile_document
+from speccompile.model.diagnostic import CompileError, Diagnostic, has_errors
+from speccompile.yaml_text.parse import Parsed
+
+__all__ = ["Result", "compile_file", "compile_files"]
+
+
+def compile_files(files: Iterable[Parsed], setting: Setting) -> Iterator[Result]:
+    """One result a document, and one error for each file that could not be read as documents."""
+    return apart(result for parsed in files for result in compile_file(parsed, setting))
+
+
+def compile_file(parsed: Parsed, setting: Setting) -> Iterator[Result]:
+    """As `compile_files`, for one file, whose runs are not compared with one another."""
+    if has_errors(parsed.findings):
+        yield CompileError((*parsed.findings, *_further(parsed, setting)))
+        return
+    for document in parsed.documents:
+        try:
+            yield compile_document(document, setting)
+        except CompileError as error:
+            yield error
+
+
+def _further(parsed: Parsed, setting: Setting) -> tuple[Diagnostic, ...]:
+    """What else is wrong with documents whose text has faults already, except at the very places reported."""
+    reported = {(finding.span.line, finding.span.column) for finding in parsed.findings if finding.span}
+    found: list[Diagnostic] = []
+    for document in parsed.documents:
+        try:
+            read_run(document, setting)
+        except CompileError as error:
+            found += error.diagnostics
+    return tuple(
+        finding for finding in found if not finding.span or (finding.span.line, finding.span.column) not in reported
+    )

@@ -1,0 +1,1 @@
+"""Runs, profiles, platforms and targets, read from the documents people write. Imports what `compiler` may."""

@@ -1,0 +1,183 @@
+"""Takes a run in any of its written forms, gives its fields flat, and what is wrong with the envelope."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+
+from speccompile.model.diagnostic import Diagnostic, Note, Severity, shown
+from speccompile.model.documents import Document
+from speccompile.model.key_path import KeyPath, format_path
+from speccompile.model.key_spelling import spelled
+from speccompile.model.light_namedtuple import NamedTuple
+from speccompile.model.node import Node
+from speccompile.schema.library import Library
+from speccompile.schema.validate import described, validate
+
+_ENTITY = r"(?P<runtime>[-.A-Za-z0-9]+)\+(?P<action>[a-z]+):run"
+_FUNCTION = r"[^:/]+://[^/]+/(?P<name>[^/:]+)(?::[^/:]*)?"
+_API_GROUP = "speccompile.dev/"
+_FORMS_HELP = (
+    "write the fields at the top level, or use `kind: container+job:run` with `spec`, "
+    "or `apiVersion: speccompile.dev/v1alpha1` with `kind: Run`"
+)
+
+
+class Flat(NamedTuple):
+    """A run's fields as one mapping, each with its own origin, and what its envelope tells beside them."""
+
+    fields: Node | None
+    facts: Mapping[str, Node]
+    findings: tuple[Diagnostic, ...]
+
+
+def flatten(document: Document, used: Collection[str], library: Library) -> Flat:
+    """The run flat; without fields if the document is no run at all. Facts in use are not called ignored."""
+    root = document.root
+    if not isinstance(root.value, Mapping):
+        message = f"expected a run, which is a mapping of fields, found {described(root.plain())}"
+        return Flat(None, {}, (_not_a_run(root, message),))
+    root = root.with_fields(
+        {
+            key: child
+            for key, child in root.fields.items()
+            if child.value is not None or key not in ("apiVersion", "kind")
+        }
+    )
+    kind, version = root.fields.get("kind"), root.fields.get("apiVersion")
+    if version is not None and not str(version.value).startswith(_API_GROUP):
+        return Flat(None, {}, (_not_a_run(version, f"`apiVersion` {shown(version.value)} is not a run's"),))
+    if version is not None or (kind is not None and kind.value == "Run"):
+        return _flatten_kubernetes(root, library)
+    if kind is not None:
+        return _flatten_entity(root, used, library)
+    return Flat(root, {}, ())
+
+
+def _not_a_run(node: Node, message: str) -> Diagnostic:
+    return Diagnostic(code="run/unknown-form", message=message, span=node.span, help=_FORMS_HELP)
+
+
+def without_tools(root: Node) -> tuple[Node, Mapping[KeyPath, Node]]:
+    """A Kubernetes-style run without annotations that tell tools how to treat the file, and these by path."""
+    metadata = root.fields.get("metadata")
+    annotations = metadata.fields.get("annotations") if metadata else None
+    told = {key: node for key, node in annotations.fields.items() if re.match(_OF_TOOLS, key)} if annotations else {}
+    if metadata is None or annotations is None or not told:
+        return root, {}
+    kept = {key: node for key, node in annotations.fields.items() if key not in told}
+    fields = {**metadata.fields, "annotations": annotations.with_fields(kept)}
+    if not kept:
+        del fields["annotations"]
+    path: KeyPath = ("metadata", "annotations")
+    return root.with_fields({**root.fields, "metadata": metadata.with_fields(fields)}), {
+        (*path, key): node for key, node in told.items()
+    }
+
+
+_OF_TOOLS = (
+    r"(?:internal\.)?config\.(?:kubernetes|k8s)\.io/|kustomize\.config\.k8s\.io/"
+    r"|internal\.kpt\.dev/|postrenderer\.helm\.sh/"
+)
+"""The annotations of Kustomize, kpt and Helm: where a document stands in their files, which function to run on it."""
+
+
+def _flatten_kubernetes(root: Node, library: Library) -> Flat:
+    root, ignored = without_tools(root)
+    envelope, findings = validate(root, "kubernetes", library)
+    metadata = envelope.fields.get("metadata")
+    told = metadata.fields if metadata else {}
+    moved, facts = ({key: told[key] for key in keys if key in told} for keys in (_MOVED, _FACTS))
+    return _joined(envelope, moved, facts, (*findings, *_notice(ignored)))
+
+
+_MOVED = ("name", "labels", "annotations")
+_FACTS = ("namespace",)
+"""What `metadata` says of the run that is none of its fields."""
+
+
+def _flatten_entity(root: Node, used: Collection[str], library: Library) -> Flat:
+    envelope, findings = validate(root, "entity", library)
+    fields = envelope.fields
+    moved: dict[str, Node] = {}
+    metadata = fields["metadata"].fields if "metadata" in fields else {}
+    if name := fields.get("name") or metadata.get("name") or fields.get("id"):
+        moved["name"] = name
+    if project := fields.get("project") or metadata.get("project"):
+        moved["project"] = project
+    kind = fields.get("kind")
+    facts = dict(_facts(envelope))
+    if kind and (match := re.fullmatch(_ENTITY, str(kind.value))):
+        moved["action"] = kind.but(value=match["action"], derived="the action in `kind`")
+        facts["runtime"] = kind.but(value=match["runtime"], derived="the runtime in `kind`")
+    ignored = _ignored(envelope, library)
+    kept = {
+        key: child.with_fields({name: node for name, node in child.fields.items() if ("spec", name) not in ignored})
+        for key, child in fields.items()
+        if key == "spec"
+    }
+    unused = {path: node for path, node in ignored.items() if path[-1] not in facts or path[-1] not in used}
+    return _joined(envelope.with_fields(kept), moved, facts, (*findings, *_notice(unused)))
+
+
+def _facts(envelope: Node) -> Iterator[tuple[str, Node]]:
+    """What the platform's names and labels may say of the run; a function is named in the middle of its key."""
+    for name, path in (("id", ("id",)), ("user", ("user",)), ("function", ("spec", "function"))):
+        node = envelope.at(path)
+        if node is not None and isinstance(node.value, str) and node.value:
+            match = re.fullmatch(_FUNCTION, node.value) if name == "function" else None
+            yield name, node.but(value=match["name"], derived="the name in `function`") if match else node
+
+
+def _joined(
+    envelope: Node,
+    moved: Mapping[str, Node],
+    facts: Mapping[str, Node],
+    findings: tuple[Diagnostic, ...],
+) -> Flat:
+    """What stands under `spec` together with what the envelope says of the run."""
+    spec = envelope.fields.get("spec")
+    told = spec.fields if spec else {}
+    inner = {key: child for key, child in told.items() if child.value is not None or key not in moved}
+    twice = tuple(
+        Diagnostic(
+            code="schema/duplicate-spelling",
+            message=f"`{key}` stands in the envelope and in `spec`",
+            span=inner[key].key or inner[key].span,
+            path=(key,),
+            notes=(Note("also here", child.key),),
+            help="keep one of the two",
+        )
+        for key, child in moved.items()
+        if key in inner
+    )
+    return Flat(envelope.with_fields({**inner, **moved}), facts, (*findings, *twice))
+
+
+def _ignored(envelope: Node, library: Library) -> Mapping[KeyPath, Node]:
+    """What the envelope carries that is the exporting platform's own business, by path."""
+    known = library.schemas["entity"]["properties"]
+
+    def is_foreign(path: KeyPath) -> bool:
+        match path:
+            case ("metadata", key):
+                return key not in known["metadata"]["properties"] or key in envelope.fields
+            case ("spec", key):
+                return spelled(str(key), known["spec"]["properties"]) in known["spec"]["properties"]
+            case (key,):
+                return bool(known.get(key, {}).get("x-ignored"))
+        return False
+
+    return {path: node for path, node in envelope.walk() if is_foreign(path)}
+
+
+def _notice(ignored: Mapping[KeyPath, Node]) -> Iterator[Diagnostic]:
+    if ignored:
+        first = min((node.key or node.span for node in ignored.values()), key=lambda span: (span.line, span.column))
+        listed = ", ".join(f"`{name}`" for name in sorted(map(format_path, ignored)))
+        yield Diagnostic(
+            code="run/ignored-key",
+            message=f"keys that do not concern the manifests are ignored: {listed}",
+            span=first,
+            severity=Severity.NOTICE,
+        )

@@ -1,0 +1,48 @@
+"""Takes a run, its profile and the platform, gives what the placeholders of names, labels and variables stand for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from speccompile.model.documents import Platform, Profile, Run
+from speccompile.model.identity_cache import by_identity
+from speccompile.model.node import Node
+from speccompile.model.object_names import placeholders
+
+_UNFIT = re.compile(r"[^a-z0-9-]+", re.ASCII)
+
+
+def facts_of(run: Run, profile: Profile | None, platform: Platform) -> Mapping[str, Node]:
+    """A value for each placeholder that has one, with its origin; the run's own form is stronger than the platform."""
+    settings = platform.settings.fields
+    known = {
+        "id": run.name,
+        "function": run.name,
+        **settings["identity"].fields,
+        **run.facts,
+        "name": run.name,
+        "project": run.project,
+        "action": run.action,
+        **{name: settings[name] for name in ("application", "namespace") if name in settings},
+    }
+    task = f"{known['runtime'].value}{run.action.value}".lower()
+    known["task"] = run.action.but(value=_UNFIT.sub("", task), derived="runtime and action")
+    if profile:
+        known["profile"] = profile.id
+        if run.profile:
+            known["named_profile"] = profile.id
+    return known
+
+
+@by_identity(8)
+def facts_used(platform: Platform) -> frozenset[str]:
+    """The placeholders that the platform's names, labels and variables mention."""
+    settings = platform.settings.fields
+    patterns = (
+        node.value
+        for section in ("names", "own_labels", "own_envs")
+        if section in settings
+        for node in settings[section].fields.values()
+    )
+    return frozenset(name for pattern in patterns for name in placeholders(str(pattern)))

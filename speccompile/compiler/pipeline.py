@@ -1,0 +1,86 @@
+"""Takes a document and a setting, gives the compilation: the line from a run to its manifests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from speccompile.compiler.approve import approve
+from speccompile.compiler.base_documents import misfits, over_bases
+from speccompile.compiler.compiled import Compiled, Made, Whole
+from speccompile.compiler.documents.admin_config import Setting
+from speccompile.compiler.documents.profiles import choose
+from speccompile.compiler.documents.run import read_run
+from speccompile.compiler.merge import merge
+from speccompile.compiler.plan import plan
+from speccompile.compiler.render import Sketch, filled, identity_of, sketches
+from speccompile.compiler.rendering.template_errors import TemplateFault
+from speccompile.compiler.rendering.text_writer import text_of
+from speccompile.model.diagnostic import CompileError, Diagnostic, has_errors, in_order, stop_if_any
+from speccompile.model.documents import Document
+from speccompile.model.light_namedtuple import NamedTuple
+from speccompile.model.manifest import Manifest
+from speccompile.model.node import Node
+from speccompile.model.source import Layer, Span
+from speccompile.model.spec import Merged
+from speccompile.schema.library import Library
+from speccompile.yaml_text.serialize import serialize
+
+
+def compile_document(document: Document, setting: Setting) -> Compiled:
+    """The compilation of one run. Raises CompileError with everything found by the time it had to stop."""
+    run, told = read_run(document, setting)
+    if setting.is_broken:
+        raise CompileError(told)
+    profile, unknown = choose(run.profile, setting.profiles)
+    stop_if_any((*told, *unknown))
+    merged, lost = merge(run, profile, setting.platform, setting.library)
+    try:
+        approved, warnings = approve(merged, setting.library)
+        made = _made(sketches(plan(approved), setting.library), merged, setting.library)
+    except CompileError as error:
+        raise CompileError((*told, *lost, *error.diagnostics), run, merged.overrides) from None
+    except TemplateFault as error:
+        found = (*told, *lost, *warnings, *(fault.finding for fault in error.faults))
+        raise CompileError(found, run, merged.overrides) from None
+    found = in_order((*told, *lost, *warnings, *made.notices))
+    if has_errors(found):
+        raise CompileError(found, run, merged.overrides)
+    return Compiled(
+        name=str(run.name.value),
+        project=str(run.project.value),
+        place=run.name.span,
+        objects=made.objects,
+        diagnostics=found,
+        text=lambda: made.text,
+        whole=lambda: Whole(run, profile, made.manifests(), merged.overrides, merged.replaced),
+    )
+
+
+class _Output(NamedTuple):
+    """What the manifests come to."""
+
+    text: str
+    objects: tuple[Made, ...]
+    manifests: Callable[[], tuple[Manifest, ...]]
+    notices: tuple[Diagnostic, ...] = ()
+
+
+def _made(drawn: tuple[Sketch, ...], merged: Merged, library: Library) -> _Output:
+    """The text at once; the trees for whoever asks, unless base documents need them now."""
+    here = merged.run.name.span
+    objects = tuple([_object(*identity_of(sketch), here) for sketch in drawn])
+    if merged.profile is None or not merged.profile.bases:
+        return _Output(text_of(drawn), objects, lambda: filled(drawn))
+    whole = filled(drawn)
+    if library.has_own_templates:
+        stop_if_any(misfits(whole, library))
+    manifests, notices = over_bases(whole, merged, library)
+    metadata = [(manifest.kind, manifest.tree.fields["metadata"].fields) for manifest in manifests]
+    objects = tuple(_object(kind, told["name"], told.get("namespace"), here) for kind, told in metadata)
+    return _Output(serialize(manifest.data for manifest in manifests), objects, lambda: manifests, notices)
+
+
+def _object(kind: str, name: Node, namespace: Node | None, here: Span) -> Made:
+    # A name that the platform alone gives is no line of the run's.
+    place = name.span if name.span.source.layer is Layer.RUN else here
+    return Made(kind, str(name.value), str(namespace.value) if namespace else "", place)

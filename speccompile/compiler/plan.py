@@ -1,0 +1,231 @@
+"""Takes an approved spec, gives everything templates may see and the list of manifests to make."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import TypeAlias
+
+from speccompile.compiler.choose_manifests import container_of, steps_of, workload_of
+from speccompile.compiler.name_placeholders import facts_of
+from speccompile.compiler.policy import own_labels, own_prefix, store_name
+from speccompile.model.documents import Platform
+from speccompile.model.identity_cache import by_identity
+from speccompile.model.key_path import KeyPath
+from speccompile.model.node import Node, over_setting
+from speccompile.model.object_names import LABEL, is_hashed, named, placeholders, port_name
+from speccompile.model.spec import Approved, Merged, Plan, Workload
+
+Facts: TypeAlias = Mapping[str, Node]
+
+
+def plan(approved: Approved) -> Plan:
+    """The plan of a run; a function of the run, its profile and the platform alone."""
+    merged = approved.merged
+    workload = workload_of(merged)
+    called = merged.run.action.but(value=workload.called, derived="what the run comes to")
+    facts = {**facts_of(merged.run, merged.profile, merged.platform), "workload": called}
+    spec = _with_objects(merged, facts)
+    own = _own_labels(merged, facts)
+    context = {
+        "run": _run(merged),
+        "spec": spec,
+        "names": _names(merged, workload, facts),
+        "selector": _selector(merged, own),
+        "labels": _labels(merged, own),
+        "annotations": spec.fields.get("annotations", Node({}, merged.run.name.span)),
+        "workload_annotations": _workload_annotations(merged),
+        "container_ports": _container_ports(merged),
+        "platform": merged.platform.settings,
+    }
+    return Plan(context, tuple(steps_of(merged._replace(spec=spec))))
+
+
+def _run(merged: Merged) -> Node:
+    run = merged.run
+    told = {"name": run.name, "project": run.project, "action": run.action}
+    if merged.profile:
+        told["profile"] = merged.profile.id
+    return Node(told, run.name.span)
+
+
+def _made(node: Node, value: str, how: str, made_of: tuple[Node, ...]) -> Node:
+    """A value made from others: it keeps the origin of the first, and says how where it is not the same."""
+    if node.value == value:
+        return node.but(weak=False) if node.weak else node
+    return Node(value, node.span, node.key, (), how, made_of, node.part, node.unsure)
+
+
+def _named(pattern: Node, facts: Facts, longest: int = LABEL, *, letter: bool = False) -> Node:
+    """The name a pattern of the platform gives; its origin is the first thing it is made of."""
+    text = str(pattern.value)
+    mentioned = placeholders(text)
+    used = [facts[name] for name in mentioned if name in facts]
+    # A placeholder without a value can only stand in a name together with others that tell runs apart.
+    values = {name: str(facts[name].value) if name in facts else "none" for name in mentioned}
+    name = named(text, values, longest, letter=letter)
+    how = f"made by the pattern `{text}`{' and hashed' if is_hashed(name) else ''}"
+    return _made(used[0] if used else pattern, name, how, (*used, pattern))
+
+
+def _names(merged: Merged, workload: Workload, facts: Facts) -> Node:
+    patterns = merged.platform.settings.fields["names"].fields
+    names = {
+        "workload": _named(patterns[workload.name], facts, workload.longest or LABEL, letter=workload.letter),
+        "service": _named(patterns["service"], facts, letter=True),
+        "container": container_of(merged) or _named(patterns["container"], facts),
+        "store": _made(
+            merged.run.project,
+            store_name(merged),
+            "the project's secret store",
+            (merged.run.project, merged.platform.settings.fields["secrets"].fields["store"]),
+        ),
+    }
+    if merged.platform.settings.fields["explicit_defaults"].value:
+        names["pod"] = names["workload"]
+    if "service_name" in merged.spec.fields:
+        alias = {**facts, "service_name": merged.spec.fields["service_name"]}
+        names["alias"] = _named(patterns["alias"], alias, letter=True)
+    return Node(names, merged.run.name.span)
+
+
+_IDS = {"{profile}": "profile", "{named_profile}": "named_profile"}
+"""Labels that are a profile's id, which is a label value already and stays as it is."""
+
+
+def _own_labels(merged: Merged, facts: Facts) -> Mapping[str, Node]:
+    """The platform's labels, by key; one that has nothing to say is left out."""
+    return {
+        key: facts[_IDS[str(pattern.value)]] if pattern.value in _IDS else _named(pattern, facts)
+        for key, pattern in own_labels(merged.platform).items()
+        if facts.keys() >= {*placeholders(str(pattern.value))}
+    }
+
+
+def _selector(merged: Merged, own: Mapping[str, Node]) -> Node:
+    keys = _selector_keys(merged.platform)
+    return Node({key: own[key] for key in keys if key in own}, merged.run.name.span)
+
+
+@by_identity(8)
+def _selector_keys(platform: Platform) -> tuple[str, ...]:
+    prefix = str(platform.settings.fields["label_prefix"].value)
+    written = (str(item.value) for item in platform.settings.fields["selector_labels"].items)
+    return tuple(sorted(key.replace("{label_prefix}", prefix) for key in written))
+
+
+def _labels(merged: Merged, own: Mapping[str, Node]) -> Node:
+    """The labels of every object: the platform's own, whoever set the others."""
+    given = merged.spec.fields["labels"].fields if "labels" in merged.spec.fields else {}
+    return Node(dict(sorted({**given, **own}.items())), merged.run.name.span)
+
+
+def _workload_annotations(merged: Merged) -> Node:
+    """The run's annotations and what the function is given, which concerns nobody else."""
+    fields = merged.spec.fields
+    given = dict(fields["annotations"].fields) if "annotations" in fields else {}
+    for name in ("inputs", "parameters"):
+        if name in fields:
+            text = json.dumps(fields[name].plain(), ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+            given[f"{own_prefix(merged.platform)}{name}"] = fields[name].but(value=text, derived=f"`{name}` as JSON")
+    return Node(dict(sorted(given.items())), merged.run.name.span)
+
+
+def _container_ports(merged: Merged) -> Node:
+    """The ports the container listens on, each once, in the order of the Service's ports."""
+    ports = merged.spec.fields.get("service_ports")
+    targets: dict[object, Node] = {}
+    for item in ports.items if ports else ():
+        targets.setdefault(item.fields["target_port"].value, item.fields["target_port"])
+    return Node(tuple(targets.values()), merged.run.name.span)
+
+
+def _with_objects(merged: Merged, facts: Facts) -> Node:
+    """The spec in which each volume names the object behind it, and each port of the Service has a name."""
+    fields = dict(merged.spec.fields)
+    for name, node in merged.spec.fields.items():
+        if isinstance(node.value, tuple):
+            fields[name] = _with_losers_handed_down(node)
+    for name, path in _SETTINGS.items():
+        if name in fields:
+            fields[name] = over_setting(fields[name], merged.platform.settings.at(path))
+    patterns = merged.platform.settings.fields["names"].fields
+    if "volumes" in fields:
+        fields["volumes"] = fields["volumes"].mapped(lambda volume: _with_object(volume, patterns["volume"], facts))
+    if "service_ports" in fields:
+        fields["service_ports"] = fields["service_ports"].mapped(lambda port: _with_name(port, patterns["port"]))
+    return merged.spec.with_fields(fields)
+
+
+_SETTINGS: Mapping[str, KeyPath] = {
+    "service_type": ("service_type",),
+    "suspend": ("jobs", "suspend"),
+    "deadline_seconds": ("jobs", "deadline_seconds"),
+}
+"""Fields for which a template takes a setting of the platform where nobody says anything."""
+
+
+def _with_losers_handed_down(node: Node) -> Node:
+    """The list whose items hand what lost to them down to their values: templates take items apart."""
+    for item in node.items:
+        if item.lost and item.fields:
+            return node.mapped(_handing_down)
+    return node
+
+
+def _handing_down(item: Node) -> Node:
+    """The item in which each value has what lost to it beside it, and the name what has no such place."""
+    for loser in item.lost if item.fields else ():
+        told = loser.fields
+        if item.fields.get(_KIND) and told.get(_KIND) and item.fields[_KIND].value != told[_KIND].value:
+            told = {key: child for key, child in told.items() if key not in _OF_ITS_KIND}
+        item = _over_each(item, told)
+        rest = {key: child for key, child in loser.fields.items() if key not in told or _says_more(child, item, key)}
+        if rest:
+            named = "name" if "name" in item.fields else next(iter(item.fields))
+            item = item.with_fields({**item.fields, named: item.fields[named].over(loser.with_fields(rest))})
+    return item
+
+
+_KIND = "volume_type"
+_OF_ITS_KIND = (_KIND, "spec")
+"""What two volumes of one name do not have in common if they are of two types."""
+
+
+def _says_more(child: Node, won: Node, key: str) -> bool:
+    """Whether there is nothing in the place of some of what the child says."""
+    if key not in won.fields:
+        return True
+    return any(_says_more(inner, won.fields[key], name) for name, inner in child.fields.items())
+
+
+def _over_each(won: Node, lost: Mapping[str, Node]) -> Node:
+    """The mapping in which each value has what was said in its place among what lost to it."""
+    handed = {
+        key: _over_each(won.fields[key], child.fields) if child.fields else won.fields[key].beating(child)
+        for key, child in lost.items()
+        if key in won.fields and child.value not in ({}, ())
+    }
+    return won.with_fields({**won.fields, **handed})
+
+
+def _with_object(volume: Node, pattern: Node, facts: Facts) -> Node:
+    fields = volume.fields
+    name, spec, kind = fields["name"], fields["spec"].fields, str(fields["volume_type"].value)
+    if kind == "persistent_volume_claim" or (kind == "config_map" and "data" in spec):
+        made = _named(pattern, {**facts, "volume": name})
+        # It is the volume that has an object of its own, whatever the pattern says first.
+        behind = made.but(span=name.span, key=name.key, part=name.part, lost=())
+    elif kind in _BEHIND:
+        behind = spec.get(_BEHIND[kind], name)
+    else:
+        return volume
+    return volume.with_fields({**fields, "object": behind})
+
+
+_BEHIND = {"config_map": "name", "secret": "name", "shared_volume": "claim_name"}
+"""Types of volumes that stand for an object which is there, and where they name it."""
+
+
+def _with_name(port: Node, pattern: Node) -> Node:
+    return port.with_fields({**port.fields, "name": port_name(port.fields["port"], pattern)})

@@ -1,0 +1,51 @@
+"""Takes a tree of Kubernetes, gives what is in it: the objects of a list, the pod of an object, its containers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from speccompile.model.key_path import KeyPath
+from speccompile.model.node import Node
+
+MAIN = "main"
+"""The container of a base document that the run's fields go into; any other is a sidecar."""
+PODS: Mapping[str, KeyPath] = {
+    "Job": ("spec", "template", "spec"),
+    "CronJob": ("spec", "jobTemplate", "spec", "template", "spec"),
+    "Deployment": ("spec", "template", "spec"),
+}
+"""Where Kubernetes' own kinds have their pods; a target knows of others."""
+
+
+def main_of(pod: Node | None) -> Node | None:
+    """The main container of a base document's pod, if it has one."""
+    return next((one for one in containers_of(pod, "containers") if one.fields["name"].value == MAIN), None)
+
+
+def volumes_of(tree: Node, pods: Mapping[str, KeyPath] = PODS) -> Mapping[str, Node]:
+    """The names of the volumes that the object's pods have: their own, and those claimed for each of them."""
+    pod, claims = pod_of(tree, pods), tree.at(("spec", "volumeClaimTemplates"))
+    volumes = pod.fields.get("volumes") if pod else None
+    listed = (*(volumes.items if volumes else ()), *(claims.items if claims else ()))
+    named = (item.fields.get("name") or item.at(("metadata", "name")) for item in listed)
+    return {str(name.value): name for name in named if name}
+
+
+def pod_of(tree: Node, pods: Mapping[str, KeyPath] = PODS) -> Node | None:
+    path = pods.get(str(tree.fields["kind"].value))
+    return tree.at(path) if path else None
+
+
+def containers_of(pod: Node | None, section: str) -> tuple[Node, ...]:
+    node = pod.fields.get(section) if pod else None
+    return node.items if node else ()
+
+
+def members(root: Node) -> Iterator[Node]:
+    """The objects of a list as `kubectl get -o yaml` prints it, lists in it too, or the one object itself."""
+    kind, items = root.fields.get("kind"), root.fields.get("items")
+    if kind is not None and kind.value == "List" and items is not None and isinstance(items.value, tuple):
+        for item in items.items:
+            yield from members(item)
+    else:
+        yield root

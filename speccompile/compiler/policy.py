@@ -1,0 +1,448 @@
+"""Takes a merged spec, gives what it may not be: the RULES table."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from itertools import pairwise
+from typing import TypeAlias
+
+from speccompile.compiler.choose_manifests import bases_of, workload_in, workload_of
+from speccompile.compiler.normalizers import amount
+from speccompile.compiler.pod_structure import main_of, pod_of, volumes_of
+from speccompile.model.diagnostic import Diagnostic, Note, Severity, shown
+from speccompile.model.documents import Platform
+from speccompile.model.identity_cache import by_identity
+from speccompile.model.key_path import KeyPath, format_path
+from speccompile.model.node import Node
+from speccompile.model.object_names import object_name
+from speccompile.model.source import Layer
+from speccompile.model.spec import Merged
+from speccompile.schema.formats.image import is_below
+
+Rule: TypeAlias = Callable[[Merged], Iterator[Diagnostic]]
+LayerRule: TypeAlias = Callable[[Node, Platform], Iterator[Diagnostic]]
+
+DEFAULT_PROFILE = "default"
+"""The profile of runs that name none."""
+MAX_ANNOTATIONS = 256 * 1024
+"""Bytes that all annotations of an object may take together."""
+CONFINING = (
+    "container.apparmor.security.beta.kubernetes.io/",
+    "seccomp.security.alpha.kubernetes.io/",
+    "container.seccomp.security.alpha.kubernetes.io/",
+)
+"""Annotations by which older clusters took AppArmor and seccomp profiles."""
+
+
+def store_name(merged: Merged) -> str:
+    """The Secret in which the run's project keeps its secrets."""
+    pattern = str(merged.platform.settings.fields["secrets"].fields["store"].value)
+    return pattern.replace("{project}", object_name(str(merged.run.project.value)))
+
+
+def own_prefix(platform: Platform) -> str:
+    """What the compiler's own labels and annotations begin with."""
+    return f"{platform.settings.fields['label_prefix'].value}/"
+
+
+@by_identity(8)
+def own_labels(platform: Platform) -> Mapping[str, Node]:
+    """The patterns of the labels that are the platform's own, by key, in order."""
+    prefix = str(platform.settings.fields["label_prefix"].value)
+    patterns = platform.settings.fields["own_labels"].fields
+    return dict(sorted((key.replace("{label_prefix}", prefix), node) for key, node in patterns.items()))
+
+
+def comes_to_nothing(merged: Merged) -> Iterator[Diagnostic]:
+    """A run that is nothing to its target, so that there is nothing else to be said about it."""
+    if workload_in(merged) is None:
+        yield Diagnostic(
+            code="run/foreign-action",
+            message=f"target `{merged.target.name}` makes nothing of a run like this one",
+            span=merged.run.action.span,
+            path=("action",),
+            help="see which fields the target's `workloads` ask for, in its `target.yaml`",
+        )
+
+
+def _needs_are_given(merged: Merged) -> Iterator[Diagnostic]:
+    """What the target needs for such a workload, unless a base document brings it."""
+    for path in workload_of(merged).needs:
+        if merged.spec.at(path) is None:
+            yield from _NEEDS.get(path, _field_is_given)(merged, path)
+
+
+def _field_is_given(merged: Merged, path: KeyPath) -> Iterator[Diagnostic]:
+    name = format_path(path)
+    yield Diagnostic(
+        code="target/missing-field",
+        message=f"target `{merged.target.name}` needs `{name}`, and neither the run nor its profile has it",
+        span=merged.run.name.span,
+        path=path,
+        help=f"add `{name}` to the run or its profile",
+    )
+
+
+def _image_is_given(merged: Merged, _: KeyPath) -> Iterator[Diagnostic]:
+    pods = (pod_of(base, merged.target.pods) for base in bases_of(merged).values())
+    if not any(main and "image" in main.fields for main in map(main_of, pods)):
+        yield Diagnostic(
+            code="policy/no-image",
+            message="neither the run nor its profile names an image",
+            span=merged.run.name.span,
+            path=("image",),
+            help="add `image: <registry>/<name>:<tag>`",
+        )
+
+
+def _ports_are_given(merged: Merged, _: KeyPath) -> Iterator[Diagnostic]:
+    based = any(ports.items for base in bases_of(merged).values() if (ports := base.at(("spec", "ports"))))
+    if not based:
+        yield Diagnostic(
+            code="policy/no-ports",
+            message=f"action `{merged.run.action.value}` needs `service_ports`, "
+            "and neither the run nor its profile has them",
+            span=merged.run.action.span,
+            path=("service_ports",),
+            help="add `service_ports: [{port: 80, target_port: 8080}]`, or use action `deploy`",
+        )
+
+
+_NEEDS: Mapping[KeyPath, Callable[[Merged, KeyPath], Iterator[Diagnostic]]] = {
+    ("image",): _image_is_given,
+    ("service_ports",): _ports_are_given,
+}
+"""Fields of which there is more to say, since base documents can bring them."""
+
+
+def _can_be(merged: Merged) -> Iterator[Diagnostic]:
+    """What the target refuses."""
+    called = workload_of(merged).called if merged.target.refusals else ""
+    for refusal in merged.target.refusals:
+        if refusal.workloads is None or called in refusal.workloads:
+            for node, other in refusal.found(merged):
+                beside = (Note("the other value stands here", other.place),) if other else ()
+                told = (Note(f"target `{merged.target.name}` says so", refusal.written),) if refusal.written else ()
+                yield Diagnostic(
+                    code="target/refused",
+                    message=refusal.message,
+                    span=node.place,
+                    notes=(*beside, *told),
+                    help=refusal.help,
+                )
+
+
+def _requests_fit_limits(spec: Node, _: Platform) -> Iterator[Diagnostic]:
+    resources = spec.fields.get("resources")
+    if resources is not None:
+        yield from requests_above_limits(resources)
+
+
+def requests_above_limits(resources: Node) -> Iterator[Diagnostic]:
+    """A finding for each resource that is requested beyond its limit, at the run's own line if it has part in it."""
+    if not {"requests", "limits"} <= resources.fields.keys():
+        return
+    limits = resources.fields["limits"].fields
+    for name, request in resources.fields["requests"].fields.items():
+        limit = limits.get(name)
+        if limit and amount(request) > amount(limit):
+            ours, theirs = (request, limit) if request.span.source.layer is Layer.RUN else (limit, request)
+            yield Diagnostic(
+                code="policy/request-above-limit",
+                message=f"`{name}`: the request {shown(request.value)} is above the limit {shown(limit.value)}",
+                span=ours.span,
+                path=("resources", "requests", name),
+                notes=(Note(f"the {'limit' if ours is request else 'request'} stands here", theirs.span),),
+                help=f"lower the request or raise the limit of `{name}`",
+            )
+
+
+def _claims_have_one_pod(merged: Merged) -> Iterator[Diagnostic]:
+    many = next(
+        (
+            merged.spec.fields[name]
+            for name in ("replicas", "parallelism")
+            if name in merged.spec.fields and int(str(merged.spec.fields[name].value)) > 1
+        ),
+        None,
+    )
+    if many is None:
+        return
+    for volume in volumes_in(merged.spec):
+        mode = volume.fields["spec"].fields.get("access_mode")
+        claimed = volume.fields["volume_type"].value == "persistent_volume_claim"
+        if claimed and mode and mode.value in ("ReadWriteOnce", "ReadWriteOncePod"):
+            name = shown(volume.fields["name"].value)
+            yield Diagnostic(
+                code="policy/shared-claim",
+                message=f"volume {name} is {mode.value}, and {many.value} pods would share it",
+                span=volume.fields["name"].span,
+                path=("volumes",),
+                notes=(Note("the number of pods stands here", many.span),),
+                help="use `access_mode: ReadWriteMany`, a volume of type `ephemeral` (one for each pod), or one pod",
+            )
+
+
+def _volumes_differ(spec: Node, _: Platform) -> Iterator[Diagnostic]:
+    volumes = volumes_in(spec)
+    for key, what in (("mount_path", "are mounted at"), ("name", "have the name")):
+        if len({_path(volume.fields[key]) for volume in volumes}) == len(volumes):
+            continue
+        ordered = sorted(volumes, key=lambda volume: _path(volume.fields[key]))
+        for one, other in pairwise(ordered):
+            if _path(one.fields[key]) == _path(other.fields[key]):
+                ours, theirs = (one, other) if one.span.source.layer is Layer.RUN else (other, one)
+                yield Diagnostic(
+                    code="policy/volume-clash",
+                    message=f"two volumes {what} {shown(ours.fields[key].value)}",
+                    span=ours.fields[key].span,
+                    path=("volumes",),
+                    notes=(Note("the other one stands here", theirs.fields[key].span),),
+                    help="change one of the two",
+                )
+
+
+def _path(node: Node) -> str:
+    """A mount path, which is the same with and without a slash at its end."""
+    return str(node.value).rstrip("/")
+
+
+def _envs_and_secrets_differ(spec: Node, _: Platform) -> Iterator[Diagnostic]:
+    envs = spec.fields.get("envs")
+    secrets = spec.fields.get("secrets")
+    if envs is None or secrets is None:
+        return
+    names = {item.fields["name"].value: item.fields["name"] for item in envs.items}
+    for secret in secrets.items:
+        if env := names.get(secret.value):
+            yield Diagnostic(
+                code="policy/env-clash",
+                message=f"{shown(secret.value)} is both a secret and an environment variable",
+                span=secret.span,
+                path=("secrets",),
+                notes=(Note("the variable stands here", env.span),),
+                help="keep one of the two",
+            )
+
+
+def _labels_are_not_ours(spec: Node, platform: Platform) -> Iterator[Diagnostic]:
+    prefix, own = own_prefix(platform), own_labels(platform)
+    for field in ("labels", "annotations"):
+        node = spec.fields.get(field)
+        for key, child in node.fields.items() if node else ():
+            if key.startswith(prefix) or (field == "labels" and key in own):
+                yield Diagnostic(
+                    code="policy/reserved-key",
+                    message=f"{shown(key)} is set by the compiler itself",
+                    span=child.key or child.span,
+                    path=(field, key),
+                    help="use a key of your own",
+                )
+
+
+def _annotations_fit(merged: Merged) -> Iterator[Diagnostic]:
+    """Kubernetes refuses an object whose annotations are larger, and says so late."""
+    fields = merged.spec.fields
+    told = [fields[name] for name in ("annotations", "inputs", "parameters") if name in fields]
+    if not told:
+        return
+    size = sum(len(json.dumps(node.plain(), ensure_ascii=False).encode()) for node in told)
+    if size > MAX_ANNOTATIONS:
+        yield Diagnostic(
+            code="policy/annotations-too-large",
+            message=f"annotations, inputs and parameters take {size} bytes, and Kubernetes holds {MAX_ANNOTATIONS}",
+            span=max(told, key=lambda node: len(str(node.plain()))).place,
+            path=("annotations",),
+            help="pass large inputs by reference, or in a `config_map` volume",
+        )
+
+
+def _confinement_stays(merged: Merged) -> Iterator[Diagnostic]:
+    if not merged.platform.settings.fields["security"].fields["disable_root"].value:
+        return
+    annotations = merged.spec.fields.get("annotations")
+    for key, child in annotations.fields.items() if annotations else ():
+        if key.startswith(CONFINING) and child.span.source.layer is Layer.RUN:
+            yield Diagnostic(
+                code="policy/confinement",
+                message=f"annotation {shown(key)} changes how the container is confined",
+                span=child.key or child.span,
+                path=("annotations", key),
+                help="leave it to the platform's admin",
+            )
+
+
+def _existing_is_allowed(merged: Merged) -> Iterator[Diagnostic]:
+    """What stands in the cluster already is not for runs to mount, unless the platform says so."""
+    settings = merged.platform.settings.fields
+    allowed = bool(settings["volumes"].fields["allow_existing"].value)
+    foreign = bool(settings["secrets"].fields["allow_foreign"].value)
+    store = store_name(merged)
+    for volume in _volumes_of_the_run(merged):
+        kind, spec = volume.fields["volume_type"], volume.fields["spec"].fields
+        named = spec.get("claim_name") or spec.get("name") or volume.fields["name"]
+        if kind.value == "secret" and named.value != store and not foreign:
+            yield Diagnostic(
+                code="policy/foreign-secret",
+                message=f"Secret {shown(named.value)} is not the project's own store",
+                span=named.span,
+                path=("volumes", str(volume.fields["name"].value)),
+                notes=_settings_note(settings["secrets"].fields["allow_foreign"]),
+                help="name secrets under `secrets`, or ask the platform's admin to allow foreign secrets",
+            )
+        elif not allowed and _exists(volume) and not (kind.value == "secret" and foreign):
+            instead = "leave out `claim_name`" if kind.derived else _INSTEAD[str(kind.value)]
+            yield Diagnostic(
+                code="policy/existing-volume",
+                message=f"this mounts {shown(named.value)}, and what exists already may not be mounted here",
+                span=named.span if kind.derived else kind.span,
+                path=("volumes", str(volume.fields["name"].value)),
+                notes=_settings_note(settings["volumes"].fields["allow_existing"]),
+                help=f"{instead}, or ask the platform's admin to allow existing volumes",
+            )
+
+
+_INSTEAD = {
+    "config_map": "give the files under `spec.data`",
+    "secret": "name secrets under `secrets`",
+    "shared_volume": "use a `persistent_volume_claim`",
+}
+
+
+def _exists(volume: Node) -> bool:
+    kind = volume.fields["volume_type"].value
+    return kind in ("shared_volume", "secret") or (kind == "config_map" and "data" not in volume.fields["spec"].fields)
+
+
+def _settings_note(setting: Node) -> tuple[Note, ...]:
+    """Where the platform's file says so; the built-in platform has no line to show."""
+    return (Note("the platform says so here", setting.span),) if setting.span.line else ()
+
+
+def _volume_types_are_allowed(merged: Merged) -> Iterator[Diagnostic]:
+    allowed = merged.platform.settings.at(("volumes", "allowed_types"))
+    if allowed is None:
+        return
+    known = [item.value for item in allowed.items]
+    for volume in _volumes_of_the_run(merged):
+        kind = volume.fields["volume_type"]
+        # The volume that `disk` becomes is the platform's own choice.
+        if kind.value not in known and not volume.derived:
+            made = (Note(f"`{kind.value}`: {kind.derived}"),) if kind.derived else ()
+            yield Diagnostic(
+                code="policy/volume-type",
+                message=f"volumes of type `{kind.value}` are not allowed here",
+                span=kind.span,
+                path=("volumes", str(volume.fields["name"].value)),
+                notes=(*made, Note("the platform allows these", allowed.place)),
+                help=f"use {' or '.join(f'`{name}`' for name in known)}" if known else "use no volume",
+            )
+
+
+def _volumes_of_the_run(merged: Merged) -> Iterator[Node]:
+    return (volume for volume in volumes_in(merged.spec) if volume.span.source.layer is Layer.RUN)
+
+
+def _volumes_stay_clear_of_the_base(merged: Merged) -> Iterator[Diagnostic]:
+    """A run's volume under the name of the base's would slip beneath whatever sidecar mounts that."""
+    pods = merged.target.pods
+    known = {name: node for base in bases_of(merged).values() for name, node in volumes_of(base, pods).items()}
+    for volume in _volumes_of_the_run(merged):
+        name = volume.fields["name"]
+        if name.value in known:
+            yield Diagnostic(
+                code="policy/base-volume",
+                message=f"the profile's base document has a volume {shown(name.value)} already",
+                span=name.span,
+                path=("volumes", str(volume.fields["name"].value)),
+                notes=(Note("it stands here", known[str(name.value)].span),),
+                help="give yours another name",
+            )
+
+
+def _images_come_from_allowed_registries(merged: Merged) -> Iterator[Diagnostic]:
+    allowed = merged.platform.settings.fields.get("allowed_registries")
+    if allowed is None:
+        return
+    images = [merged.spec.fields[name] for name in ("image",) if name in merged.spec.fields]
+    images += [image for volume in volumes_in(merged.spec) if (image := volume.fields["spec"].fields.get("image"))]
+    for image in images:
+        if not any(is_below(str(image.value), str(item.value)) for item in allowed.items):
+            yield Diagnostic(
+                code="policy/registry",
+                message=f"image {shown(image.value)} comes from none of the allowed registries",
+                span=image.span,
+                path=("image",),
+                notes=(Note("the platform allows these", allowed.place),),
+                help=f"use an image under {' or '.join(f'`{item.value}`' for item in allowed.items)}",
+            )
+
+
+def _profile_is_allowed(merged: Merged) -> Iterator[Diagnostic]:
+    allowed = merged.platform.settings.fields.get("project_profiles")
+    profile, wanted = merged.profile, merged.run.profile
+    if allowed is None or profile is None or wanted is None or profile.id.value == DEFAULT_PROFILE:
+        return
+    listed = allowed.fields.get(str(merged.run.project.value)) or allowed.fields.get("*")
+    names = [str(item.value) for item in listed.items] if listed else []
+    if profile.id.value not in names:
+        yield Diagnostic(
+            code="policy/profile-not-allowed",
+            message=f"project {shown(merged.run.project.value)} may not use profile {shown(profile.id.value)}",
+            span=wanted.span,
+            path=("profile",),
+            notes=(Note("the platform says so here", (listed or allowed).place),),
+            help=f"use {' or '.join(f'`{name}`' for name in names)}" if names else "leave `profile` out",
+        )
+
+
+def _command_is_no_shell_line(merged: Merged) -> Iterator[Diagnostic]:
+    command = merged.spec.fields.get("command")
+    for item in command.items if command else ():
+        if item.derived and " " in str(item.value):
+            yield Diagnostic(
+                code="policy/shell-line",
+                message="a command given as a string is one executable, and this one has a space in it",
+                span=item.span,
+                path=("command",),
+                severity=Severity.WARNING,
+                help=f"write a list: {json.dumps(_words(str(item.value)), ensure_ascii=False)}",
+            )
+
+
+def _words(line: str) -> list[str]:
+    import shlex  # wanted for a warning, only
+
+    try:
+        return shlex.split(line)
+    except ValueError:
+        return line.split()
+
+
+def volumes_in(spec: Node) -> tuple[Node, ...]:
+    """The volumes of a spec."""
+    volumes = spec.fields.get("volumes")
+    return volumes.items if volumes else ()
+
+
+RULES: tuple[Rule, ...] = (
+    _needs_are_given,
+    _can_be,
+    _claims_have_one_pod,
+    _annotations_fit,
+    _confinement_stays,
+    _existing_is_allowed,
+    _volume_types_are_allowed,
+    _volumes_stay_clear_of_the_base,
+    _images_come_from_allowed_registries,
+    _profile_is_allowed,
+    _command_is_no_shell_line,
+)
+RULES_OF_A_LAYER: tuple[LayerRule, ...] = (
+    _requests_fit_limits,
+    _volumes_differ,
+    _envs_and_secrets_differ,
+    _labels_are_not_ours,
+)
+"""Rules that a run or a profile can break alone; they hold for the merged spec as well."""

@@ -1,0 +1,289 @@
+"""Takes the name of a format, or bounds of a quantity, gives a regular expression of the texts that are allowed.
+
+Editors know none of our formats, but they know `pattern`. What stands here never refuses what a format accepts, and is
+written in what Python and JavaScript read alike.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from fractions import Fraction
+from typing import Final
+
+from speccompile.model.light_namedtuple import NamedTuple
+from speccompile.model.quantity import parse_quantity
+
+
+class Expression(NamedTuple):
+    """A regular expression for whole texts, and what an editor says of a text that it does not match."""
+
+    pattern: str
+    rule: str
+
+
+def whole(pattern: str) -> str:
+    """The pattern for a whole text; Python's `$` alone would let a line end pass behind it."""
+    return f"^(?:{pattern})$(?!\\n)"
+
+
+def literal(text: str) -> str:
+    """The text as an expression of itself; `re.escape` escapes more than JavaScript allows."""
+    return re.sub(r"[\\^$.*+?()\[\]{}|/]", r"\\\g<0>", text)
+
+
+def in_any_case(text: str) -> str:
+    """The text as an expression of itself in upper and lower case."""
+    return "".join(f"[{char.lower()}{char.upper()}]" if char.isalpha() else literal(char) for char in text)
+
+
+# Quantities
+
+_UNITS: Final = ("", "m", "k", "M", "G", "T", "P", "E", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
+_UNIT: Final = "[KMGTPE]i|[numkMGTPE]"
+_EXPONENT: Final = "[eE][+-]?[0-9]+"
+_UNCOMPARED: Final = f"[nu]|{_EXPONENT}"
+"""Endings that hardly anybody writes: what has one passes in any case."""
+_NUMBER: Final = r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)"
+_NOTHING: Final = r"-\.?0[0.]*"
+"""A zero with a minus in front, which is a quantity too."""
+_DIGITS: Final = 9
+"""Digits behind the point up to which a text is compared with a bound; beyond them it passes."""
+
+
+class Bounds(NamedTuple):
+    """The smallest and the largest value; None is no bound."""
+
+    least: Fraction | None = None
+    most: Fraction | None = None
+
+    def __contains__(self, value: object) -> bool:
+        assert isinstance(value, Fraction)
+        return (self.least is None or self.least <= value) and (self.most is None or value <= self.most)
+
+
+def quantities_within(bounds: Bounds) -> str:
+    """The expression of quantities within the bounds, in every unit from `m` to `Ei`."""
+    within = "|".join(f"{_numbers_within(bounds, _scale(unit))}{unit}" for unit in _UNITS)
+    nothing = f"|{_NOTHING}(?:{_UNIT})?" if Fraction(0) in bounds else ""
+    return whole(f"\\+?(?:{within}|{_NUMBER}(?:{_UNCOMPARED})){nothing}")
+
+
+def quantities_equal_to(values: Iterable[Fraction]) -> str:
+    """The expression of quantities of these values, in every unit from `m` to `Ei`."""
+    told = list(values)
+    equal = (f"{_number_equal_to(value / _scale(unit))}{unit}" for value in told for unit in _UNITS)
+    nothing = f"|{_NOTHING}(?:{_UNIT})?" if Fraction(0) in told else ""
+    return whole(f"\\+?(?:{'|'.join(equal)}|{_NUMBER}(?:{_UNCOMPARED})){nothing}")
+
+
+def whole_numbers_within(bounds: Bounds) -> str:
+    """The expression of whole numbers without a sign and without zeros in front."""
+    return whole(f"(?!0[0-9])(?=[0-9]+$){_numbers_within(bounds, Fraction(1))}")
+
+
+def _scale(unit: str) -> Fraction:
+    return parse_quantity(f"1{unit}").value
+
+
+def _numbers_within(bounds: Bounds, scale: Fraction) -> str:
+    """The expression of decimal numbers whose product with the scale is within the bounds."""
+    least = "" if not bounds.least else f"(?={_at_least(bounds.least / scale)}(?![0-9.]))"
+    return f"{least}{_at_most(bounds.most / scale) if bounds.most is not None else _NUMBER}"
+
+
+def _number_equal_to(value: Fraction) -> str:
+    before, behind = _decimal(value)
+    point = f"\\.{behind}0*" if behind else r"(?:\.0*)?"
+    return f"(?=\\.?[0-9])0*{before}{point}"
+
+
+def _at_most(bound: Fraction) -> str:
+    before, behind = _decimal(bound)
+    smaller = [f"[0-9]{{0,{len(before) - 1}}}"] if before else []
+    smaller += [
+        f"{before[:index]}[0-{int(digit) - 1}][0-9]{{{len(before) - index - 1}}}"
+        for index, digit in enumerate(before)
+        if digit > "0"
+    ]
+    less = "".join(f"{one}(?:\\.[0-9]*)?|" for one in smaller)
+    return f"(?=\\.?[0-9])0*(?:{less}{before}(?:\\.{_fraction_at_most(behind, _DIGITS)})?)"
+
+
+def _fraction_at_most(digits: str, depth: int) -> str:
+    if not digits:
+        return "0*"
+    if not depth:
+        return "[0-9]*"
+    less = f"[0-{int(digits[0]) - 1}][0-9]*|" if digits[0] > "0" else ""
+    return f"(?:{less}{digits[0]}{_fraction_at_most(digits[1:], depth - 1)})?"
+
+
+def _at_least(bound: Fraction) -> str:
+    before, behind = _decimal(bound)
+    larger = [f"[1-9][0-9]{{{len(before)},}}"]
+    larger += [
+        f"{before[:index]}[{int(digit) + 1}-9][0-9]{{{len(before) - index - 1}}}"
+        for index, digit in enumerate(before)
+        if digit < "9"
+    ]
+    more = "".join(f"{one}(?:\\.[0-9]*)?|" for one in larger)
+    equal = f"\\.{_fraction_at_least(behind, _DIGITS)}" if behind else r"(?:\.[0-9]*)?"
+    return f"0*(?:{more}{before}{equal})"
+
+
+def _fraction_at_least(digits: str, depth: int) -> str:
+    if not digits or not depth:
+        return "[0-9]*"
+    more = f"[{int(digits[0]) + 1}-9][0-9]*|" if digits[0] < "9" else ""
+    return f"(?:{more}{digits[0]}{_fraction_at_least(digits[1:], depth - 1)})"
+
+
+def _decimal(value: Fraction) -> tuple[str, str]:
+    """The digits before and behind the point, without zeros at either end.
+
+    They come to an end: no unit divides by anything but powers of two and ten.
+    """
+    before, rest = divmod(value.numerator, value.denominator)
+    behind = []
+    while rest:
+        digit, rest = divmod(rest * 10, value.denominator)
+        behind.append(str(digit))
+    return str(before) if before else "", "".join(behind)
+
+
+# Formats
+
+_LABEL: Final = "[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"
+_SUBDOMAIN: Final = f"{_LABEL}(?:\\.{_LABEL})*"
+_NAME: Final = "[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?"
+_PLAIN: Final = r"(?!\.$|\.\.)"
+"""Neither `.` nor anything that begins with `..`."""
+_QUALIFIED: Final = f"(?:(?=[^/]{{1,253}}/){_SUBDOMAIN}/)?(?=[^/]{{1,63}}$){_NAME}"
+_HOST: Final = r"(?:[A-Za-z0-9][-.A-Za-z0-9]*|\[[A-Fa-f0-9:]+\])(?::[0-9]+)?"
+_PART: Final = "[a-z0-9]+(?:(?:[.]|__?|-+)[a-z0-9]+)*"
+_TAG: Final = "[A-Za-z0-9_][-A-Za-z0-9_.]{0,127}"
+_DIGEST: Final = "[A-Za-z][-_+.A-Za-z0-9]*:[A-Fa-f0-9]{32,}"
+_AMOUNT: Final = f"\\+?{_NUMBER}(?:{_UNIT}|{_EXPONENT})?|{_NOTHING}(?:{_UNIT}|{_EXPONENT})?"
+_LARGEST_ID: Final = Bounds(Fraction(1), Fraction(2**31 - 1))
+_WORDS: Final = "yearly|annually|monthly|weekly|daily|midnight|hourly"
+_QUANTITY_RULE: Final = "write a number and at most one suffix, such as 2, 500m, 8G or 8Gi"
+
+EXPRESSIONS: Final[Mapping[str, Expression]] = {
+    **dict.fromkeys(
+        ("annotation-key", "label-key"),
+        Expression(
+            whole(_QUALIFIED),
+            "use letters, digits, -, _ and ., with a letter or digit at both ends; a DNS name and / may stand before",
+        ),
+    ),
+    "config-key": Expression(whole(f"{_PLAIN}[-._A-Za-z0-9]{{1,253}}"), "use letters, digits, _, - and ."),
+    "cron": Expression(
+        whole(f"[ \\t]*(?:[^ \\t@][^ \\t]*[ \\t]+){{4}}[^ \\t]+[ \\t]*|@(?:{_WORDS})|@every .+"),
+        "write minute, hour, day of month, month and day of week, such as 30 4 * * 1-5, or a word such as @daily",
+    ),
+    "dns-1035-label": Expression(
+        whole("[a-z](?:[-a-z0-9]{0,61}[a-z0-9])?"),
+        "use at most 63 lower-case letters, digits and -; begin with a letter, end with a letter or digit",
+    ),
+    "dns-label": Expression(
+        whole("[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?"),
+        "use at most 63 lower-case letters, digits and -; begin and end with a letter or digit",
+    ),
+    "dns-subdomain": Expression(
+        whole(f"(?=.{{1,253}}$){_SUBDOMAIN}"),
+        "use lower-case letters, digits, - and .; begin and end every part with a letter or digit",
+    ),
+    "env-name": Expression(
+        whole(f"{_PLAIN}[-._A-Za-z][-._A-Za-z0-9]*"),
+        "use letters, digits, _, - and ., and do not begin with a digit",
+    ),
+    "extended-resource": Expression(
+        whole(f"(?!requests\\.)(?=[^/]{{1,244}}/){_QUALIFIED}"),
+        "write the full resource name, such as nvidia.com/gpu",
+    ),
+    "gpu-name": Expression(
+        whole(f"(?!(?:requests|limits)$)(?=.{{1,63}}$){_LABEL}"),
+        "use at most 63 lower-case letters, digits and -; begin and end with a letter or digit",
+    ),
+    "image": Expression(
+        whole(f"(?:{_HOST}/)?{_PART}(?:/{_PART})*(?::{_TAG})?(?:@{_DIGEST})?"),
+        "write a name such as registry.example.com/team/app:1.0",
+    ),
+    "label-value": Expression(
+        whole(f"(?=.{{0,63}}$)(?:{_NAME})?"),
+        "use at most 63 letters, digits, -, _ and ., and begin and end with a letter or digit",
+    ),
+    "mount-path": Expression(
+        whole(r"(?!.*\/\/)(?!.*\/\.\.?(?:\/|$))\/[^:\n/][^:\n]*"),
+        "write an absolute path such as /data, without a colon",
+    ),
+    **dict.fromkeys(("positive-quantity", "quantity", "whole-number"), Expression(whole(_AMOUNT), _QUANTITY_RULE)),
+    "registry": Expression(whole(f"{_HOST}(?:/{_PART})*"), "write for instance ghcr.io/acme"),
+    "resource-name": Expression(
+        whole(f"cpu|memory|ephemeral-storage|hugepages-[.0-9A-Za-z]+|(?!requests\\.)(?=[^/]{{1,244}}/){_QUALIFIED}"),
+        "write cpu, memory, ephemeral-storage, or the full resource name, such as nvidia.com/gpu",
+    ),
+    "secret-id": Expression(
+        whole(f"{_PLAIN}[-._A-Za-z][-._A-Za-z0-9]{{0,252}}"),
+        "write the identifier of a secret: letters, digits, _, - and ., and no digit in front",
+    ),
+    "secret-store": Expression(whole(r"[-.a-z0-9]*\{project\}[-.a-z0-9{}]*"), "write a name that says {project}"),
+    "sub-path": Expression(
+        whole(r"(?!\.\.(?:\/|$))(?!.*\/\.\.(?:\/|$))[^/\n][^\n]*"),
+        "write a path relative to the volume, without ..",
+    ),
+    "user-id": Expression(whole_numbers_within(_LARGEST_ID), "write a whole number from 1 to 2147483647"),
+}
+"""The formats that have one. Those of patterns with names in braces have none: their findings say more."""
+
+
+_ATOM: Final = (
+    r"(?:[ !\"#%&',/:;<=>@A-Za-z0-9_`~.^$-]"
+    r"|\\[.^$*+?()\[\]{}|/\\]"
+    r"|\[\^?(?:[ !\"#%&'()*+,./:;<=>?@A-Za-z0-9_`{|}~$^-]|\\[\]\[\\.^-])+\]"
+    r"|\))"
+)
+_TIMES: Final = r"(?:[*+?]|\{[0-9]+(?:,[0-9]*)?\})\??(?![*+?{])"
+_PORTABLE: Final = re.compile(rf"(?:\((?:\?[:=!])?(?!\?)|\||{_ATOM}(?:{_TIMES})?)*")
+"""What regular expressions may be made of for editors to read them as Python does."""
+_AHEAD: Final = re.compile(r"\(\?[=!]")
+_REPEATED: Final = re.compile(r"\)[*+?{]")
+"""Where one looks ahead, and where a group is repeated: JavaScript lets nobody repeat the looking."""
+
+
+def is_portable(pattern: str) -> bool:
+    """Whether a Python regular expression means the same to JavaScript, as far as text of one line goes."""
+    if _AHEAD.search(pattern) and _REPEATED.search(pattern):
+        return False
+    return _PORTABLE.fullmatch(pattern) is not None
+
+
+# Images
+
+_HUBS: Final = ("docker.io", "index.docker.io")
+_LIBRARY: Final = "library"
+
+
+def images_below(registry: str) -> str:
+    """The expression of images that come from the registry, or from the folder of one; see `image.is_below`."""
+    host, _, path = registry.partition("/")
+    if host.lower() not in _HUBS:
+        return whole(f"{in_any_case(host)}/{f'{literal(path)}(?:[/:@].*)?' if path else '.+'}")
+    ways = "|".join(_hub_paths(path))
+    hosts = "|".join(map(in_any_case, _HUBS))
+    # A first part like that of a host is one.
+    return whole(f"(?:(?:{hosts})/|(?!localhost/|[^/]*[.:][^/]*/))(?:{ways})")
+
+
+def _hub_paths(path: str) -> Iterator[str]:
+    """The ways to write what stands in a folder of Docker Hub, whose own images stand in `library`."""
+    if not path:
+        yield ".+"
+        return
+    first, _, rest = path.partition("/")
+    if path == _LIBRARY:
+        yield "[^/]+"
+    elif first == _LIBRARY and "/" not in rest:
+        yield f"{literal(rest)}(?:[:@].*)?"
+    yield f"{literal(path)}/.+" if path == first else f"{literal(path)}(?:[/:@].*)?"

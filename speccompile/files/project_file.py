@@ -1,0 +1,310 @@
+"""Takes a project file, or a place to search it from, gives the runs, profiles and all else that it names."""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import takewhile
+from pathlib import Path, PurePath
+from types import MappingProxyType
+from typing import Any
+
+from speccompile.files.find import ANYTHING, PROJECT_FILE, SUFFIXES, Identity, Unlisted, identity, is_folder, matching
+from speccompile.files.read import expand, load
+from speccompile.model.diagnostic import CompileError, Diagnostic, Note, shown, stop_if_any
+from speccompile.model.key_path import KeyPath
+from speccompile.model.light_namedtuple import NamedTuple
+from speccompile.model.node import Node
+from speccompile.model.source import Layer, Source, Span
+from speccompile.yaml_text.parse import several_documents
+
+_WILDCARDS = frozenset("*?[")
+_PASSED_OVER = "what is hidden, the output directory, and the project's own files are passed over"
+_NOTHING: Mapping[str, Sequence[Path]] = MappingProxyType({})
+_NONE: Mapping[str, Any] = MappingProxyType({})
+
+
+class Project(NamedTuple):
+    """What a project file names, as paths that can be opened from the current directory."""
+
+    path: Path
+    runs: tuple[Path, ...] = ()
+    profiles: tuple[Path, ...] = ()
+    platform: Path | str | None = None
+    """A file, or the name of a bundled preset."""
+    templates: Path | None = None
+    """The directory of the admin's own templates."""
+    output: Path | None = None
+    kubernetes: Mapping[str, Span] = _NONE
+    """The versions of Kubernetes to verify against, and where each is written."""
+    severity: Mapping[str, str] = _NONE
+    """By code: `error`, `warning`, `notice` or `ignore`."""
+
+
+def load_project(path: Path | str) -> Project:
+    """The project of a file, or of a directory, which is searched upwards. Raises CompileError with all that is wrong.
+
+    `compile_many(project.runs, profiles=project.profiles, platform=project.platform, templates=project.templates)`
+    compiles all of it.
+    """
+    return read_project(locate(Path(path)))
+
+
+def locate(path: Path, within: Path | None = None) -> Path:
+    """The path itself, or, if it is a directory, the project file in it or above it; raises where there is none."""
+    if not is_folder(path):
+        return path
+    found = find_project(path, within)
+    if found is None:
+        raise CompileError(
+            [
+                Diagnostic(
+                    code="input/missing-file",
+                    message=f"there is no {PROJECT_FILE} in this directory, nor above it",
+                    span=Span(Source(str(path), "", Layer.PLATFORM)),
+                    help=f"write a {PROJECT_FILE}, or name another project file",
+                )
+            ]
+        )
+    return found
+
+
+def find_project(start: Path, within: Path | None = None) -> Path | None:
+    """The project file in the directory, or in the directory of the file, or the nearest one above.
+
+    Within a directory, given as it really is, the search does not leave it.
+    """
+    folder = start if is_folder(start) else start.parent
+    # A link leads upwards from where it stands; only `..` must be followed as the operating system does.
+    top = _real(folder) if ".." in folder.parts else _here() / folder
+    folders = [at for at in (top, *top.parents) if within is None or _real(at).is_relative_to(within)]
+    return next((_near_by(file) for at in folders if _is_there(file := at / PROJECT_FILE)), None)
+
+
+def read_project(file: Path, given: Mapping[str, Sequence[Path]] = _NOTHING) -> Project:
+    """The project of a file. What is given for a key counts instead of the key, whose paths are then not looked up."""
+    tree, findings = _read(_near_by(file))
+    folder = _here() / file.parent
+    profiles, platform, templates, output = (
+        _named(tree, key, folder) for key in ("profiles", "platform", "templates", "output")
+    )
+    project = Project(
+        path=_near_by(file),
+        profiles=tuple(one.file for one in profiles),
+        platform=next((_platform(one, folder) for one in platform), None),
+        templates=next((one.file for one in templates), None),
+        output=next((one.file for one in output), None),
+        kubernetes=_kubernetes(tree),
+        severity=_severity(tree),
+    )
+    files = (*profiles, *(platform if isinstance(project.platform, Path) else ()), *templates)
+    findings += [_no_match(one) for one in files if one.path[0] not in given and _is_missing(one.file)]
+    findings += [_outside(one) for one in output if not _is_below(one, folder)]
+    runs: tuple[Path, ...] = ()
+    if "runs" not in given:
+        others = [path for paths in given.values() for path in paths]
+        listed = expand([*project.profiles, *given.get("profiles", ())])
+        passed_over = own_files(project) | _identities([*others, *(path for path in listed if isinstance(path, Path))])
+        runs, faults = _find_runs(_named(tree, "runs", folder), folder, passed_over)
+        findings += faults
+    stop_if_any(findings)
+    return project._replace(runs=runs)
+
+
+def platform_of(text: str, folder: Path) -> Path | str:
+    """The platform that a text names: a bundled preset, or a file as seen from the folder."""
+    from speccompile.schema.bundled import preset_names
+
+    return text if text in preset_names() else folder / text
+
+
+def own_files(project: Project) -> frozenset[Identity]:
+    """What is no run, wherever it is come across below a directory."""
+    named = (project.path, *project.profiles, project.platform, project.templates, project.output)
+    return _identities(path for path in named if isinstance(path, Path))
+
+
+class _Named(NamedTuple):
+    """A text of the project file that names a file or files, where it stands, and the file if it is a path."""
+
+    node: Node
+    path: KeyPath
+    text: str
+    file: Path
+
+
+def _read(file: Path) -> tuple[Node, list[Diagnostic]]:
+    """What the file says that is well said, and what is wrong with the rest."""
+    from speccompile.schema.bundled import bundled_library
+    from speccompile.schema.validate import validate, without_faulty  # not for who has no project file
+
+    parsed = load(file, Layer.PLATFORM)
+    findings = [*parsed.findings, *(several_documents(document, "project") for document in parsed.documents[1:])]
+    if not parsed.documents:
+        raise CompileError(findings)
+    tree, found = validate(parsed.documents[0].root, "project", bundled_library())
+    found = (*found, *_unknown_codes(tree))
+    if parsed.findings:
+        # What a scalar means is in doubt, and so is where it leads.
+        raise CompileError([*findings, *found])
+    return without_faulty(tree, found), [*findings, *found]
+
+
+def _kubernetes(tree: Node) -> Mapping[str, Span]:
+    written = tree.fields.get("kubernetes")
+    return {str(node.value): node.span for node in written.items} if written else {}
+
+
+def _severity(tree: Node) -> Mapping[str, str]:
+    written = tree.fields.get("severity")
+    return {code: str(node.value) for code, node in written.fields.items()} if written else {}
+
+
+def _unknown_codes(tree: Node) -> Iterator[Diagnostic]:
+    written = tree.fields.get("severity")
+    if written is None:
+        return
+    from speccompile.schema.bundled import bundled_codes
+    from speccompile.schema.validate import unknown_key
+
+    for code, node in written.fields.items():
+        if code not in bundled_codes():
+            yield unknown_key(code, node.key or node.span, ("severity", code), tuple(bundled_codes()))
+
+
+def _named(tree: Node, key: str, folder: Path) -> tuple[_Named, ...]:
+    node = tree.fields.get(key)
+    if node is None:
+        return ()
+    said: list[tuple[KeyPath, Node]] = [((key, index), item) for index, item in enumerate(node.items)]
+    return tuple(
+        _Named(inner, path, str(inner.value), _near_by(folder / str(inner.value)))
+        for path, inner in ([((key,), node)] if node.is_scalar else said)
+    )
+
+
+def _platform(one: _Named, folder: Path) -> Path | str:
+    named = platform_of(one.text, folder)
+    return one.file if isinstance(named, Path) else named
+
+
+def _find_runs(
+    named: Iterable[_Named], folder: Path, passed_over: frozenset[Identity]
+) -> tuple[tuple[Path, ...], list[Diagnostic]]:
+    """The runs in the order in which directories list them, each once, whatever the order of the patterns."""
+    found: set[Path] = set()
+    findings: list[Diagnostic] = []
+    for one in named:
+        matches = tuple(_matches(one, folder, passed_over))
+        for match in matches:
+            if isinstance(match, Path):
+                found.add(match)
+            else:
+                findings += load(match, Layer.PLATFORM).findings
+        if not matches:
+            findings.append(_no_match(one))
+    names: dict[Identity | Path, Path] = {}
+    for path in sorted(found, key=lambda path: _order(path, folder)):
+        names.setdefault(identity(path) or path, _near_by(path))
+    return tuple(names.values()), findings
+
+
+def _matches(one: _Named, folder: Path, passed_over: frozenset[Identity]) -> Iterator[Path | Unlisted]:
+    """The files of a pattern or directory; a file that is named outright is taken as it is."""
+    parts = PurePath(one.text).parts
+    plain = tuple(takewhile(lambda part: not _WILDCARDS & {*part}, parts))
+    top, steps = folder.joinpath(*plain), parts[len(plain) :]
+    if steps and steps[-1] == "**":
+        # People mean the files there.
+        steps = (*steps, "*")
+    if is_folder(top):
+        yield from matching(top, steps or ANYTHING, passed_over)
+    elif not steps and not _is_missing(top):
+        yield top
+
+
+def _order(path: Path, folder: Path) -> tuple[tuple[bool, str], ...]:
+    """Files before directories, each by name, as a directory is listed; the same wherever the folder stands."""
+    parts = (path.relative_to(folder) if path.is_relative_to(folder) else path).parts
+    return (*((True, part) for part in parts[:-1]), (False, parts[-1]))
+
+
+def _no_match(one: _Named) -> Diagnostic:
+    from speccompile.schema.bundled import preset_names
+    from speccompile.schema.validate import near
+
+    key = str(one.path[0])
+    is_pattern = key == "runs" and (is_folder(one.file) or _WILDCARDS & {*one.text})
+    preset = near(one.text, preset_names()) if key == "platform" else None
+    *kinds, last = SUFFIXES
+    leads = f"leads to no {', '.join(kinds)} or {last} file" if is_pattern else "does not exist"
+    return Diagnostic(
+        code="project/no-match",
+        message=f"{shown(one.text)} {leads}",
+        span=one.node.span,
+        path=one.path,
+        notes=(Note(_PASSED_OVER),) if is_pattern else (),
+        help=f"did you mean the preset `{preset}`?" if preset else "check the path, which is relative to this file",
+    )
+
+
+def _outside(one: _Named) -> Diagnostic:
+    return Diagnostic(
+        code="project/output-outside",
+        message=f"{shown(one.text)} is no relative path to a directory below the project file",
+        span=one.node.span,
+        path=one.path,
+        help="write the name of a directory, such as `manifests`; any other place can be given with -o",
+    )
+
+
+def _is_below(one: _Named, folder: Path) -> bool:
+    return not PurePath(one.text).is_absolute() and _real(folder) in _real(one.file).parents
+
+
+def _is_missing(path: Path) -> bool:
+    try:
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except (OSError, ValueError):
+        # It may be there; reading it will tell what is wrong.
+        return False
+    return False
+
+
+def _is_there(path: Path) -> bool:
+    """Whether something stands here that should be a file: a link that leads nowhere is a fault, and not nothing."""
+    try:
+        return not stat.S_ISDIR(path.lstat().st_mode)
+    except (OSError, ValueError):
+        return False
+
+
+def _real(path: Path) -> Path:
+    try:
+        return path.resolve()
+    except (OSError, RuntimeError, ValueError):
+        # Links in a circle.
+        return _here() / path
+
+
+def _here() -> Path:
+    try:
+        return Path.cwd()
+    except OSError:
+        # The current directory was removed.
+        return Path()
+
+
+def _near_by(path: Path) -> Path:
+    """The path as people in the current directory write it: relative if it is below."""
+    here = _here()
+    try:
+        return (here / path).relative_to(here)
+    except ValueError:
+        return path
+
+
+def _identities(paths: Iterable[Path]) -> frozenset[Identity]:
+    return frozenset(told for path in paths if (told := identity(path)))

@@ -1,0 +1,410 @@
+"""Takes compilations, gives them to a stream or a folder: all of them, or none."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, suppress
+from functools import lru_cache
+from itertools import takewhile
+from pathlib import Path
+from typing import Protocol, TextIO
+
+from speccompile.batch.wire_format import TEXTS
+from speccompile.compiler.compiled import Compiled
+from speccompile.compiler.duplicate_objects import Seen
+from speccompile.files.call_inputs import STREAM
+from speccompile.files.defer_interrupt import deaf
+from speccompile.files.find import PROJECT_FILE
+from speccompile.integrations import kustomization
+from speccompile.model.light_namedtuple import NamedTuple
+from speccompile.model.object_names import object_name
+from speccompile.terminal.display_width import printable
+
+_DONE, _FAILED = 0, 1
+_HEAD = re.compile(r'.*?\n *"?name"?: [^\n]*', re.DOTALL)
+"""The beginning of manifests up to the first name, which says what the first object is."""
+_FAR = 2 * 1024 * 1024
+"""How many bytes of a file may stand before our sign.
+
+The label is in the metadata of the first manifest, but a base document can put annotations before it. No object that
+Kubernetes can store is larger than this (etcd takes 1.5 MiB), so it is found wherever it stands; and a file of somebody
+else, however large, costs no more than this to look at.
+"""
+_RESERVED = (PROJECT_FILE, kustomization.FILE)
+_KINDS: Sequence[tuple[Callable[[int], bool], str]] = (
+    (stat.S_ISDIR, "a directory"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISBLK, "a block device"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISFIFO, "a pipe"),
+    (stat.S_ISLNK, "a link"),
+    (lambda _: True, "what is no file"),
+)
+
+
+_SUFFIXES: Mapping[str, str] = {"yaml": "yaml", "json": "json", "helm": "yaml"}
+"""The ending of files of manifests, by shape."""
+
+
+class Output(NamedTuple):
+    """A text and the file it belongs into; trees are let go, so that large batches fit into memory."""
+
+    path: Path
+    text: str
+    sign: re.Pattern[str] | None = None
+    """What a file has that such a text was written to before; without it, the sign that manifests have."""
+
+    @classmethod
+    def of(cls, compiled: Compiled, shape: str) -> Output:
+        return cls(path_of(compiled.project, compiled.name, shape), TEXTS[shape](compiled))
+
+
+class Outputs(Protocol):
+    """Texts and their files, by number, which can be gone through more than once; a list will do."""
+
+    def __len__(self) -> int: ...
+    def __iter__(self) -> Iterator[Output]: ...
+    def __getitem__(self, number: int, /) -> Output: ...
+
+
+def path_of(project: str, name: str, shape: str) -> Path:
+    """The file of a run, as seen from the folder of them all; no run takes the place of a file that means more."""
+    folder = Path() if project == "default" else Path(object_name(project))
+    stem, suffix = object_name(name), _SUFFIXES[shape]
+    # No name of an object holds the sign, so that no other run is called like that.
+    return folder / (f"{stem}_.{suffix}" if f"{stem}.{suffix}" in _RESERVED else f"{stem}.{suffix}")
+
+
+def listing(files: Iterable[Path], folder: Path, *, is_whole: bool) -> Output:
+    """The kustomization.yaml that lists the files; where they are not all there are, those it lists already stay.
+
+    It replaces a list that we wrote, and nobody wrote into. Raises OSError if another list is beside it.
+    """
+    target = folder / kustomization.FILE
+    other = next((folder / name for name in kustomization.OTHER_FILES if (folder / name).exists()), None)
+    if other is not None:
+        raise FileExistsError(17, "Kustomize would find two lists: make this one an overlay", str(other))
+    listed = kustomization.listed(read_text(target) or "")
+    others = () if is_whole else (name for name in listed if (folder / name).exists())
+    text = kustomization.kustomization({*(file.as_posix() for file in files), *others})
+    untouched = re.compile(rf"\A{re.escape(kustomization.kustomization(listed))}\Z")
+    return Output(Path(kustomization.FILE), text, sign=untouched)
+
+
+class Report(NamedTuple):
+    """A text, where it belongs, and by what in it a report of ours is known."""
+
+    text: str
+    file: str
+    sign: str
+
+
+def write(  # noqa: PLR0913  the edge of the program: everything it needs comes by hand
+    outputs: Outputs,
+    folder: Path | str | None,
+    inputs: Sequence[Path],
+    stdout: TextIO,
+    stderr: TextIO,
+    *,
+    shape: str,
+) -> int:
+    """The exit code: everything is printed, or written below the folder."""
+    if folder is None or folder == STREAM:
+        _print(outputs, stdout, shape)
+        return _DONE
+    try:
+        _written(outputs, Path(folder), inputs, ())
+    except OSError as error:
+        stderr.write(nothing_written(error, folder))
+        return _FAILED
+    return _DONE
+
+
+def nothing_written(error: OSError, folder: Path | str) -> str:
+    where = printable(str(error.filename or folder))
+    return f"speccompile: nothing was written: {error.strerror or error}: {where}\n"
+
+
+def _print(outputs: Outputs, stdout: TextIO, shape: str) -> None:
+    if shape != "json":
+        between = ""
+        for output in outputs:
+            stdout.write(between + output.text)
+            between = "---\n"
+        return
+    from speccompile.yaml_text.serialize import serialize_json  # not for YAML, which is what most people want
+
+    if not len(outputs):
+        stdout.write(serialize_json(()))
+        return
+    head, tail = serialize_json([{}]).split("    {}")
+    # Each text is a list of its own, laid out like the one of them all.
+    for number, output in enumerate(outputs):
+        items = output.text[len(head) : -len(tail)]
+        stdout.write(f",\n{items}" if number else f"{head}{items}")
+    stdout.write(tail)
+
+
+def write_files(
+    outputs: Outputs, root: Path, inputs: Iterable[Path] = (), leftovers: Iterable[Path] = ()
+) -> tuple[Path, ...]:
+    """Each text in its file below the root; files appear whole, and only once all of them are on disk.
+
+    Nothing is made before everything has been looked at, and if something fails all the same, no trace is left.
+    A file is ours, and replaced, if it has the sign of its text. A file that has the very text is not touched; gives
+    the others. Files that are left over are gone afterwards, and so are folders that this empties.
+    """
+    return tuple(root / outputs[number].path for number in _written(outputs, root, inputs, leftovers))
+
+
+def _written(outputs: Outputs, root: Path, inputs: Iterable[Path], leftovers: Iterable[Path]) -> Sequence[int]:
+    """As `write_files`; gives the numbers of those that were written."""
+    stale = _stale(outputs, root, inputs)
+    staged: list[str] = []
+    made: list[Path] = []
+    known: set[Path] = set()
+    rights = 0o666 & ~_umask()
+    with ExitStack() as undo:
+        undo.callback(_remove, staged, made)
+        for number in stale:
+            path, text, _ = outputs[number]
+            folder = (root / path).parent
+            if folder not in known:
+                made += _missing(folder)
+                folder.mkdir(parents=True, exist_ok=True)
+                known.add(folder)
+            # Known before it is there: Ctrl-C can come at any time. As texts, so many names take a third of the memory.
+            staged.append(_beside(folder))
+            with open(staged[-1], "x", encoding="utf-8", newline="\n") as stream:  # noqa: PTH123
+                stream.write(text)
+            os.chmod(staged[-1], rights)  # noqa: PTH101
+        # Set aside, they can be put back as long as anything can fail.
+        aside: dict[Path, Path] = {}
+        for file in leftovers:
+            with deaf():
+                aside[file] = file.replace(_beside(file.parent))
+                undo.callback(aside[file].replace, file)
+        with deaf():
+            for number, name in zip(stale, staged, strict=True):
+                # Replaces a link instead of following it.
+                os.replace(name, root / outputs[number].path)  # noqa: PTH105
+            undo.pop_all()
+    for file, hidden in aside.items():
+        hidden.unlink()
+        for folder in takewhile(lambda one: one != root, file.parents):
+            _remove_if_empty(folder)
+    return stale
+
+
+def _beside(folder: Path) -> str:
+    """A name in the folder that nothing has."""
+    return str(folder / f".speccompile-{os.urandom(8).hex()}")
+
+
+def _stale(outputs: Outputs, root: Path, inputs: Iterable[Path]) -> list[int]:
+    """The numbers of texts that are not in their files yet. Raises OSError if one cannot be written there."""
+    seen = Seen()
+    known: set[str] | None = None
+    checked: set[Path] = set()
+    stale: list[int] = []
+    for number, output in enumerate(outputs):
+        target = root / output.path
+        if target.parent not in checked:
+            _check_folders(root, target.parent)
+            checked.add(target.parent)
+        has_it = False
+        if os.path.lexists(target):
+            known = known or {os.path.realpath(path) for path in inputs}
+            has_it = _check_target(target, known, output)
+        held = seen.settle(hash(output.path), number)
+        if held is not None and outputs[held].path == output.path:
+            raise FileExistsError(17, "two texts would be written to one file", str(target))
+        if not has_it:
+            stale.append(number)
+    return stale
+
+
+def _remove(files: Iterable[str], folders: Sequence[Path]) -> None:
+    for file in files:
+        Path(file).unlink(missing_ok=True)
+    for folder in reversed(folders):
+        _remove_if_empty(folder)
+
+
+def read_text(target: Path) -> str | None:
+    """What stands in a file of text, as much as we would write; None if there is none.
+
+    Raises OSError for what cannot be read, or is no file. A link is none: nobody knows where it leads.
+    """
+    mode = _mode(target, follow=False)
+    if mode is None:
+        return None
+    if not stat.S_ISREG(mode):
+        raise _in_the_way(mode, target)
+    with target.open("rb") as stream:
+        return stream.read(_FAR).decode("utf-8", errors="replace")
+
+
+def has_text(target: Path, text: str) -> bool:
+    """Whether a file, and no link to one, has the text already."""
+    mode = _mode(target, follow=False)
+    data = text.encode()
+    is_alike = mode is not None and stat.S_ISREG(mode) and target.stat().st_size == len(data)
+    return is_alike and target.read_bytes() == data
+
+
+def write_report(report: Report, inputs: Iterable[object], stdout: TextIO, stderr: TextIO) -> int:
+    """The exit code: the text is in the file, whole, unless that is a file without our sign in it.
+
+    A dash is standard output. Pipes and devices, such as /dev/null, are written to, and never read or replaced.
+    """
+    if is_stdout(report.file):
+        stdout.write(report.text)
+        return _DONE
+    path = Path(report.file)
+    known = [one for one in inputs if isinstance(one, Path)]
+    try:
+        if _is_sink(path):
+            _pour(report.text, path)
+        else:
+            write_files(
+                [Output(Path(path.name), report.text, sign=re.compile(re.escape(report.sign)))], path.parent, known
+            )
+    except OSError as error:
+        stderr.write(f"speccompile: {printable(report.file)} was not written: {error.strerror or error}\n")
+        return _FAILED
+    return _DONE
+
+
+def is_stdout(file: str) -> bool:
+    """Whether a report for the file is one for standard output: a dash, or the file that the shell sends it to.
+
+    The latter has names like /dev/stdout, which are links that replacing would ruin.
+    """
+    return file == STREAM or _is_file_of(1, Path(file))
+
+
+def _is_file_of(stream: int, path: Path) -> bool:
+    """Whether the stream goes into the regular file, or the pipe, at the path."""
+    try:
+        there = path.stat()
+        is_one = stat.S_ISREG(there.st_mode) or stat.S_ISFIFO(there.st_mode)
+        return is_one and os.path.samestat(there, os.fstat(stream))
+    except OSError:
+        return False
+
+
+def _is_sink(path: Path) -> bool:
+    """Whether a report is poured into what is at the path, following links, or else put in its place.
+
+    Raises if neither can be.
+    """
+    mode = _mode(path)
+    if _is_file_of(2, path):
+        raise FileExistsError(17, "standard error goes there", str(path))
+    if mode is None or stat.S_ISREG(mode):
+        return False
+    if stat.S_ISCHR(mode) or stat.S_ISFIFO(mode):
+        return True
+    raise _in_the_way(mode, path)
+
+
+def _pour(text: str, path: Path) -> None:
+    # Makes and cuts nothing, should something else stand there by now.
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_NOCTTY), "w", encoding="utf-8", newline="\n") as stream:
+        stream.write(text)
+
+
+def _check_folders(root: Path, folder: Path) -> None:
+    """Raises if the folder is not there and cannot be made below the root, or leads out of it."""
+    if folder != root and folder.is_symlink():
+        raise OSError(40, "a link leads out of the output folder", str(folder))
+    for one in (root, folder):
+        mode = _mode(one)
+        if mode is not None and not stat.S_ISDIR(mode):
+            raise NotADirectoryError(20, "what stands there is no folder", str(one))
+
+
+def _check_target(target: Path, known: set[str], output: Output) -> bool:
+    """Whether the target has the text already.
+
+    Raises if something is lost when it is replaced: unless it is not there, a link, empty, or made by us.
+    """
+    mode = _mode(target, follow=False)
+    is_plain = mode is not None and stat.S_ISREG(mode)
+    is_input = os.path.realpath(target) in known
+    if is_plain and not is_input and has_text(target, output.text):
+        return True
+    if is_input or (is_plain and not _is_ours(target, output)):
+        raise FileExistsError(17, "a file that speccompile did not write stands in the way", str(target))
+    if mode is not None and not is_plain and not stat.S_ISLNK(mode):
+        raise _in_the_way(mode, target)
+    return False
+
+
+def _is_ours(target: Path, output: Output) -> bool:
+    """Whether the file is empty, or has the sign of the text."""
+    with target.open("rb") as stream:
+        start = stream.read(_FAR).decode("utf-8", errors="replace")
+    return not start or any(sign.search(start) for sign in ((output.sign,) if output.sign else _signs(output.text)))
+
+
+def _signs(text: str) -> Iterator[re.Pattern[str]]:
+    """What a file has, one of these, that such manifests were written to: the label that says who manages them.
+
+    No run can set it, and a platform can give it another value, or none; then the first object must be the same.
+    """
+    manager = _labels(r'([^\s",]+)').search(text)
+    head = _HEAD.match(text)
+    first = rf"\A{re.escape(head[0] if head else text)}\n"
+    if manager is None:
+        yield re.compile(first)
+        return
+    yield _labels(rf"(?:speccompile|{re.escape(manager[1] or manager[2])})")
+    # The platform may have called the manager by another name.
+    yield re.compile(rf"{first}[\s\S]*?(?:{_labelled('')})", re.MULTILINE)
+
+
+@lru_cache(maxsize=8)
+def _labels(manager: str) -> re.Pattern[str]:
+    return re.compile(_labelled(manager), re.MULTILINE)
+
+
+def _labelled(manager: str) -> str:
+    """A pattern for the label of a manager, or of any, in the metadata of an object, as we write YAML and JSON."""
+    label = r'"?app\.kubernetes\.io/managed-by"?: ' + (rf'"?{manager}"?(?=[\s,])' if manager else "")
+    in_yaml = rf"^  labels:\r?\n(?:    [^\n]*\n)*?    {label}"
+    in_json = rf'"labels": \{{[^{{}}]*{label}'
+    return f"{in_yaml}|{in_json}"
+
+
+def _mode(path: Path, *, follow: bool = True) -> int | None:
+    """What kind of thing is at the path; nothing is None."""
+    try:
+        return path.stat(follow_symlinks=follow).st_mode
+    except FileNotFoundError:
+        return None
+
+
+def _in_the_way(mode: int, path: Path) -> OSError:
+    what = next(name for is_kind, name in _KINDS if is_kind(mode))
+    return FileExistsError(17, f"{what} stands in the way", str(path))
+
+
+def _missing(folder: Path) -> Iterator[Path]:
+    """The folders that are not there yet, outermost first."""
+    return reversed([one for one in (folder, *folder.parents) if not one.exists()])
+
+
+def _remove_if_empty(folder: Path) -> None:
+    with suppress(OSError):
+        folder.rmdir()
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

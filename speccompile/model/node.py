@@ -1,0 +1,212 @@
+"""The tree node: a value, the span that set it, and the values it overrode."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from speccompile.model.key_path import KeyPath
+from speccompile.model.source import BUILT_IN, Span
+
+if TYPE_CHECKING:
+    from typing import TypedDict, Unpack
+
+    class Changes(TypedDict, total=False):
+        """What can be said anew of a node."""
+
+        value: Value
+        span: Span
+        key: Span | None
+        lost: tuple[Node, ...]
+        derived: str | None
+        made_of: tuple[Node, ...]
+        part: Part
+        unsure: bool
+        weak: bool
+
+
+Scalar: TypeAlias = str | int | float | bool | None
+
+Json: TypeAlias = Scalar | Sequence["Json"] | Mapping[str, "Json"]
+
+Value: TypeAlias = "Scalar | tuple[Node, ...] | dict[str, Node]"
+
+_CONTAINERS = (tuple, dict)
+
+
+class Part(StrEnum):
+    """What a value is to the layer it comes from, which tells who can still say otherwise."""
+
+    FIELD = "field"
+    """Said outright: by the run, fixed by a profile, enforced by the platform, or a literal of a template."""
+    DEFAULT = "default"
+    SETTING = "setting"
+    BASE = "base"
+    """Of a base document."""
+
+
+class Node:
+    """A value and where it stands; children are nodes too, so restructuring a tree never loses an origin.
+
+    Nothing of a node changes once it is made, which the type checker sees to: a run comes to hundreds of nodes, and
+    a class that guards itself takes six times as long to make one.
+    """
+
+    __slots__ = ("derived", "key", "lost", "made_of", "part", "span", "unsure", "value", "weak")
+
+    def __init__(  # noqa: PLR0913, PLR0917  the noun that all stages speak of
+        self,
+        value: Value,
+        span: Span,
+        key: Span | None = None,
+        lost: tuple[Node, ...] = (),
+        derived: str | None = None,
+        made_of: tuple[Node, ...] = (),
+        part: Part = Part.FIELD,
+        unsure: bool = False,
+        weak: bool = False,
+    ) -> None:
+        self.value: Final = value
+        self.span: Final = span
+        self.key: Final = key
+        """Where the key stands that introduces this value."""
+        self.lost: Final = lost
+        """What weaker layers said in this place, strongest first."""
+        self.derived: Final = derived
+        """How the value was made, if it does not stand in the source as it is."""
+        self.made_of: Final = made_of
+        """What it was made of, beside what stands in its span."""
+        self.part: Final = part
+        self.unsure: Final = unsure
+        """A plain `1e3`: a number to YAML 1.2 and a string to YAML 1.1, fine as a quantity only."""
+        self.weak: Final = weak
+        """Stands where nobody says otherwise: a value of a base document is stronger."""
+
+    def but(self, **changes: Unpack[Changes]) -> Node:
+        """The same node except for what is said anew."""
+        node = Node(
+            self.value,
+            self.span,
+            self.key,
+            self.lost,
+            self.derived,
+            self.made_of,
+            self.part,
+            self.unsure,
+            self.weak,
+        )
+        for name, value in changes.items():
+            setattr(node, name, value)
+        return node
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Node) and all(getattr(self, name) == getattr(other, name) for name in self.__slots__)
+
+    def __hash__(self) -> int:
+        return hash((self.span, self.key))
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.span.label}>"
+
+    @property
+    def place(self) -> Span:
+        """The smallest span that shows this value to its author: the scalar itself, else its key."""
+        return self.key if self.key is not None and not self.is_scalar else self.span
+
+    @property
+    def is_scalar(self) -> bool:
+        return not isinstance(self.value, _CONTAINERS)
+
+    @property
+    def fields(self) -> Mapping[str, Node]:
+        """The children of a mapping; empty for anything else."""
+        value = self.value
+        return value if value.__class__ is dict else {}
+
+    @property
+    def items(self) -> tuple[Node, ...]:
+        """The items of a list; empty for anything else."""
+        value = self.value
+        return value if isinstance(value, tuple) else ()
+
+    def plain(self) -> Any:
+        """The value as ordinary JSON data, in containers of its own."""
+        value = self.value
+        if isinstance(value, tuple):
+            return [item.plain() for item in value]
+        if isinstance(value, dict):
+            return {key: child.plain() for key, child in value.items()}
+        return value
+
+    def is_like(self, other: Node) -> bool:
+        """Whether both say the same, wherever they stand; to Python true is 1, and 1 is 1.0, but not to readers."""
+        if self.is_scalar or other.is_scalar:
+            return type(self.value) is type(other.value) and self.value == other.value
+        mine, theirs = self.fields, other.fields
+        return (
+            isinstance(self.value, tuple) == isinstance(other.value, tuple)
+            and len(self.items) == len(other.items)
+            and mine.keys() == theirs.keys()
+            and all(one.is_like(two) for one, two in zip(self.items, other.items, strict=True))
+            and all(child.is_like(theirs[key]) for key, child in mine.items())
+        )
+
+    def at(self, path: KeyPath) -> Node | None:
+        """The node at the path below this one, or None where there is none."""
+        node: Node | None = self
+        for step in path:
+            if node is None:
+                return None
+            value = node.value
+            if isinstance(step, str):
+                node = value.get(step) if isinstance(value, dict) else None
+            else:
+                items = value if isinstance(value, tuple) else ()
+                node = items[step] if -len(items) <= step < len(items) else None
+        return node
+
+    def walk(self, path: KeyPath = ()) -> Iterator[tuple[KeyPath, Node]]:
+        """Every node of the tree with its path, parents first."""
+        yield path, self
+        for key, child in self.fields.items():
+            yield from child.walk((*path, key))
+        for index, child in enumerate(self.items):
+            yield from child.walk((*path, index))
+
+    def mapped(self, change: Callable[[Node], Node]) -> Node:
+        """The same container with every direct child changed; a scalar comes back as it is."""
+        value = self.value
+        if isinstance(value, tuple):
+            return self.with_value(tuple([change(item) for item in value]))
+        if isinstance(value, dict):
+            return self.with_value({key: change(child) for key, child in value.items()})
+        return self
+
+    def with_fields(self, fields: dict[str, Node]) -> Node:
+        return self.with_value(fields)
+
+    def with_value(self, value: Value) -> Node:
+        return Node(
+            value, self.span, self.key, self.lost, self.derived, self.made_of, self.part, self.unsure, self.weak
+        )
+
+    def over(self, *lost: Node) -> Node:
+        """The value with what lost to it behind what had lost to it before, each once."""
+        if not lost:
+            return self
+        known = {id(node) for node in self.lost}
+        return self.but(lost=(*self.lost, *(node for node in lost if id(node) not in known)))
+
+    def beating(self, weaker: Node) -> Node:
+        """The value with a weaker one, and all that had lost to that, among what lost to it; equal ones did not."""
+        return self.over(*(node for node in (weaker, *weaker.lost) if not node.is_like(self)))
+
+    def marked(self, part: Part, *, weak: bool = False) -> Node:
+        """The tree, every node of it as this part of its layer."""
+        return self.but(part=part, weak=weak).mapped(lambda child: child.marked(part, weak=weak))
+
+
+def over_setting(said: Node, setting: Node | None) -> Node:
+    """What somebody said, with the platform's setting that gives way to it; the built-in ones were said by nobody."""
+    return said if setting is None or setting.span.source is BUILT_IN.source else said.beating(setting)

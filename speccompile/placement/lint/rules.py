@@ -1,0 +1,34 @@
+"""Takes a scene of objects and pools, gives what is odd about where its pods would run: the RULES table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from speccompile.model.diagnostic import Diagnostic, in_order
+from speccompile.placement.lint.kubernetes_rules import KUBERNETES
+from speccompile.placement.lint.scene import InObject, Rule, Scene
+from speccompile.placement.lint.seldon_rules import SELDON
+
+RULES: tuple[Rule, ...] = (*KUBERNETES, *SELDON)
+
+_NAMED = 3
+"""Objects that one finding names."""
+
+
+def lint(scene: Scene) -> tuple[Diagnostic, ...]:
+    """All that any rule finds, in source order; what is found alike in many objects is told once."""
+    return in_order(_told_once(found for rule in RULES for found in rule(scene)))
+
+
+def _told_once(findings: Iterable[Diagnostic]) -> Iterable[Diagnostic]:
+    alike: dict[Diagnostic, list[InObject]] = {}
+    for finding in findings:
+        others = tuple(note for note in finding.notes if not isinstance(note, InObject))
+        about = [note for note in finding.notes if isinstance(note, InObject)]
+        alike.setdefault(finding._replace(notes=others), []).extend(about)
+    for finding, about in alike.items():
+        names = [*dict.fromkeys(note.message for note in about)]
+        shown = [InObject(name) for name in names[:_NAMED]]
+        rest = len(names) - len(shown)
+        more = [InObject(f"and in {rest} more" if rest > 1 else "and in one more")] if rest else []
+        yield finding._replace(notes=(*finding.notes, *shown, *more))

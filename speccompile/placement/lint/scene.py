@@ -1,0 +1,108 @@
+"""Takes what a lint is about, gives the nouns that its rules speak of, and findings at lines that somebody wrote."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TypeAlias
+
+from speccompile.model.diagnostic import Diagnostic, Note, Severity, shown
+from speccompile.model.light_namedtuple import NamedTuple
+from speccompile.model.node import Node
+from speccompile.model.source import Layer, Span
+from speccompile.placement.node_pools import Pool
+from speccompile.placement.workloads import Workload
+
+
+class Scene(NamedTuple):
+    """All that rules may look at, as one value."""
+
+    objects: tuple[Node, ...]
+    """Everything rendered or read, and what is in the cluster already; every node has its origin."""
+    ours: Mapping[int, Span]
+    """The objects that findings may be about, by the identity of their trees, each with a place that somebody wrote.
+
+    The others, those of the cluster, are only looked at.
+    """
+    workloads: tuple[Workload, ...]
+    """Whatever of the objects comes to pods."""
+    pools: tuple[Pool, ...]
+    """The pools of nodes that the cluster has; none where nobody said."""
+
+    @property
+    def own_objects(self) -> Iterator[Node]:
+        """The objects that findings may be about."""
+        return (tree for tree in self.objects if id(tree) in self.ours)
+
+    @property
+    def own_workloads(self) -> Iterator[Workload]:
+        """The workloads that findings may be about."""
+        return (workload for workload in self.workloads if id(workload.owner) in self.ours)
+
+
+Rule: TypeAlias = Callable[[Scene], Iterator[Diagnostic]]
+"""What a rule has against a scene; nothing raises, whatever the objects are."""
+
+
+class InObject(Note):
+    """The note that names the object a finding is about; findings that are alike but for it are told once."""
+
+
+class Told(NamedTuple):
+    """The words of a finding."""
+
+    code: str
+    message: str
+    help: str
+    severity: Severity = Severity.WARNING
+
+
+def found(scene: Scene, told: Told, owner: Node, node: Node, *notes: Note) -> Diagnostic:
+    """A finding about a node of one of our objects.
+
+    It stands at the node if somebody wrote that, or something in it; else at the place of the object, with a note of
+    who set it.
+    """
+    node = next((inner for _, inner in node.walk() if _is_written(inner)), node)
+    place, more = node.place, notes
+    if not _is_written(node):
+        more = (*_set_by(node), *notes)
+        place = scene.ours.get(id(owner), owner.place)
+    return Diagnostic(
+        code=told.code,
+        message=told.message,
+        span=place,
+        severity=told.severity,
+        notes=(*more, InObject(f"in {called(owner)}")),
+        help=told.help,
+    )
+
+
+def stands(what: str, node: Node | None) -> Iterator[Note]:
+    """The note that shows where another thing stands that a finding is about, if somebody wrote it, and who did."""
+    if node is not None and _is_written(node):
+        yield Note(f"{what} stands here{_BY[node.span.source.layer]}", node.place)
+
+
+_BY = {Layer.RUN: "", Layer.PROFILE: ", set by a profile", Layer.PLATFORM: ", set by the platform", Layer.TEMPLATE: ""}
+
+
+def called(owner: Node) -> str:
+    """An object as messages name it: "Job `train`"."""
+    kind, name = owner.fields.get("kind"), owner.at(("metadata", "name")) or owner.at(("metadata", "generateName"))
+    said = shown(kind.value)[1:-1] if kind is not None and isinstance(kind.value, str) else "an object"
+    return f"{said} {shown(name.value)}" if name is not None and isinstance(name.value, str) else said
+
+
+def shown_scalar(node: Node) -> str:
+    """A value as files spell it, quoted as messages quote."""
+    value = node.plain()
+    return shown(str(value).lower() if isinstance(value, bool) else value)
+
+
+def _is_written(node: Node) -> bool:
+    return node.span.line > 0 and node.span.source.layer is not Layer.TEMPLATE
+
+
+def _set_by(node: Node) -> Iterator[Note]:
+    if node.is_scalar and node.span.line and node.span.source.layer is Layer.TEMPLATE:
+        yield Note("the template says so here", node.place)

@@ -1,0 +1,318 @@
+"""Takes what a pod asks and a node, gives every reason why kube-scheduler would not put the one on the other.
+
+As its default filters decide, of which each is a row in `FILTERS`; only that the scheduler stops at the first reason,
+and this does not. What it looks at beside them is in `unmodelled.py`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from enum import StrEnum
+from typing import TypeAlias
+
+from speccompile.model.diagnostic import shown
+from speccompile.model.key_path import KeyPath
+from speccompile.model.light_namedtuple import NamedTuple
+from speccompile.placement.node_pools import Taint
+from speccompile.placement.pod_requirements import ANY_ADDRESS, Amounts, Needs, Pin, Port, Requirement, Term, Toleration
+
+UNSCHEDULABLE = Taint("node.kubernetes.io/unschedulable", "", "NoSchedule")
+"""What a pod must tolerate to go on a node that is cordoned."""
+KEEPS_OFF = frozenset({"NoSchedule", "NoExecute"})
+"""Effects of taints that count; the third only makes a node less liked."""
+PODS = "pods"
+_TOLERATIONS: tuple[KeyPath, ...] = (("tolerations",),)
+_NAME = "metadata.name"
+_INTEGER = re.compile(r"[-+]?[0-9]{1,64}", re.ASCII)
+_LEAST, _MOST = -(2**63), 2**63 - 1
+
+
+class Filter(StrEnum):
+    """The filters of kube-scheduler, by its own names for them, and what comes before it."""
+
+    API = "API"
+    """The API server would take no such pod."""
+    NODE_NAME = "NodeName"
+    UNSCHEDULABLE = "NodeUnschedulable"
+    TAINTS = "TaintToleration"
+    AFFINITY = "NodeAffinity"
+    RESOURCES = "NodeResourcesFit"
+    PORTS = "NodePorts"
+
+
+class Machine(NamedTuple):
+    """A node of the cluster, as far as filters look at it."""
+
+    name: str
+    labels: Mapping[str, str]
+    taints: tuple[Taint, ...] = ()
+    cordoned: bool = False
+    allocatable: Amounts = {}  # noqa: RUF012  never changed
+    """What pods can have of it; as `pods`, how many there may be."""
+
+
+class Usage(NamedTuple):
+    """What the pods of a node have taken."""
+
+    amounts: Amounts = {}  # noqa: RUF012  never changed
+    pods: int = 0
+    ports: frozenset[Port] = frozenset()
+
+    def with_pods(self, needs: Needs, count: int) -> Usage:
+        """The same with so many more pods."""
+        amounts = dict(self.amounts)
+        for request in needs.requests:
+            amounts[request.resource] = amounts.get(request.resource, 0) + request.amount * count
+        taken = {port._replace(path=()) for port in needs.ports} if count else ()
+        return Usage(amounts, self.pods + count, self.ports.union(taken))
+
+
+class Lack(NamedTuple):
+    """How much of a resource a node would need to have free, and has."""
+
+    asked: int
+    free: int
+
+
+class Reason(NamedTuple):
+    """Why a pod does not go on a node.
+
+    Reasons of two nodes are alike if they differ in what was found there alone.
+    """
+
+    filter: Filter
+    subject: str
+    """The taint, label, field, resource or port in question."""
+    asked: str
+    """What the pod says, in words."""
+    paths: tuple[KeyPath, ...] = ()
+    """Where in the PodSpec it says so; nowhere, if something is missing there."""
+    found: str | None = None
+    """What the node has: the value of the label, or the name; None if it has none."""
+    lack: Lack | None = None
+    taint: Taint | None = None
+    requirement: Requirement | None = None
+
+    @property
+    def kind(self) -> tuple[object, ...]:
+        """All that is the same in reasons that are alike."""
+        return (self.filter, self.subject, self.asked, self.paths)
+
+
+def reasons(needs: Needs, machine: Machine, usage: Usage) -> tuple[Reason, ...]:
+    """Every reason why the pod does not fit the node as it is; none if it does."""
+    return (*standing(needs.pin, machine), *passing(needs, machine, usage))
+
+
+def standing(pin: Pin, machine: Machine) -> tuple[Reason, ...]:
+    """The reasons that hold whatever runs on the node."""
+    return tuple(reason for look in FILTERS for reason in look(pin, machine))
+
+
+def passing(needs: Needs, machine: Machine, usage: Usage) -> tuple[Reason, ...]:
+    """The reasons that hang on what runs on the node."""
+    found: list[Reason] = []
+    allowed = machine.allocatable.get(PODS, 0)
+    if usage.pods + 1 > allowed:
+        found.append(Reason(Filter.RESOURCES, PODS, "one more pod", lack=Lack(1, allowed - usage.pods)))
+    for resource, amount, paths in needs.requests:
+        free = machine.allocatable.get(resource, 0) - usage.amounts.get(resource, 0)
+        if amount > free:
+            found.append(Reason(Filter.RESOURCES, resource, "", paths, lack=Lack(amount, free)))
+    found += (
+        Reason(Filter.PORTS, f"{port.number}/{port.protocol}", f"port {port.number}/{port.protocol}", (port.path,))
+        for port in needs.ports
+        if any(clash(port, other) for other in usage.ports)
+    )
+    return tuple(found)
+
+
+def _refused(pin: Pin, _: Machine) -> Iterator[Reason]:
+    for fault in pin.faults:
+        yield Reason(Filter.API, "", fault.what, (fault.path,))
+
+
+def _named(pin: Pin, machine: Machine) -> Iterator[Reason]:
+    if pin.node is not None and pin.node != machine.name:
+        yield Reason(Filter.NODE_NAME, "nodeName", shown(pin.node), (("nodeName",),), machine.name)
+
+
+def _cordoned(pin: Pin, machine: Machine) -> Iterator[Reason]:
+    if machine.cordoned and not tolerated(UNSCHEDULABLE, pin.tolerations):
+        yield Reason(Filter.UNSCHEDULABLE, "cordoned", "")
+
+
+def _tainted(pin: Pin, machine: Machine) -> Iterator[Reason]:
+    for taint in machine.taints:
+        if taint.effect in KEEPS_OFF and not tolerated(taint, pin.tolerations):
+            # What is tolerated stands there; where nothing is, nobody says anything of taints.
+            yield Reason(Filter.TAINTS, written(taint), "", _TOLERATIONS if pin.tolerations else (), taint=taint)
+
+
+def _selected(pin: Pin, machine: Machine) -> Iterator[Reason]:
+    for key, value in pin.selector:
+        if machine.labels.get(key) != value:
+            requirement = Requirement(key, "In", (value,), ("nodeSelector", key))
+            yield _unmet(requirement, machine.labels)
+
+
+def _allowed(pin: Pin, machine: Machine) -> Iterator[Reason]:
+    if pin.terms is None or any(matches(term, machine.labels, machine.name) for term in pin.terms):
+        return
+    if len(pin.terms) == 1:
+        yield from unmet(pin.terms[0], machine)
+        return
+    told = [" and ".join(phrase(reason) for reason in unmet(term, machine)) for term in pin.terms]
+    yield Reason(
+        Filter.AFFINITY,
+        "nodeSelectorTerms",
+        f"one of {len(told)} alternatives" if told else "one of no alternatives",
+        tuple(term.path for term in pin.terms) or ((*_REQUIRED, "nodeSelectorTerms"),),
+        "; ".join(told),
+    )
+
+
+_REQUIRED: KeyPath = ("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
+
+Look: TypeAlias = Callable[[Pin, Machine], Iterator[Reason]]
+FILTERS: tuple[Look, ...] = (_refused, _named, _cordoned, _tainted, _selected, _allowed)
+
+
+# Taints
+
+
+def tolerated(taint: Taint, tolerations: Sequence[Toleration]) -> bool:
+    return any(tolerates(toleration, taint) for toleration in tolerations)
+
+
+def tolerates(toleration: Toleration, taint: Taint) -> bool:
+    """Whether the one toleration is enough; what it leaves out, any taint has, but for the operator and the value."""
+    if toleration.effect not in ("", taint.effect) or toleration.key not in ("", taint.key):
+        return False
+    holds = _OPERATORS.get(toleration.operator)
+    return holds is not None and holds(toleration.value, taint.value)
+
+
+def _is_less(asked: str, found: str) -> bool:
+    mine, theirs = whole_number(asked), whole_number(found)
+    return mine is not None and theirs is not None and theirs < mine
+
+
+def _is_more(asked: str, found: str) -> bool:
+    mine, theirs = whole_number(asked), whole_number(found)
+    return mine is not None and theirs is not None and theirs > mine
+
+
+_OPERATORS: Mapping[str, Callable[[str, str], bool]] = {
+    "": str.__eq__,
+    "Equal": str.__eq__,
+    "Exists": lambda _, __: True,
+    "Lt": _is_less,
+    "Gt": _is_more,
+}
+
+
+def written(taint: Taint) -> str:
+    """A taint as kubectl writes it."""
+    return f"{taint.key}={taint.value}:{taint.effect}" if taint.value else f"{taint.key}:{taint.effect}"
+
+
+# Labels
+
+
+def matches(term: Term, labels: Mapping[str, str], name: str) -> bool:
+    """Whether all that the term asks holds; one that asks nothing matches no node."""
+    if not term.expressions and not term.fields:
+        return False
+    return all(holds(asked, labels) for asked in term.expressions) and all(_is_so(asked, name) for asked in term.fields)
+
+
+def unmet(term: Term, machine: Machine) -> tuple[Reason, ...]:
+    """What the term asks that does not hold."""
+    if not term.expressions and not term.fields:
+        return (Reason(Filter.AFFINITY, "nodeSelectorTerms", "an empty term, which matches no node", (term.path,)),)
+    labels = (_unmet(asked, machine.labels) for asked in term.expressions if not holds(asked, machine.labels))
+    fields = (_unmet(asked, {_NAME: machine.name}) for asked in term.fields if not _is_so(asked, machine.name))
+    return (*labels, *fields)
+
+
+def holds(asked: Requirement, labels: Mapping[str, str]) -> bool:
+    """Whether the labels are as asked; where the requirement is malformed, they never are."""
+    rule = _REQUIREMENTS.get(asked.operator)
+    return rule is not None and rule(labels.get(asked.key), asked.values)
+
+
+def _is_so(asked: Requirement, name: str) -> bool:
+    """The same for a field, of which there is one, and which is compared with one value."""
+    return asked.operator in ("In", "NotIn") and len(asked.values) == 1 and holds(asked, {_NAME: name})
+
+
+def _compares(is_so: Callable[[str, str], bool]) -> Callable[[str | None, tuple[str, ...]], bool]:
+    return lambda found, values: found is not None and len(values) == 1 and is_so(values[0], found)
+
+
+_REQUIREMENTS: Mapping[str, Callable[[str | None, tuple[str, ...]], bool]] = {
+    "In": lambda found, values: found is not None and found in values,
+    "NotIn": lambda found, values: bool(values) and found not in values,
+    "Exists": lambda found, values: not values and found is not None,
+    "DoesNotExist": lambda found, values: not values and found is None,
+    "Gt": _compares(_is_more),
+    "Lt": _compares(_is_less),
+}
+
+
+def _unmet(asked: Requirement, labels: Mapping[str, str]) -> Reason:
+    return Reason(
+        Filter.AFFINITY,
+        asked.key,
+        condition(asked),
+        (asked.path,),
+        labels.get(asked.key),
+        requirement=asked,
+    )
+
+
+_CONDITIONS: Mapping[str, str] = {
+    "In": "{}",
+    "NotIn": "not {}",
+    "Exists": "any",
+    "DoesNotExist": "none",
+    "Gt": "more than {}",
+    "Lt": "less than {}",
+}
+
+
+def condition(asked: Requirement) -> str:
+    """What a requirement wants of a label, in words."""
+    if asked.operator not in _CONDITIONS:
+        return f"by an operator that there is not, {shown(asked.operator)}"
+    *others, last = [*map(shown, asked.values)] or ["nothing"]
+    return _CONDITIONS[asked.operator].format(f"{', '.join(others)} or {last}" if others else last)
+
+
+def phrase(reason: Reason) -> str:
+    """A reason about a label, short."""
+    return (
+        reason.asked if reason.requirement is None else f"{shown(reason.subject)} {reason.asked}, found {has(reason)}"
+    )
+
+
+def has(reason: Reason) -> str:
+    """What the node has, in words."""
+    return "none" if reason.found is None else shown(reason.found)
+
+
+def whole_number(text: str) -> int | None:
+    """The text as a number of 64 bits, if it is one."""
+    number = int(text) if _INTEGER.fullmatch(text) else None
+    return number if number is not None and _LEAST <= number <= _MOST else None
+
+
+# Ports
+
+
+def clash(one: Port, two: Port) -> bool:
+    """Whether both want one port of one address; without an address, they want it of all."""
+    same = (one.protocol, one.number) == (two.protocol, two.number)
+    return same and (one.address == two.address or ANY_ADDRESS in (one.address, two.address))

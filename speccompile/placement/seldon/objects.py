@@ -1,0 +1,116 @@
+"""Takes Kubernetes objects, gives those of Seldon, and what stands in them; a wrong type is taken for nothing said."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from speccompile.model.key_path import KeyPath
+from speccompile.model.node import Node
+from speccompile.model.quantity import NANOS, Quantity, QuantityError, parse_quantity
+from speccompile.placement.workloads import group_of, kind_of
+
+GROUP = "mlops.seldon.io"
+AGENT, RCLONE = "agent", "rclone"
+"""The containers that every Server's pod has beside the one that serves models."""
+CAPABILITIES = "SELDON_SERVER_CAPABILITIES"
+OVERCOMMIT = "SELDON_OVERCOMMIT_PERCENTAGE"
+MEMORY_REQUEST = "MEMORY_REQUEST"
+"""Variables of the agent, by which a Server tells what it offers."""
+POD: KeyPath = ("spec", "podSpec")
+_LARGEST_INT32 = 2**31 - 1
+_DECIMAL_DIGITS, _BINARY_DIGITS = 18, 14
+"""Digits that Kubernetes reads without arithmetic of arbitrary precision; of binary units three less for each step."""
+_BINARY_UNITS = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
+_DECIMAL_UNITS: Mapping[str, int] = {
+    unit: 3 * power for power, unit in enumerate(("n", "u", "m", "", "k", "M", "G", "T", "P", "E"), -3)
+}
+
+
+def of_kind(objects: Sequence[Node], kind: str) -> Iterator[Node]:
+    """The objects of one of Seldon's kinds, in their order."""
+    return (tree for tree in objects if kind_of(tree) == kind and group_of(tree) == GROUP)
+
+
+def said(tree: Node | None, path: KeyPath) -> Node | None:
+    """What stands at the path; null says nothing."""
+    node = tree.at(path) if tree is not None else None
+    return node if node is not None and node.value is not None else None
+
+
+def mapping(tree: Node | None, path: KeyPath) -> Node | None:
+    node = said(tree, path)
+    return node if node is not None and isinstance(node.value, dict) else None
+
+
+def text(tree: Node | None, path: KeyPath) -> str:
+    """The text at the path; empty where there is none."""
+    node = said(tree, path)
+    return node.value if node is not None and isinstance(node.value, str) else ""
+
+
+def listed(tree: Node | None, path: KeyPath) -> tuple[Node, ...]:
+    """The items of the list at the path; none where there is no list."""
+    node = said(tree, path)
+    return node.items if node is not None else ()
+
+
+def texts(tree: Node | None, path: KeyPath) -> tuple[Node, ...]:
+    """The items of the list at the path that are texts."""
+    return tuple(item for item in listed(tree, path) if isinstance(item.value, str))
+
+
+def number(tree: Node | None, path: KeyPath) -> int | None:
+    """The whole number at the path, if the API can hold it."""
+    node = said(tree, path)
+    value = node.value if node is not None else None
+    if isinstance(value, bool) or not isinstance(value, int):
+        return None
+    return value if abs(value) <= _LARGEST_INT32 else None
+
+
+def quantity(node: Node | None) -> Quantity | None:
+    value = node.value if node is not None else None
+    if not isinstance(value, (str, int, float)):
+        return None
+    try:
+        return parse_quantity(value)
+    except QuantityError:
+        return None
+
+
+def in_bytes(amount: Quantity) -> int:
+    """The amount in whole bytes, as Kubernetes rounds it."""
+    return -(-amount.nano // NANOS)
+
+
+def model_bytes(amount: Quantity) -> int | None:
+    """The memory of a Model as the operator reads it; None for what Kubernetes takes and the operator cannot convert.
+
+    It can only convert what Kubernetes keeps as a whole number and a power of ten, which hangs on the spelling.
+    """
+    written = amount.text.lstrip("+-").removesuffix(amount.unit).lower()
+    digits, _, exponent = written.partition("e")
+    whole, _, part = digits.partition(".")
+    whole = whole.lstrip("0")
+    if amount.unit and amount.unit in _BINARY_UNITS:
+        room = _BINARY_DIGITS - 3 * _BINARY_UNITS.index(amount.unit)
+        converts = not part and len(whole) <= room
+    else:
+        scale = int(exponent) if exponent else _DECIMAL_UNITS[amount.unit]
+        converts = scale >= len(part) and len(whole) + len(part) <= _DECIMAL_DIGITS
+    return amount.nano // NANOS if converts else None
+
+
+def containers(pod: Node | None) -> tuple[Node, ...]:
+    return listed(pod, ("containers",))
+
+
+def named(items: Sequence[Node], name: str) -> Node | None:
+    """The last item of the name, which is the one that counts among variables."""
+    return next((item for item in reversed(items) if text(item, ("name",)) == name), None)
+
+
+def variable(pod: Node | None, name: str) -> Node | None:
+    """The variable of that name that counts in the first container that has one."""
+    found = (named(listed(container, ("env",)), name) for container in containers(pod))
+    return next((entry for entry in found if entry is not None), None)

@@ -1,0 +1,80 @@
+"""Takes compilations, gives what is to be explained of them as JSON: schemas/reports/explain.schema.json."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from speccompile.compiler.compiled import Compiled
+from speccompile.compiler.explain import Explanation, Line, Lost, rule_between, unseen
+from speccompile.model.key_path import format_path
+from speccompile.model.node import Node
+from speccompile.model.origin import Origin, origin_of
+from speccompile.model.redaction import is_hidden
+from speccompile.report.findings_json import VERSION, place_data, written
+
+
+def as_explained_json(told: Iterable[tuple[Compiled, Sequence[Explanation]]]) -> str:
+    """Each compilation with what is to be explained of it, as one document."""
+    return written({"version": VERSION, "runs": [_run(compiled, parts) for compiled, parts in told]})
+
+
+def _run(compiled: Compiled, parts: Sequence[Explanation]) -> dict[str, Any]:
+    profile = compiled.profile
+    return {
+        "project": compiled.project,
+        "name": compiled.name,
+        "place": place_data(compiled.run.name.span),
+        "profile": {"id": profile.id.value, "place": place_data(profile.id.span)} if profile else None,
+        "manifests": [_manifest(part) for part in parts],
+        "unseen": [
+            {
+                "path": format_path(override.path),
+                "value": value_data(override.lost),
+                "origin": origin_data(origin_of(override.lost)),
+                "rule": rule_between(override.lost, override.won),
+                "by": origin_data(origin_of(override.won)),
+            }
+            for override in unseen(compiled.replaced, compiled.manifests)
+        ],
+    }
+
+
+def _manifest(part: Explanation) -> dict[str, Any]:
+    manifest = part.manifest
+    return {
+        "api_version": manifest.tree.fields["apiVersion"].value,
+        "kind": manifest.kind,
+        "name": manifest.name,
+        "path": format_path(part.path),
+        "values": [_line(line) for line in part.lines if line.origin or line.lost],
+    }
+
+
+def _line(line: Line) -> dict[str, Any]:
+    return {
+        "path": format_path(line.path),
+        "value": line.value.plain(),
+        "origin": origin_data(line.origin) if line.origin else None,
+        "lost": [_lost(lost) for lost in line.lost],
+    }
+
+
+def _lost(lost: Lost) -> dict[str, Any]:
+    return {"value": value_data(lost.value), "origin": origin_data(lost.origin), "rule": lost.rule}
+
+
+def value_data(node: Node) -> Any:
+    """The value, or null if its line may hold a secret."""
+    return None if is_hidden(node) else node.plain()
+
+
+def origin_data(origin: Origin) -> dict[str, Any]:
+    """An origin as data."""
+    return {
+        "layer": str(origin.layer),
+        "part": str(origin.part),
+        "place": place_data(origin.span),
+        "derived": origin.derived,
+        "made_of": [origin_data(inner) for inner in origin.made_of],
+    }

@@ -1,0 +1,83 @@
+"""Takes results, gives what admins did to users' values as JSON: schemas/reports/overrides.schema.json."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from speccompile.compiler.compile_files import Result
+from speccompile.compiler.explain import rule_between
+from speccompile.model.diagnostic import CompileError, Diagnostic
+from speccompile.model.diagnostic_codes import Code
+from speccompile.model.documents import Run
+from speccompile.model.key_path import KeyPath, format_path
+from speccompile.model.node import Node
+from speccompile.model.origin import Change, Origin, Override, origin_of
+from speccompile.model.source import Layer
+from speccompile.report.explain_json import origin_data, value_data
+from speccompile.report.findings_json import VERSION, place_data, written
+from speccompile.schema.bundled import bundled_library
+from speccompile.schema.field_path import found
+
+GENERATOR = '"generator": "speccompile"'
+"""By which a report of ours is known."""
+_CODES = {Change.REPLACED: "merge/overridden", Change.EXTENDED: "merge/extended"}
+_BOTH_HOLD = "fields of this kind add up: what the run says holds, and so does what is added"
+_PARTS = {"rule": "rule", "policy": "setting"}
+"""What stands against a value, by the group of the code that refuses it."""
+
+
+def as_overrides_json(entries: Iterable[Mapping[str, Any]]) -> str:
+    """The report of all entries."""
+    return written({"generator": "speccompile", "version": VERSION, "overrides": list(entries)})
+
+
+def override_entries(result: Result, codes: Mapping[str, Code]) -> Iterator[dict[str, Any]]:
+    """An entry for each value of the run that a profile or the platform replaced, added to or refused."""
+    for override in result.overrides:
+        yield _replaced(override, result.run)
+    for finding in result.diagnostics if isinstance(result, CompileError) else ():
+        if codes[finding.code].refuses and finding.span and finding.span.source.layer is Layer.RUN:
+            yield _refused(finding, result.run)
+
+
+def _replaced(override: Override, run: Run | None) -> dict[str, Any]:
+    lost, won, change = override.lost, override.won, override.change
+    return {
+        "run": _name(run),
+        "change": str(change),
+        "code": _CODES[change],
+        "path": format_path(override.path),
+        "place": place_data(lost.place),
+        "value": value_data(lost),
+        "by": [{"value": value_data(won), "origin": origin_data(origin_of(won))}],
+        "rule": rule_between(lost, won) if change is Change.REPLACED else _BOTH_HOLD,
+    }
+
+
+def _refused(finding: Diagnostic, run: Run | None) -> dict[str, Any]:
+    said = _said(finding.path, run) if run else None
+    part = _PARTS[finding.code.partition("/")[0]]
+    against = [note.span for note in finding.notes if note.span]
+    return {
+        "run": _name(run),
+        "change": "refused",
+        "code": finding.code,
+        "path": format_path(finding.path),
+        "place": place_data(finding.span),
+        "value": value_data(said) if said else None,
+        "by": [
+            {"value": None, "origin": {**origin_data(Origin(span.source.layer, span)), "part": part}}
+            for span in against
+        ],
+        "rule": "; ".join((finding.message, *(note.message for note in finding.notes))),
+    }
+
+
+def _said(path: KeyPath, run: Run) -> Node | None:
+    """What the run says at the path of a finding; items of lists go by their key."""
+    return run.profile if path == ("profile",) else found(run.fields, path, bundled_library()) if path else None
+
+
+def _name(run: Run | None) -> str | None:
+    return f"{run.project.value}/{run.name.value}" if run else None

@@ -1,0 +1,162 @@
+"""Takes all that `place` tells, gives it as JSON of the shape of schemas/reports/place.schema.json."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from speccompile.model.node import Node
+from speccompile.model.origin import origin_of
+from speccompile.placement.capacity import Fleet, Share
+from speccompile.placement.fit import Group, Verdict
+from speccompile.placement.model_hosting import Hosting, Objection
+from speccompile.placement.placement import Advice, Answer, Told
+from speccompile.placement.scheduler_filters import Reason
+from speccompile.placement.workloads import kind_of, name_of, namespace_of
+from speccompile.report.explain_json import origin_data
+from speccompile.report.findings_json import VERSION, place_data, written
+from speccompile.report.place_wording import ESTIMATE, NOT_MODELLED, reason_text
+
+
+def as_placed_json(answer: Answer) -> str:
+    """Everything as one document, with exact amounts in the units that the scheduler counts in."""
+    return written(
+        {
+            "version": VERSION,
+            "nodes": [machine.name for machine in answer.cluster.machines],
+            "knows_pods": answer.cluster.knows_pods,
+            "not_modelled": list(NOT_MODELLED),
+            "workloads": [_told(told) for told in answer.workloads],
+            "fleet": _fleet(answer.fleet),
+            "models": [_model(model) for model in answer.models],
+            "left_out": [_object(tree) for tree in answer.left_out],
+        }
+    )
+
+
+def _told(told: Told) -> dict[str, Any]:
+    verdict = told.verdict
+    return {
+        **_workload(verdict),
+        "is_suspended": verdict.subject.workload.is_suspended,
+        "fits": [machine.name for machine in verdict.fits],
+        "others": [_group(group, verdict) for group in verdict.others],
+        "ignored": [{"what": what, "origin": _origin(node)} for what, node in told.ignored],
+        "advice": _advice(told.advice, verdict) if told.advice else None,
+    }
+
+
+def _workload(verdict: Verdict) -> dict[str, Any]:
+    workload = verdict.subject.workload
+    return {
+        "run": verdict.subject.run,
+        "kind": workload.kind,
+        "name": workload.name,
+        "namespace": workload.namespace,
+        "place": place_data(verdict.subject.place),
+        "pods": workload.pods,
+    }
+
+
+def _group(group: Group, verdict: Verdict) -> dict[str, Any]:
+    return {
+        "nodes": [machine.name for machine in group.machines],
+        "reasons": [_reason(alike, verdict) for alike in group.alike],
+    }
+
+
+def _reason(alike: Sequence[Reason], verdict: Verdict) -> dict[str, Any]:
+    first = alike[0]
+    return {
+        "filter": str(first.filter),
+        "subject": first.subject,
+        "message": reason_text(alike),
+        "asked": first.lack.asked if first.lack else first.asked,
+        "found": [reason.lack.free if reason.lack else reason.found for reason in alike],
+        "origins": _origins(verdict.origins(first.paths)),
+    }
+
+
+def _advice(advice: Advice, verdict: Verdict) -> dict[str, Any]:
+    made, near = advice
+    return {
+        "suggestion": {
+            "what": made.change.what,
+            "origins": _origins(verdict.origins([made.change.at]) if made.change.at else ()),
+            "nodes": [machine.name for machine in made.machines],
+        }
+        if made
+        else None,
+        "nearest": {
+            "node": near.machine.name,
+            "reasons": [_reason([reason], verdict) for reason in near.reasons],
+        }
+        if near
+        else None,
+    }
+
+
+def _fleet(fleet: Fleet) -> dict[str, Any]:
+    return {
+        "estimate": ESTIMATE,
+        "pods": fleet.pods,
+        "placed": fleet.placed,
+        "workloads": fleet.workloads,
+        "whole": fleet.whole,
+        "pools": [
+            {
+                "name": pool.name,
+                "nodes": [machine.name for machine in pool.machines],
+                "resources": [_share(share) for share in pool.shares],
+            }
+            for pool in fleet.pools
+        ],
+        "waiting": [
+            {**_workload(one.verdict), "pods": one.pods, "pools": list(one.pools), "short": [*one.short, *one.ports]}
+            for one in fleet.unplaced
+        ],
+    }
+
+
+def _share(share: Share) -> dict[str, Any]:
+    return {
+        "resource": share.resource,
+        "allocatable": share.allocatable,
+        "taken": share.before,
+        "added": share.added,
+        "free": share.free,
+        "missing": share.missing,
+    }
+
+
+def _model(model: Hosting) -> dict[str, Any]:
+    return {
+        **_object(model.model),
+        "is_possible": model.is_possible,
+        "servers": [
+            {
+                "name": host.name,
+                "is_stock": host.is_stock,
+                "fit": host.fit,
+                "reasons": [_objection(one) for one in host.objections],
+            }
+            for host in model.hosts
+        ],
+    }
+
+
+def _object(tree: Node) -> dict[str, Any]:
+    return {"kind": kind_of(tree), "name": name_of(tree), "namespace": namespace_of(tree)}
+
+
+def _objection(objection: Objection) -> dict[str, Any]:
+    nodes = [node for node in (objection.asked, objection.found) if node is not None]
+    return {"message": objection.text, "origins": _origins(nodes)}
+
+
+def _origins(nodes: Iterable[Node]) -> list[dict[str, Any]]:
+    return [_origin(node) for node in nodes]
+
+
+def _origin(node: Node) -> dict[str, Any]:
+    return origin_data(origin_of(node))

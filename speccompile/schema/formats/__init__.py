@@ -1,0 +1,1 @@
+"""Checks behind the `format` keyword of the schemas. Imports `model`."""

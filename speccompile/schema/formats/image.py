@@ -1,0 +1,129 @@
+"""Takes a container image reference, gives the fault in it."""
+
+import re
+from typing import Final
+
+from speccompile.model.diagnostic import shown
+from speccompile.schema.formats.text_format import Fault, Shape, shape_fault, too_long, with_suggestion
+
+_LONGEST_IMAGE_NAME: Final = 255
+_LONGEST_DIGEST: Final = 256
+_SCHEME: Final = r"[A-Za-z][A-Za-z0-9+.-]{0,30}://"
+_IMAGE_HOST: Final = (
+    r"(?:[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?(?:\.[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?)*"
+    r"|\[[A-Fa-f0-9:]+\])(?::[0-9]+)?"
+)
+_IMAGE_PART: Final = r"[a-z0-9]+(?:(?:[.]|__?|-+)[a-z0-9]+)*"
+_IMAGE_PATH: Final = rf"{_IMAGE_PART}(?:/{_IMAGE_PART})*"
+_LENGTH_OF_ID: Final = 64
+_IMAGE_ID: Final = r"[a-f0-9]+"
+_IMAGE_TAG: Final = Shape(
+    "an image tag",
+    r"[A-Za-z0-9_][A-Za-z0-9_.-]*",
+    128,
+    "use letters, digits, `_`, `.` and `-`, and begin with a letter, a digit or `_`",
+)
+_DIGEST: Final = r"(?P<algorithm>[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*):(?P<hex>[A-Fa-f0-9]{32,})"
+_HUB: Final = "docker.io"
+_HUBS: Final = {"": _HUB, "index.docker.io": _HUB}
+"""Other ways to say Docker Hub."""
+_DIGEST_LENGTHS: Final = {"sha256": 64, "sha384": 96, "sha512": 128}
+
+
+def image_fault(text: str) -> Fault | None:
+    """A reference `[host[:port]/]path[:tag][@digest]`.
+
+    A first part without `.` and `:` is part of the path and not a host, except for `localhost`.
+    """
+    if not text:
+        return Fault("the image reference is empty", "write a name such as `registry.example.com/team/app:1.0`")
+    # What most references do not even look like is not worth compiling a pattern for.
+    if "://" in text and (scheme := re.match(_SCHEME, text)):
+        return Fault(f"{shown(text)} begins with a scheme", f"leave out `{scheme.group()}`")
+    if text.split() != [text]:
+        return Fault(f"{shown(text)} contains white space", "write the image reference without spaces")
+    if len(text) == _LENGTH_OF_ID and re.fullmatch(_IMAGE_ID, text):
+        return Fault(f"{shown(text)} is an image id, not a name", "write the image's name, with a tag or digest")
+    tagged, at, digest = text.partition("@")
+    folder, slash, last = tagged.rpartition("/")
+    base, colon, tag = last.partition(":")
+    return (
+        _image_name_fault(folder + slash + base, text)
+        or (shape_fault(tag, _IMAGE_TAG) if colon else None)
+        or (_digest_fault(digest) if at else None)
+    )
+
+
+def repository(text: str) -> str:
+    """The image's name in full, `host/path` without tag and digest: a name without a host is one of Docker Hub's."""
+    tagged, _, _ = text.partition("@")
+    folder, slash, last = tagged.rpartition("/")
+    host, path = _parted(folder + slash + last.partition(":")[0])
+    host = _HUBS.get(host.lower(), host.lower())
+    return f"{host}/library/{path}" if host == _HUB and "/" not in path else f"{host}/{path}"
+
+
+def is_below(image: str, registry: str) -> bool:
+    """Whether the image comes from the registry, or from the folder of one."""
+    host, slash, path = registry.partition("/")
+    folder = f"{_HUBS.get(host.lower(), host.lower())}{slash}{path}"
+    return repository(image) == folder or repository(image).startswith(f"{folder}/")
+
+
+def registry_fault(text: str) -> Fault | None:
+    """A registry, or a folder of one: a host, and the beginning of a path."""
+    if fault := too_long(text, "a registry or a folder of one", _LONGEST_IMAGE_NAME):
+        return fault
+    host, slash, path = text.partition("/")
+    if not (host == "localhost" or "." in host or ":" in host) or not re.fullmatch(_IMAGE_HOST, host):
+        return Fault(f"{shown(text)} does not begin with a registry host", "write for instance `ghcr.io/acme`")
+    if slash and not re.fullmatch(_IMAGE_PATH, path):
+        return Fault(f"{shown(text)} is no folder of a registry", "write for instance `ghcr.io/acme`, without a tag")
+    return None
+
+
+def _parted(name: str) -> tuple[str, str]:
+    """The host, empty if there is none, and the path."""
+    first, slash, rest = name.partition("/")
+    is_host = bool(slash) and (first == "localhost" or "." in first or ":" in first)
+    return (first, rest) if is_host else ("", name)
+
+
+def _image_name_fault(name: str, text: str) -> Fault | None:
+    if not name:
+        return Fault(f"{shown(text)} has no image name", "write a name before the tag or digest")
+    if fault := too_long(name, "an image name", _LONGEST_IMAGE_NAME):
+        return fault
+    host, path = _parted(name)
+    if host and not re.fullmatch(_IMAGE_HOST, host):
+        return Fault(f"{shown(host)} is not a registry host", "write a host such as `registry.example.com:5000`")
+    if re.fullmatch(_IMAGE_PATH, path):
+        return None
+    if re.fullmatch(_IMAGE_PATH, path.lower()):
+        lowered = f"{name[: len(name) - len(path)]}{path.lower()}{text[len(name) :]}"
+        return Fault(
+            f"{shown(path)} has upper-case letters",
+            # The tag and digest have not been looked at yet, and nobody is told to write a faulty one.
+            with_suggestion("" if image_fault(lowered) else lowered, "write the name in lower case"),
+        )
+    return Fault(
+        f"{shown(path)} is not an image name",
+        "use lower-case letters and digits, joined by `/`, `-`, `.`, `_` or `__`",
+    )
+
+
+def _digest_fault(digest: str) -> Fault | None:
+    match = re.fullmatch(_DIGEST, digest) if len(digest) <= _LONGEST_DIGEST else None
+    if match is None:
+        return Fault(f"{shown(digest)} is not a digest", "write a digest such as `sha256:` and 64 hexadecimal digits")
+    length = _DIGEST_LENGTHS.get(match["algorithm"])
+    if length is None:
+        return None
+    if len(match["hex"]) != length:
+        return Fault(
+            f"{shown(digest)} has {len(match['hex'])} hexadecimal digits",
+            f"a `{match['algorithm']}` digest has {length}",
+        )
+    if match["hex"] != match["hex"].lower():
+        return Fault(f"{shown(digest)} has upper-case digits", "write the digest in lower case")
+    return None

@@ -1,0 +1,355 @@
+"""Takes a tree as written and the name of its schema, gives it in canonical spelling, and all that is wrong with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from speccompile.model.diagnostic import Diagnostic, Note, shown
+from speccompile.model.key_path import KeyPath
+from speccompile.model.key_spelling import spelled
+from speccompile.model.node import Node
+from speccompile.model.source import Layer, Span
+from speccompile.schema.formats.by_name import FORMATS, QUANTITIES
+from speccompile.schema.library import Library, Schema
+from speccompile.schema.validate_fast import accept
+from speccompile.yaml_text.plain_scalars import ambiguous
+
+if TYPE_CHECKING:
+    from jsonschema.exceptions import ValidationError
+
+_TYPE_WORDS = {
+    "string": "a string",
+    "number": "a number",
+    "integer": "a whole number",
+    "boolean": "true or false",
+    "array": "a list",
+    "object": "a mapping",
+    "null": "null",
+}
+_MANY = 12
+MAX_FINDINGS = 500
+"""Findings of the schema that are worded for one document; nobody reads more."""
+
+
+def validate(root: Node, name: str, library: Library) -> tuple[Node, tuple[Diagnostic, ...]]:
+    """The tree with keys in canonical spelling and nulls gone, and every finding the schema alone can give."""
+    tree = accept(root, name, library)
+    return (tree, ()) if tree is not None else examined(root, name, library)
+
+
+def examined(root: Node, name: str, library: Library) -> tuple[Node, tuple[Diagnostic, ...]]:
+    """The same by the exact way, which knows why; jsonschema is the judge."""
+    findings: list[Diagnostic] = []
+    tree = _conform(root, library.schemas[name], library, (), findings)
+    errors = library.validator(name).iter_errors(tree.plain())
+    findings += islice((found for error in errors for found in translated(error, tree, library)), MAX_FINDINGS)
+    return tree, tuple(_without_echoes(findings))
+
+
+def without_faulty(tree: Node, findings: Iterable[Diagnostic]) -> Node:
+    """The tree without the fields that have errors, so that the next stage can look at the others all the same."""
+    faulty = {finding.path[0] for finding in findings if finding.path}
+    return tree.with_fields({key: child for key, child in tree.fields.items() if key not in faulty})
+
+
+def near(name: str, known: Iterable[str]) -> str | None:
+    """The known name that the given one was probably meant to be."""
+    import difflib  # wanted by whoever guesses, only
+
+    folded = {one.casefold(): one for one in known}
+    close = difflib.get_close_matches(name.casefold(), folded, n=1, cutoff=0.6)
+    return folded[close[0]] if close else None
+
+
+def _conform(node: Node, schema: Schema, library: Library, path: KeyPath, findings: list[Diagnostic]) -> Node:
+    schema = library.resolve(schema)
+    if schema.get("x-unread"):
+        return node
+    if schema.get("x-opaque"):
+        findings.extend(
+            ambiguous(str(inner.value), inner.span)._replace(path=(*path, *below))
+            for below, inner in node.walk()
+            if inner.unsure
+        )
+        return node
+    if node.unsure and schema.get("format") not in QUANTITIES:
+        findings.append(ambiguous(str(node.value), node.span)._replace(path=path))
+    if isinstance(node.value, Mapping):
+        return _conform_mapping(node, schema, library, path, findings)
+    if isinstance(node.value, tuple):
+        items = schema.get("items", {})
+        tree = node.but(
+            value=tuple(
+                _conform(item, items, library, (*path, index), findings) for index, item in enumerate(node.value)
+            ),
+        )
+        findings.extend(_repeated(tree, schema, path))
+        return tree
+    return node
+
+
+def _conform_mapping(node: Node, schema: Schema, library: Library, path: KeyPath, findings: list[Diagnostic]) -> Node:
+    properties: Mapping[str, Schema] = schema.get("properties", {})
+    others = schema.get("additionalProperties", {})
+    fields: dict[str, Node] = {}
+    spellings: dict[str, str] = {}
+    closed = False in (schema.get("additionalProperties"), schema.get("unevaluatedProperties"))
+    for written, child in node.fields.items():
+        key = spelled(written, properties)
+        if child.value is None and (key in properties or not closed):
+            continue
+        first = spellings.setdefault(key, written)
+        if key in fields:
+            findings.append(
+                Diagnostic(
+                    code="schema/duplicate-spelling",
+                    message=f"{shown(first)} and {shown(written)} are one field",
+                    span=child.key or child.span,
+                    path=(*path, key),
+                    notes=(Note("also here", fields[key].key),),
+                    help=f"keep one of the two, preferably `{key}`",
+                )
+            )
+            continue
+        child_schema = properties.get(key) or (others if isinstance(others, Mapping) else {})
+        fields[key] = _conform(child, child_schema, library, (*path, key), findings)
+    # The order of output is ours: as the schema lists its keys, then by name.
+    known = [key for key in properties if key in fields]
+    return node.with_fields({key: fields[key] for key in (*known, *sorted(fields.keys() - properties.keys()))})
+
+
+def _repeated(node: Node, schema: Schema, path: KeyPath) -> Iterator[Diagnostic]:
+    """A finding for each item of a list that says again what must be said once."""
+    unique: Any = schema.get("x-unique", ())
+    for key in ("",) if unique is True else unique:
+        seen: dict[object, Node] = {}
+        for index, item in enumerate(node.items):
+            told = item.fields.get(key) if key else item
+            if told is None or not told.is_scalar:
+                continue
+            first = seen.setdefault((type(told.value), told.value), told)
+            if first is not told:
+                # What people write among secrets may be a secret.
+                named = "an identifier" if path[-1:] == ("secrets",) else shown(told.value)
+                yield Diagnostic(
+                    code="schema/duplicate-item",
+                    message=f"{named} stands here a second time" + (f" as `{key}`" if key else ""),
+                    span=told.span,
+                    secret=told.span if path[-1:] == ("secrets",) and not isinstance(told.value, str) else None,
+                    path=(*path, index, key) if key else (*path, index),
+                    notes=(Note("first here", first.span),),
+                    help="keep one of the two",
+                )
+
+
+def _without_echoes(findings: Sequence[Diagnostic]) -> Iterator[Diagnostic]:
+    """One finding a place: the schema may object twice to one value, once in general and once in particular."""
+    seen: set[tuple[str, KeyPath, str]] = set()
+    for found in findings:
+        if (found.code, found.path, found.message) not in seen:
+            seen.add((found.code, found.path, found.message))
+            yield found
+
+
+def translated(error: ValidationError, tree: Node, library: Library) -> Iterator[Diagnostic]:
+    """What jsonschema has against the tree in our words, each at the place where the value at fault was written."""
+    path: KeyPath = tuple(error.absolute_path)
+    node = tree.at(path)
+    assert node is not None
+    schema: Any = error.schema
+    if "propertyNames" in error.relative_schema_path:
+        yield _bad_key(error, node.fields[str(error.instance)], (*path, str(error.instance)))
+        return
+    if error.validator in ("additionalProperties", "unevaluatedProperties"):
+        allowed = tuple(library.resolve(schema).get("properties", {}))
+        for key, child in node.fields.items():
+            if key not in allowed:
+                yield unknown_key(key, child.key or child.span, (*path, key), allowed)
+        return
+    code, message, help_text = _worded(error)
+    if code == "schema/needs-quotes" and (written := as_written(node.span)):
+        help_text = f'quote it: "{written}"'
+    secret = _is_secret(path, node)
+    if secret and error.validator == "format":
+        message = "this is not the identifier of a secret"
+    elif "x-fault" in schema:
+        message, help_text = str(schema["x-fault"]), schema.get("x-help", help_text)
+    yield Diagnostic(
+        code=code,
+        message=message,
+        span=node.place,
+        path=path,
+        # A near name or a spelling is closer to the case than what the schema says of all of them.
+        help=schema.get("x-help", help_text) if code in _GENERAL else help_text or schema.get("x-help"),
+        secret=node.span if secret else None,
+    )
+
+
+_GENERAL = frozenset({"schema/missing-key", "schema/wrong-type"})
+"""Codes of which the schema, if it has any help, knows better."""
+
+
+def _is_secret(path: KeyPath, node: Node) -> bool:
+    """Whether people may write the value of a secret here; `secrets` at the top of the platform is a setting."""
+    field = path[1:] if path[:1] in _LAYERS else path
+    return field[:1] == ("secrets",) and (field is not path or node.span.source.layer is not Layer.PLATFORM)
+
+
+_LAYERS = (("defaults",), ("enforce",))
+
+
+def as_written(span: Span) -> str | None:
+    """The scalar as its author spelled it: `1.10` is a number of less."""
+    if not span.line or span.line != span.end_line:
+        return None
+    from speccompile.model.redaction import lines_of  # wanted by findings, only
+
+    return lines_of(span.source)[span.line - 1][span.column - 1 : span.end_column - 1]
+
+
+def unknown_key(key: str, span: Span, path: KeyPath, allowed: Sequence[str]) -> Diagnostic:
+    meant = near(key, allowed)
+    return Diagnostic(
+        code="schema/unknown-key",
+        message=f"unknown key {shown(key)}",
+        span=span,
+        path=path,
+        notes=(Note(f"expected one of {_listed(allowed)}"),) if allowed and len(allowed) <= _MANY else (),
+        help=f"did you mean `{meant}`?" if meant else None,
+    )
+
+
+def _bad_key(error: ValidationError, child: Node, path: KeyPath) -> Diagnostic:
+    key = str(error.instance)
+    if error.validator == "enum":
+        allowed: Any = error.validator_value
+        return unknown_key(key, child.key or child.span, path, tuple(allowed))
+    code, message, help_text = _worded(error)
+    return Diagnostic(code=code, message=message, span=child.key or child.span, path=path, help=help_text)
+
+
+Wording: TypeAlias = tuple[str, str, str | None]
+"""Code, message and help."""
+
+
+def _worded(error: ValidationError) -> Wording:
+    keyword = str(error.validator)
+    return _WORDINGS.get(keyword, _conflict)(keyword, error.validator_value, error.instance)
+
+
+def _wrong_type(_: str, types: Any, found: Any) -> Wording:
+    expected = types if isinstance(types, list) else [types]
+    message = f"expected {' or '.join(_TYPE_WORDS[name] for name in expected)}, found {described(found)}"
+    if {"string"} == {*expected} - {"array", "object"} and isinstance(found, (int, float)):
+        return "schema/needs-quotes", message, f'quote it: "{_spelled_out(found)}"'
+    if expected == ["array"] and isinstance(found, str):
+        import json  # wanted by those who are told to write a list, only
+
+        return "schema/wrong-type", message, f"write a list: {shown(json.dumps([found], ensure_ascii=False))}"
+    return "schema/wrong-type", message, None
+
+
+def described(value: Any) -> str:
+    """A value as a message says what was found: its type, and the value itself if it is a scalar."""
+    if isinstance(value, bool):
+        return f"the boolean `{_spelled_out(value)}`"
+    if isinstance(value, (int, float)):
+        return f"the number {shown(value)}"
+    if isinstance(value, str):
+        return f"the string {shown(value)}"
+    return "null" if value is None else "a list" if isinstance(value, list) else "a mapping"
+
+
+def _spelled_out(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _wrong_value(keyword: str, allowed: Any, found: Any) -> Wording:
+    choices = allowed if keyword == "enum" else [allowed]
+    meant = near(str(found), [str(choice) for choice in choices])
+    expected = f"expected {'one of ' if len(choices) > 1 else ''}{_listed(choices)}"
+    return (
+        "schema/wrong-value",
+        f"{expected}, found {described(found)}",
+        f"did you mean `{meant}`?" if meant else None,
+    )
+
+
+def _out_of_range(keyword: str, bound: Any, found: Any) -> Wording:
+    side = "at least" if keyword == "minimum" else "at most"
+    return "schema/out-of-range", f"expected {side} {bound}, found {shown(found)}", None
+
+
+_PARTS: Mapping[type, str] = {str: "character", list: "item", dict: "key"}
+
+
+def _wrong_length(keyword: str, bound: Any, found: Any) -> Wording:
+    side = "at least" if keyword.startswith("min") else "at most"
+    noun = _PARTS[type(found)] + ("" if bound == 1 else "s")
+    return "schema/wrong-length", f"expected {side} {bound} {noun}, found {len(found)}", None
+
+
+def _missing_key(_: str, required: Any, found: Any) -> Wording:
+    missing = _listed(key for key in required if key not in found)
+    return "schema/missing-key", f"missing {missing}", f"add {missing}"
+
+
+def _missing_companion(_: str, wanted: Any, found: Any) -> Wording:
+    pairs = [(key, other) for key, others in wanted.items() if key in found for other in others if other not in found]
+    return "schema/missing-key", "; ".join(f"`{key}` needs `{other}` beside it" for key, other in pairs), None
+
+
+_KINDRED = {
+    "positive-quantity": "quantity",
+    "extended-resource": "resource-name",
+    "gpu-name": "dns-label",
+    "label-key-pattern": "label-key",
+    **dict.fromkeys(("name-pattern", "alias-pattern", "volume-pattern", "port-pattern"), "placeholders"),
+}
+"""Formats that narrow another one, and share its code."""
+
+
+def _format(_: str, name: Any, found: Any) -> Wording:
+    fault = FORMATS[name](found)
+    assert fault is not None
+    return f"schema/{_KINDRED.get(name, name)}", fault.message, fault.help
+
+
+def _pattern(_: str, pattern: Any, found: Any) -> Wording:
+    return "schema/pattern", f"{shown(found)} does not match `{pattern}`", None
+
+
+def _no_alternative(_: str, alternatives: Any, found: Any) -> Wording:
+    told = [schema.get("type", ()) for schema in alternatives]
+    types = dict.fromkeys(name for one in told for name in ((one,) if isinstance(one, str) else one))
+    return _wrong_type("type", list(types), found) if types else _conflict()
+
+
+def _conflict(*_: object) -> Wording:
+    return "schema/conflict", "keys that exclude each other stand together", None
+
+
+_WORDINGS: Mapping[str, Callable[[str, Any, Any], Wording]] = {
+    "type": _wrong_type,
+    "enum": _wrong_value,
+    "const": _wrong_value,
+    "minimum": _out_of_range,
+    "maximum": _out_of_range,
+    "minLength": _wrong_length,
+    "maxLength": _wrong_length,
+    "minItems": _wrong_length,
+    "maxItems": _wrong_length,
+    "minProperties": _wrong_length,
+    "required": _missing_key,
+    "dependentRequired": _missing_companion,
+    "format": _format,
+    "pattern": _pattern,
+    "anyOf": _no_alternative,
+    "oneOf": _no_alternative,
+}
+
+
+def _listed(names: Iterable[object]) -> str:
+    return ", ".join(f"`{name}`" for name in names)

@@ -1,0 +1,136 @@
+"""Takes a value and a keyword of ours, gives what a server refuses about it that no JSON schema would see."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, TypeAlias
+
+from speccompile.model.diagnostic import shown
+from speccompile.model.key_path import KeyPath
+from speccompile.model.light_namedtuple import NamedTuple
+from speccompile.model.quantity import Quantity, QuantityError, parse_quantity
+from speccompile.schema.formats.by_name import FORMATS
+from speccompile.schema.validate import near
+
+_BASE64 = re.compile(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?", re.ASCII)
+_TIME = re.compile(
+    r"[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])"
+    r"T([01][0-9]|2[0-3])(:[0-5][0-9]){2}([.,][0-9]+)?(Z|[-+][0-9]{2}:[0-5][0-9])",
+    re.ASCII,
+)
+_CONTAINERS = ("cpu", "memory", "ephemeral-storage")
+"""What a container may ask for by a name that has no domain; huge pages beside."""
+_MEANT = {"gpu": "nvidia.com/gpu", "gpus": "nvidia.com/gpu", "mem": "memory", "disk": "ephemeral-storage"}
+"""What people write for it, our own fields among it."""
+_NATIVE, _HUGE_PAGES = "kubernetes.io/", "hugepages-"
+
+
+class Objection(NamedTuple):
+    """What is wrong with a value, or with what stands at the path below it."""
+
+    message: str
+    help: str | None = None
+    path: KeyPath = ()
+
+
+Keyword: TypeAlias = Callable[[Any, Any], Iterator[Objection]]
+"""Takes what the schema says behind the keyword, and the value."""
+
+
+def _quantity(_: Any, value: Any) -> Iterator[Objection]:
+    amount = _amount(value)
+    if amount is None or amount.nano < 0:
+        fault = FORMATS["quantity"](value)
+        # A server cuts down what is too large, without a word.
+        if fault and not fault.message.endswith("out of range"):
+            yield Objection(fault.message, fault.help)
+
+
+def _options(options: Sequence[str], value: Any) -> Iterator[Objection]:
+    if isinstance(value, str) and value not in options:
+        told = [option for option in options if option]
+        meant = near(value, told)
+        names = ", ".join(f"`{option}`" for option in told)
+        yield Objection(f"expected one of {names}, found {shown(value)}", f"did you mean `{meant}`?" if meant else None)
+
+
+def _required(required: Sequence[str], value: Any) -> Iterator[Objection]:
+    """To a server, what is null is not there."""
+    missing = [name for name in required if value.get(name) is None] if isinstance(value, dict) else []
+    if missing:
+        names = ", ".join(f"`{name}`" for name in missing)
+        yield Objection(f"missing {names}", f"add {names}")
+
+
+def _time(_: Any, value: Any) -> Iterator[Objection]:
+    if isinstance(value, str) and not _TIME.fullmatch(value):
+        yield Objection(f"{shown(value)} is not a time", "write it like `2026-01-31T09:30:00Z`")
+
+
+def _base64(_: Any, value: Any) -> Iterator[Objection]:
+    if isinstance(value, str) and not _BASE64.fullmatch(re.sub(r"[\r\n]", "", value)):
+        yield Objection("this is not base64", "encode it; in a Secret, plain text goes into `stringData`")
+
+
+def _resources(_: Any, value: Any) -> Iterator[Objection]:
+    """No request is above its limit; of what cannot be promised twice both are alike, and devices are whole."""
+    if not isinstance(value, dict):
+        return
+    for side in ("requests", "limits"):
+        yield from _unknown_resources(side, value.get(side))
+    requests, limits = _amounts(value.get("requests")), _amounts(value.get("limits"))
+    for name, amount in requests.items():
+        path, limit, is_fixed = ("requests", name), limits.get(name), _is_extended(name) or name.startswith(_HUGE_PAGES)
+        if limit is None and is_fixed:
+            yield Objection(f"{shown(name)} is requested and not limited", f"add a limit of `{amount.text}`", path)
+        elif limit is not None and (amount > limit or (is_fixed and amount != limit)):
+            fault, cure = ("differs from", "make the two equal") if is_fixed else ("is above", "lower it")
+            yield Objection(f"the request of `{amount.text}` {fault} the limit of `{limit.text}`", cure, path)
+    for side, amounts in (("requests", requests), ("limits", limits)):
+        for name, amount in amounts.items():
+            if _is_extended(name) and not amount.is_whole:
+                yield Objection(f"{shown(amount.text)} is not a whole number", None, (side, name))
+
+
+def _unknown_resources(side: str, written: Any) -> Iterator[Objection]:
+    for name in written if isinstance(written, dict) else ():
+        if "/" not in name and name not in _CONTAINERS and not name.startswith(_HUGE_PAGES):
+            meant = _MEANT.get(name.casefold()) or near(name, _CONTAINERS)
+            cure = f"did you mean `{meant}`?" if meant else "a device has a domain before its name: `example.com/…`"
+            yield Objection(f"a container cannot ask for {shown(name)}", cure, (side, name))
+
+
+def _amounts(written: Any) -> dict[str, Quantity]:
+    """What can be read; the rest is told of each value alone."""
+    read = {name: _amount(value) for name, value in written.items()} if isinstance(written, dict) else {}
+    return {name: amount for name, amount in read.items() if amount is not None}
+
+
+def _amount(value: Any) -> Quantity | None:
+    return _read(value) if isinstance(value, str | int | float) else None
+
+
+# A thousand runs ask for the same few amounts.
+@lru_cache(maxsize=1024, typed=True)
+def _read(value: str | float) -> Quantity | None:
+    try:
+        return parse_quantity(value)
+    except QuantityError:
+        return None
+
+
+def _is_extended(name: str) -> bool:
+    return "/" in name and _NATIVE not in name
+
+
+KEYWORDS: Mapping[str, Keyword] = {
+    "x-base64": _base64,
+    "x-options": _options,
+    "x-quantity": _quantity,
+    "x-required": _required,
+    "x-resources": _resources,
+    "x-time": _time,
+}
+"""Where each stands in the schemas is said in `apis.py`."""

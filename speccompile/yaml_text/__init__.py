@@ -1,0 +1,1 @@
+"""YAML and JSON text to trees and back. Imports `model`."""
