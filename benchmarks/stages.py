@@ -21,7 +21,7 @@ from speccompile.compiler.normalize import normalize
 from speccompile.compiler.plan import plan
 from speccompile.compiler.render import sketches
 from speccompile.compiler.rendering.text_writer import text_of
-from speccompile.model.diagnostic import in_order
+from speccompile.model.findings import in_order
 from speccompile.model.source import Source
 from speccompile.schema.validate import validate
 from speccompile.yaml_text.parse import parse

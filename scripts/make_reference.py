@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from speccompile.cli.main import parser
+from speccompile.compiler.bundled_library import bundled_library
 from speccompile.model.key_spelling import camel_case
-from speccompile.schema.bundled import bundled_codes, bundled_library
+from speccompile.schema.bundled import bundled_codes
 from speccompile.schema.library import Library, Schema
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     from speccompile.compiler.compiled import Compiled
     from speccompile.compiler.explain import Explanation, Line, Lost
     from speccompile.files.project_file import Project, load_project
-    from speccompile.model.diagnostic import CompileError, Diagnostic, Note, Severity
+    from speccompile.model.diagnostic import Diagnostic, Note, Severity
+    from speccompile.model.findings import CompileError
     from speccompile.model.manifest import Manifest
     from speccompile.model.origin import Origin, Override
     from speccompile.model.source import Layer, Span
@@ -39,7 +40,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "CompileError": "model.diagnostic",
+    "CompileError": "model.findings",
     "Compiled": "compiler.compiled",
     "Diagnostic": "model.diagnostic",
     "ExecutorError": "batch.work_units",

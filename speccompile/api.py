@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from speccompile.batch.disk_spool import Ledger
 from speccompile.batch.wire_format import from_portable
 from speccompile.batch.work_units import Admin, Crew, Piece, Text, compiled_again, parsed, sources_of, spread
+from speccompile.compiler.bundled_library import library_of
 from speccompile.compiler.compile_files import compile_file, compile_files
 from speccompile.compiler.compiled import Compiled, Result
 from speccompile.compiler.documents.admin_config import Setting, prepare
@@ -26,15 +27,20 @@ from speccompile.files.load_admin_config import (
     read_templates,
     with_faults,
 )
-from speccompile.model.diagnostic import CompileError, Diagnostic
+from speccompile.model.diagnostic import Diagnostic
+from speccompile.model.findings import CompileError
 from speccompile.model.source import Layer, Source, Span
-from speccompile.schema.bundled import library_of
+from speccompile.report.notebook import compiled_html, error_html
 from speccompile.schema.library import Template
 from speccompile.yaml_text.from_python import wrap
 from speccompile.yaml_text.parse import Parsed
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
+
+# Notebooks show results by this method. Only the public front knows both results and reports.
+Compiled._repr_html_ = compiled_html  # type: ignore[assignment]
+CompileError._repr_html_ = error_html  # type: ignore[assignment]
 
 RunInput: TypeAlias = Mapping[str, Any] | Path | str
 """A run: Python data, a path, or YAML or JSON text."""

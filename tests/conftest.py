@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from speccompile.schema.bundled import bundled_library
+from speccompile.compiler.bundled_library import bundled_library
 from speccompile.schema.library import Library
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -14,11 +14,12 @@ import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
+from speccompile.compiler.bundled_library import bundled_library
+from speccompile.compiler.documents.targets import targets_of
 from speccompile.model.key_path import KeyPath
 from speccompile.model.key_spelling import camel_case, snake_case
 from speccompile.model.node import Node
 from speccompile.model.source import Layer, Source, Span
-from speccompile.schema.bundled import bundled_library
 from speccompile.schema.formats.by_name import FORMATS, fitting
 from speccompile.schema.library import Library, Schema, Schemas
 from speccompile.schema.validate import examined, validate
@@ -170,7 +171,7 @@ VALID: Mapping[str, st.SearchStrategy[Any]] = {
 }
 
 
-VERSIONS = {kind: version for target in LIBRARY.targets.values() for kind, version in target.bases.items()}
+VERSIONS = {kind: version for target in targets_of(LIBRARY).values() for kind, version in target.bases.items()}
 # What a pattern or a condition asks for is not drawn by chance.
 FITTED: Mapping[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
     "base": lambda data: {**data, "apiVersion": VERSIONS[data["kind"]]},
@@ -501,7 +502,7 @@ def test_accepting_loads_nothing_that_only_words_errors() -> None:
 import sys
 from speccompile.model.node import Node
 from speccompile.model.source import Layer, Source, Span
-from speccompile.schema.bundled import bundled_library
+from speccompile.compiler.bundled_library import bundled_library
 from speccompile.schema.validate import validate
 span = Span(Source("run.yaml", "", Layer.RUN))
 told = {"name": "a", "action": "serve", "image": "python:3.12", "schedule": "@every 1h30m"}
@@ -561,6 +562,6 @@ def test_a_digest_tells_libraries_apart() -> None:
 def test_a_digest_depends_on_no_order_and_on_no_process() -> None:
     one, other = Library({}, {"a": "1", "b": "2"}), Library({}, {"b": "2", "a": "1"})
     assert one.digest == other.digest
-    script = "from speccompile.schema.bundled import bundled_library; print(bundled_library().digest)"
+    script = "from speccompile.compiler.bundled_library import bundled_library; print(bundled_library().digest)"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == LIBRARY.digest

@@ -15,7 +15,7 @@ from speccompile.compiler import duplicate_objects as clashes
 from speccompile.compiler import merge_affinity as affinity
 from speccompile.compiler.compiled import Result
 from speccompile.compiler.documents import profiles
-from speccompile.model.diagnostic import CompileError
+from speccompile.model.findings import CompileError
 from speccompile.model.manifest import Manifest
 from speccompile.testing import manifest_facts as witness
 from speccompile.testing.admin import Admin, Data

@@ -20,8 +20,8 @@ from tools import program
 
 from speccompile import CompileError, compile_run
 from speccompile.cli.main import main
+from speccompile.compiler.bundled_library import bundled_library
 from speccompile.integrations.argocd import Parameters, read_parameters
-from speccompile.schema.bundled import bundled_library
 
 ROOT = Path(__file__).resolve().parent.parent
 PLUGIN: dict[str, Any] = yaml.safe_load((ROOT / "contrib" / "argocd" / "plugin.yaml").read_text(encoding="utf-8"))

@@ -26,8 +26,8 @@ from speccompile import Compiled, CompileError, compile_many
 from speccompile.cli.main import main, parser
 from speccompile.files.call_inputs import Flags, settle
 from speccompile.files.find import PROJECT_FILE
+from speccompile.model.finding_text import as_text
 from speccompile.model.key_path import format_path
-from speccompile.report.findings_text import as_text
 from speccompile.schema.bundled import bundled_codes
 
 GOLDEN = Path(__file__).resolve().parent.parent / "golden"

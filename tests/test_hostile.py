@@ -28,9 +28,9 @@ from hypothesis import strategies as st
 from speccompile import Compiled, CompileError, compile_many, compile_run
 from speccompile.cli.main import main
 from speccompile.files.read import MAX_BYTES, load, load_stream
+from speccompile.model.finding_text import as_text
 from speccompile.model.key_path import KeyPath
 from speccompile.model.source import Layer
-from speccompile.report.findings_text import as_text
 from speccompile.schema.bundled import bundled_codes
 from speccompile.yaml_text.parse import MAX_DEPTH, MAX_EXPANDED
 

@@ -18,6 +18,7 @@ from test_templates_laws import answered
 
 from speccompile import Compiled, CompileError, compile_many, compile_run
 from speccompile.compiler.approve import approve
+from speccompile.compiler.bundled_library import bundled_library
 from speccompile.compiler.documents.admin_config import Setting, prepare
 from speccompile.compiler.documents.profiles import choose
 from speccompile.compiler.documents.run import read_run
@@ -28,8 +29,8 @@ from speccompile.compiler.pipeline import compile_document
 from speccompile.compiler.plan import plan
 from speccompile.compiler.render import fill, skeleton, sketched
 from speccompile.compiler.rendering.skeleton_cache import Skeleton
-from speccompile.model.diagnostic import stop_if_any
 from speccompile.model.documents import Profile, Run
+from speccompile.model.findings import stop_if_any
 from speccompile.model.key_path import KeyPath
 from speccompile.model.key_spelling import camel_case, snake_case
 from speccompile.model.node import Node
@@ -37,7 +38,6 @@ from speccompile.model.origin import Override
 from speccompile.model.quantity import parse_quantity
 from speccompile.model.source import Layer, Source, Span
 from speccompile.model.spec import Merged, Plan
-from speccompile.schema.bundled import bundled_library
 from speccompile.schema.validate import validate
 from speccompile.testing.node_matcher import Node as ClusterNode
 from speccompile.testing.node_matcher import any_term_matches, fits, selected

@@ -340,7 +340,7 @@ def test_a_tally_tells_what_all_findings_would(
     import io
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("speccompile.report.findings_text.MAX_SHOWN", 4)
+        patch.setattr("speccompile.model.finding_text.MAX_SHOWN", 4)
         whole, counted = io.StringIO(), io.StringIO()
         findings = judged(found, grades, stopping=stopping)
         tell(findings, whole, quiet=quiet)
@@ -355,7 +355,7 @@ def test_a_tally_tells_what_all_findings_would(
 def test_what_a_finding_hides_stays_hidden_if_the_finding_itself_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     import io
 
-    monkeypatch.setattr("speccompile.report.findings_text.MAX_SHOWN", 1)
+    monkeypatch.setattr("speccompile.model.finding_text.MAX_SHOWN", 1)
     source = Source("x.yaml", "one\ntwo\n", Layer.RUN)
     place = Span(source, 2, 1, 2, 2)
     tally = Tally({})

@@ -8,11 +8,12 @@ from itertools import combinations, product
 import pytest
 from hypothesis import assume, example, given
 
+from speccompile.compiler.bundled_library import bundled_library
+from speccompile.compiler.documents.targets import targets_of
 from speccompile.model.object_names import LABEL, named, object_name
-from speccompile.schema.bundled import bundled_library
 from speccompile.testing.strategies import dns_labels, run_names
 
-CRON_JOB = next(one.longest for one in bundled_library().targets["kubernetes"].workloads if one.longest) or LABEL
+CRON_JOB = next(one.longest for one in targets_of(bundled_library())["kubernetes"].workloads if one.longest) or LABEL
 DNS_1123 = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?", re.ASCII)
 DNS_1035 = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?", re.ASCII)
 

@@ -15,13 +15,14 @@ from jsonschema import Draft7Validator
 from test_schema_command import CHECKER, UNSEEN, pointed, schemas_in, written
 
 from speccompile.api import read_setting
+from speccompile.compiler.bundled_library import bundled_library
 from speccompile.compiler.normalizers import DISK
 from speccompile.editor_schema.format_patterns import images_below
 from speccompile.editor_schema.narrow import narrowed_schema, narrowed_text
-from speccompile.model.diagnostic import CompileError, Diagnostic, Severity
+from speccompile.model.diagnostic import Diagnostic, Severity
+from speccompile.model.findings import CompileError
 from speccompile.model.object_names import placeholders
 from speccompile.model.source import Layer
-from speccompile.schema.bundled import bundled_library
 from speccompile.schema.formats.image import image_fault, is_below
 from speccompile.testing.admin import Admin, Data
 from speccompile.testing.admin_strategies import attempted

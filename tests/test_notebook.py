@@ -9,8 +9,8 @@ import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
 from speccompile import CompileError, compile_run
+from speccompile.model.finding_text import as_text
 from speccompile.report.explain_text import as_listing
-from speccompile.report.findings_text import as_text
 
 RUN: dict[str, Any] = {"name": "train", "action": "job", "image": "python:3.12", "profile": "p"}
 HOSTILE = "</pre><script>alert(1)</script><img src=x onerror=alert(2)>&amp;"

@@ -22,13 +22,13 @@ from tools import program
 
 from speccompile import Compiled, CompileError, Function, compile_many, compile_run, load_project
 from speccompile.cli.main import main
+from speccompile.compiler.bundled_library import bundled_library, library_of, with_templates
 from speccompile.compiler.render import fill, skeleton, sketch
-from speccompile.compiler.rendering.prebuilt_skeletons import fitting, of_any_run, read, written
+from speccompile.compiler.rendering.prebuilt_skeletons import fitting, lend, of_any_run, prebuilt_of, read, written
 from speccompile.compiler.rendering.references import MOST_STEPS, weight
 from speccompile.compiler.rendering.skeleton_cache import Shelf, shelf_of
 from speccompile.compiler.rendering.template_errors import TemplateFault
-from speccompile.schema.bundled import bundled_library, library_of
-from speccompile.schema.library import Library, Template, with_templates
+from speccompile.schema.library import Library, Template
 
 ROOT = Path(__file__).resolve().parent.parent
 ENV = "own/kubernetes/_env.j2"
@@ -670,19 +670,19 @@ def test_any_json_in_place_of_skeletons_is_survived(value: Any, at: int) -> None
     for told in (json.dumps(value), json.dumps([damaged]), json.dumps([whole, damaged])):
         for known in read(told, library):
             shelf.lend("kubernetes/_env.j2", known)
-    library.lend(json.dumps({"templates": {}, "skeletons": {"kubernetes/_env.j2": json.dumps([damaged])}}))
+    lend(json.dumps({"templates": {}, "skeletons": {"kubernetes/_env.j2": json.dumps([damaged])}}), library)
     with suppress(TemplateFault):
         fill(sketch("kubernetes/_env.j2", item(name="A", value="a"), library))
-    library.lend(json.dumps(value))
-    assert library.prepared == {}
+    lend(json.dumps(value), library)
+    assert prebuilt_of(library) == {}
 
 
 @pytest.mark.parametrize("text", ["[" * 100_000, "\ud800", "{", "[[[]]]", "null"])
 def test_text_that_is_no_json_is_survived(text: str) -> None:
     library = own_library()
     assert list(read(text, library)) == []
-    library.lend(text)
-    assert library.prepared == {}
+    lend(text, library)
+    assert prebuilt_of(library) == {}
 
 
 def test_a_skeleton_that_asks_otherwise_is_not_taken() -> None:
@@ -691,7 +691,7 @@ def test_a_skeleton_that_asks_otherwise_is_not_taken() -> None:
         "test/a.j2": "{% if spec.image %}\na: 1\n{% endif %}\nb: 1\n",
         "test/b.j2": "{% if spec.args %}\n{% endif %}\nb: 1\n",
     }
-    other = Library(library.schemas, texts)
+    other = library.but(texts)
     shelf = Shelf()
     for template in texts:
         shelf.lend("test/a.j2", skeleton(template, {"spec": None, "item": None}, other))

@@ -18,6 +18,7 @@ from test_cli import Call, run_text
 from test_cli import call as call  # noqa: PLC0414  a fixture
 
 from speccompile import compile_many, compile_run
+from speccompile.compiler.bundled_library import bundled_library
 from speccompile.compiler.compiled import Compiled
 from speccompile.compiler.documents.platform import read_platform
 from speccompile.model.diagnostic import Diagnostic, Severity
@@ -33,7 +34,6 @@ from speccompile.placement.lint.scene import Scene
 from speccompile.placement.node_pools import Pool, Taint, declared_pools, pools_of
 from speccompile.placement.scheduler_filters import Machine, Usage, reasons
 from speccompile.placement.workloads import workloads
-from speccompile.schema.bundled import bundled_library
 from speccompile.testing.node_matcher import nodes_for
 from speccompile.testing.strategies import json_trees, required_affinities, selectors, tolerations
 from speccompile.yaml_text.parse import parse

@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
+from speccompile.compiler.bundled_library import bundled_library
 from speccompile.compiler.compile_files import compile_files
 from speccompile.compiler.compiled import Compiled
 from speccompile.compiler.documents.admin_config import prepare
 from speccompile.compiler.render import skeleton
-from speccompile.compiler.rendering.prebuilt_skeletons import fitting, read, written
+from speccompile.compiler.rendering.prebuilt_skeletons import fitting, prebuilt_of, read, written
 from speccompile.compiler.rendering.skeleton_cache import shelf_of
 from speccompile.model.source import Layer, Source
-from speccompile.schema.bundled import bundled_library
 from speccompile.schema.library import Library
 from speccompile.yaml_text.parse import parse
 
@@ -40,7 +40,7 @@ HEAVY = ("jinja2", "jsonschema", "referencing", "inspect", "dataclasses", "decim
 
 def unprepared(prepared: str = "") -> Library:
     known = bundled_library()
-    return Library(known.schemas, known.templates, known.presets, prepared)
+    return known.but(known.templates, prepared)
 
 
 def compiled(text: str, library: Library) -> Compiled:
@@ -74,24 +74,22 @@ def test_prepared_skeletons_serve_without_jinja(monkeypatch: pytest.MonkeyPatch)
 )
 def test_what_cannot_be_read_prepares_nothing(text: str) -> None:
     library = unprepared(text)
-    assert library.prepared == {}
+    assert prebuilt_of(library) == {}
     assert compiled(RUN, library).to_yaml() == compiled(RUN, bundled_library()).to_yaml()
 
 
 def test_skeletons_of_other_templates_are_not_used() -> None:
     known = bundled_library()
     changed = {**known.templates, "kubernetes/_env.j2": "name: {{ item.name }}-x\nvalue: {{ item.value }}\n"}
-    library = Library(known.schemas, changed, known.presets, PREPARED.read_text(encoding="utf-8"))
-    assert library.prepared == {}
+    library = known.but(changed, PREPARED.read_text(encoding="utf-8"))
+    assert prebuilt_of(library) == {}
     assert "name: A-x" in compiled(RUN, library).to_yaml()
 
 
 def test_further_templates_do_no_harm() -> None:
     known = bundled_library()
-    library = Library(
-        known.schemas, {**known.templates, "own/a.j2": "a: 1\n"}, known.presets, PREPARED.read_text(encoding="utf-8")
-    )
-    assert library.prepared
+    library = known.but({**known.templates, "own/a.j2": "a: 1\n"}, PREPARED.read_text(encoding="utf-8"))
+    assert prebuilt_of(library)
 
 
 def test_skeletons_survive_being_written() -> None:
@@ -102,7 +100,7 @@ def test_skeletons_survive_being_written() -> None:
         "{% if spec.replicas > 1 and 'a' in spec.args %}\nd: {{ spec.image ~ 'x' }}\n{% endif %}\n"
     )
     known = bundled_library()
-    library = Library(known.schemas, {"test/main.j2": template, "test/env.j2": "name: {{ item.name }}\n"})
+    library = known.but({"test/main.j2": template, "test/env.j2": "name: {{ item.name }}\n"})
     spec = (
         parse(Source("s.yaml", "image: i\nreplicas: 2\nargs: [a]\nlabels: {k: v}\nenvs: [{name: n}]\n", Layer.RUN))
         .documents[0]

@@ -13,10 +13,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from speccompile import CompileError, Diagnostic, Function, Severity, compile_run
-from speccompile.model.diagnostic import Note, in_order
+from speccompile.model.diagnostic import Note
+from speccompile.model.finding_text import as_text, summary
+from speccompile.model.findings import in_order
 from speccompile.model.redaction import HIDDEN
 from speccompile.model.source import Layer, Source, Span
-from speccompile.report.findings_text import as_text, summary
 from speccompile.terminal.display_width import columns, printable
 from speccompile.terminal.style import coloured
 

@@ -23,15 +23,15 @@ from tools import sarif_schema
 
 from speccompile import CompileError, Diagnostic, Severity, compile_run
 from speccompile.cli import options as cli_options
+from speccompile.compiler.bundled_library import bundled_library
 from speccompile.model.diagnostic import Note
 from speccompile.model.diagnostic_codes import Code
+from speccompile.model.finding_text import MAX_SHOWN, as_text, summary
 from speccompile.model.source import BUILT_IN, Layer, Source, Span
 from speccompile.report.findings_github import as_github
 from speccompile.report.findings_json import as_json, finding_data, place_data
 from speccompile.report.findings_sarif import as_sarif
-from speccompile.report.findings_text import MAX_SHOWN, as_text, summary
 from speccompile.report.formats import FORMATS, as_format
-from speccompile.schema.bundled import bundled_library
 from speccompile.terminal.style import coloured
 
 SCHEMA = Path(__file__).resolve().parent.parent / "schemas" / "reports" / "findings.schema.json"

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft7Validator, FormatChecker
 
 from speccompile.cli.main import main
+from speccompile.compiler.bundled_library import bundled_library
 from speccompile.compiler.documents.run import _foreign
 from speccompile.compiler.documents.run_forms import flatten
 from speccompile.editor_schema.export import NOUNS, schema_of, schema_text
@@ -34,7 +35,6 @@ from speccompile.model.diagnostic import Diagnostic, Severity
 from speccompile.model.documents import Document
 from speccompile.model.quantity import QuantityError, parse_quantity
 from speccompile.model.source import Layer, Source
-from speccompile.schema.bundled import bundled_library
 from speccompile.schema.formats.by_name import FORMATS
 from speccompile.schema.validate import validate
 from speccompile.testing.strategies import (
@@ -350,7 +350,7 @@ def test_other_spellings_are_accepted_and_not_proposed() -> None:
 
 def test_the_same_bytes_come_out_under_any_hash_seed() -> None:
     script = (
-        "from speccompile.schema.bundled import bundled_library as l; from speccompile.editor_schema.export import *\n"
+        "from speccompile.compiler.bundled_library import bundled_library as l; from speccompile.editor_schema.export import *\n"
         "import sys; sys.stdout.buffer.write(''.join(schema_text(n, l()) for n in NOUNS).encode())"
     )
     expected = "".join(schema_text(noun, LIBRARY) for noun in NOUNS).encode()

@@ -13,6 +13,7 @@ from jsonschema import Draft202012Validator
 from jsonschema.protocols import Validator
 
 from speccompile.compiler.approve import approve
+from speccompile.compiler.bundled_library import bundled_library
 from speccompile.compiler.documents.admin_config import prepare
 from speccompile.compiler.documents.run import read_run
 from speccompile.compiler.documents.run_forms import flatten
@@ -24,7 +25,6 @@ from speccompile.model.key_spelling import spelled
 from speccompile.model.node import Node
 from speccompile.model.source import Layer, Source
 from speccompile.model.spec import Plan
-from speccompile.schema.bundled import bundled_library
 from speccompile.schema.library import Library, Schema
 from speccompile.yaml_text.from_python import wrap
 

@@ -12,7 +12,8 @@ from ruamel.yaml import YAML
 from seldon_operator import Data, Fixed, obeys, pod_of
 
 from speccompile import CompileError, compile_run
-from speccompile.schema.bundled import bundled_library
+from speccompile.compiler.bundled_library import bundled_library
+from speccompile.compiler.documents.targets import targets_of
 
 ROOT = Path(__file__).resolve().parent.parent
 GOLDEN = ROOT / "golden"
@@ -48,7 +49,7 @@ def test_terms_of_an_own_server_config_are_narrowed() -> None:
 @pytest.mark.parametrize("target", ["seldon", "seldon-runtime"])
 def test_whatever_a_target_refuses_has_a_golden_case(target: str) -> None:
     told = "".join(path.read_text(encoding="utf-8") for path in (GOLDEN / "reject").glob("*/diagnostics.txt"))
-    refusals = bundled_library().targets[target].refusals
+    refusals = targets_of(bundled_library())[target].refusals
     assert refusals
     assert [refusal.message for refusal in refusals if f"]: {refusal.message}\n" not in told] == []
 

@@ -19,6 +19,7 @@ from test_templates_laws import MAIN, node
 
 from speccompile import CompileError
 from speccompile.compiler import render
+from speccompile.compiler.bundled_library import bundled_library
 from speccompile.compiler.compiled import Compiled
 from speccompile.compiler.documents.admin_config import prepare
 from speccompile.compiler.pipeline import compile_document
@@ -29,10 +30,9 @@ from speccompile.compiler.rendering.skeleton_cache import Context, Shelf, Skelet
 from speccompile.compiler.rendering.template_errors import TemplateFault
 from speccompile.compiler.rendering.text_writer import text_of
 from speccompile.model import identity_cache as memo
-from speccompile.model.diagnostic import stop_if_any
+from speccompile.model.findings import stop_if_any
 from speccompile.model.node import Node
 from speccompile.model.source import Layer, Source
-from speccompile.schema.bundled import bundled_library
 from speccompile.schema.library import Library
 from speccompile.testing.strategies import Case, Data, cases
 from speccompile.yaml_text.from_python import wrap

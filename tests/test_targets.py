@@ -16,13 +16,14 @@ from ruamel.yaml import YAML
 
 from speccompile import CompileError, compile_run
 from speccompile.cli.main import main
+from speccompile.compiler.bundled_library import bundled_library, with_templates
 from speccompile.compiler.choose_manifests import fields_of
 from speccompile.compiler.documents.admin_config import Setting, prepare
+from speccompile.compiler.documents.targets import targets_of
 from speccompile.compiler.pipeline import compile_document
 from speccompile.editor_schema.narrow import narrowed_schema
 from speccompile.model.source import Layer, Source
-from speccompile.schema.bundled import bundled_library
-from speccompile.schema.library import Library, Template, with_templates
+from speccompile.schema.library import Library, Template
 from speccompile.yaml_text.from_python import wrap
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -215,7 +216,7 @@ def test_the_schema_for_editors_has_what_the_target_takes() -> None:
 def test_every_field_of_all_targets_that_a_bundled_target_names_is_used_by_its_templates() -> None:
     """Whatever it does not name is refused, and what it names must not be dropped."""
     library = bundled_library()
-    for name, target in library.targets.items():
+    for name, target in targets_of(library).items():
         texts = [
             text for path, text in library.templates.items() if path.startswith(f"{name}/") and path.endswith("j2")
         ]
@@ -343,7 +344,7 @@ def test_the_example_refuses_with_the_words_that_stand_beside(
 
 def test_every_refusal_of_the_example_is_seen() -> None:
     own = [Template(str(path.relative_to(THIRD)), str(path), path.read_text()) for path in THIRD.glob("kubeai/*")]
-    refusals = with_templates(bundled_library(), own).targets["kubeai"].refusals
+    refusals = targets_of(with_templates(bundled_library(), own))["kubeai"].refusals
     told = "".join(path.read_text(encoding="utf-8") for path in THIRD.glob("refused/*.txt"))
     assert [refusal.message for refusal in refusals if refusal.message not in told] == []
 

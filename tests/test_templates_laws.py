@@ -10,6 +10,7 @@ import pytest
 from hypothesis import assume, event, example, given, reject
 from hypothesis import strategies as st
 
+from speccompile.compiler.bundled_library import bundled_library
 from speccompile.compiler.render import fill, skeleton, sketched
 from speccompile.compiler.rendering.references import Question, Record, Reference, is_there
 from speccompile.compiler.rendering.skeleton_cache import Skeleton
@@ -17,7 +18,6 @@ from speccompile.compiler.rendering.template_errors import TemplateFault
 from speccompile.model.key_path import KeyPath
 from speccompile.model.node import Node
 from speccompile.model.source import Layer, Source
-from speccompile.schema.bundled import bundled_library
 from speccompile.schema.library import Library
 from speccompile.testing.strategies import Data, texts
 from speccompile.yaml_text.from_python import wrap

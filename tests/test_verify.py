@@ -19,11 +19,10 @@ from tools import program
 
 from speccompile import Compiled, Diagnostic, compile_run
 from speccompile.api import read_setting
+from speccompile.compiler.bundled_library import bundled_library
 from speccompile.compiler.pipeline import compile_document
 from speccompile.model.key_path import format_path
 from speccompile.model.source import Layer, Source
-from speccompile.schema.bundled import bundled_library
-from speccompile.schema.library import Library
 from speccompile.verify.crds import Definitions, definitions
 from speccompile.verify.documents import sorted_out
 from speccompile.verify.kubectl_scalars import as_kubernetes_reads
@@ -41,7 +40,7 @@ def with_template(name: str, old: str, new: str) -> Compiled:
     """A run under templates of which one has a slip of the pen."""
     known = bundled_library()
     assert old in known.templates[name]
-    library = Library(known.schemas, {**known.templates, name: known.templates[name].replace(old, new)}, known.presets)
+    library = known.but({**known.templates, name: known.templates[name].replace(old, new)})
     (document,) = parse(Source("run.yaml", RUN, Layer.RUN)).documents
     return compile_document(document, read_setting((), None)._replace(library=library))
 

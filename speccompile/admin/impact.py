@@ -11,7 +11,8 @@ from speccompile.compiler.compile_files import Result, compile_files
 from speccompile.compiler.compiled import Compiled
 from speccompile.compiler.documents.admin_config import Setting
 from speccompile.diff.manifests import Change, difference
-from speccompile.model.diagnostic import CompileError, Diagnostic, Severity, has_errors, shown
+from speccompile.model.diagnostic import Diagnostic, Severity, shown
+from speccompile.model.findings import CompileError, has_errors
 from speccompile.model.key_path import format_path
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node

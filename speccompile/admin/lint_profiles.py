@@ -13,8 +13,9 @@ from speccompile.compiler.documents.admin_config import Setting
 from speccompile.compiler.merge import merge_layers
 from speccompile.compiler.normalizers import disk_name, gpu_names, is_device, settled
 from speccompile.compiler.pod_structure import containers_of, pod_of, volumes_of
-from speccompile.model.diagnostic import Diagnostic, Note, Severity, in_order, shown
+from speccompile.model.diagnostic import Diagnostic, Note, Severity, shown
 from speccompile.model.documents import Platform, Profile, Rule
+from speccompile.model.findings import in_order
 from speccompile.model.key_path import KeyPath, format_path
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node

@@ -113,26 +113,28 @@ class Lent:
     """Skeletons of admins' own templates, which go from one call to the next; they change no result."""
 
     def __init__(self, cache: Cache, key_of: Callable[..., bytes], stamp: bytes, admin: Admin) -> None:
-        from speccompile.schema.bundled import library_of  # whoever has no templates of their own needs none
+        from speccompile.compiler.bundled_library import library_of
+        from speccompile.compiler.rendering.prebuilt_skeletons import lend
 
         self._cache: Final = cache
         self._key: Final = key_of(stamp, *(_encoded(part) for template in admin.templates for part in template))
         self._library: Final = library_of(admin.templates)
         known = cache.get(self._key, _LENT)
         if known is not None:
-            self._library.lend(known.decode("utf-8", "replace"))
+            lend(known.decode("utf-8", "replace"), self._library)
 
     def keep(self) -> None:
         """Hands on what this call had, if it had to make some of it."""
-        from speccompile.compiler.rendering.prebuilt_skeletons import of_any_run, read, written
+        from speccompile.compiler.rendering.prebuilt_skeletons import of_any_run, prebuilt_of, read, written
         from speccompile.compiler.rendering.skeleton_cache import shelf_of
 
         library, shelf = self._library, shelf_of(self._library)
         if not shelf.added:
             return
         # What was lent and not wanted this time is handed on as well, and goes first if it is too much.
-        unread = [name for name in library.prepared if not shelf.knows(name)]
-        others = ((name, skeleton) for name in unread for skeleton in read(library.prepared[name], library))
+        prebuilt = prebuilt_of(library)
+        unread = [name for name in prebuilt if not shelf.knows(name)]
+        others = ((name, skeleton) for name in unread for skeleton in read(prebuilt[name], library))
         kept = [*others, *of_any_run(shelf, library)][-_MOST_LENT:]
         text = written(kept, library).encode("utf-8")
         if len(text) <= _LARGEST_LENT:

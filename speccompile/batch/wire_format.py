@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias
 
 from speccompile.compiler.compiled import Compiled, Made, Result
-from speccompile.model.diagnostic import CompileError, Diagnostic, Note, Severity
+from speccompile.model.diagnostic import Diagnostic, Note, Severity
+from speccompile.model.findings import CompileError
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.source import Layer, Source, Span
 

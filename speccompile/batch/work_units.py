@@ -9,7 +9,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from speccompile.batch.wire_format import Portable, Sources, sources_by_name, to_portable
-from speccompile.model.diagnostic import CompileError
+from speccompile.model.findings import CompileError
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.source import Layer, Source
 from speccompile.schema.library import Template
@@ -115,8 +115,8 @@ def sources_of(admin: Admin) -> Sources:
 @lru_cache(maxsize=_SETTINGS)
 def setting_of(admin: Admin) -> Setting:
     """The setting that the texts of an admin make; a service or a worker gets the same texts again and again."""
+    from speccompile.compiler.bundled_library import library_of
     from speccompile.compiler.documents.admin_config import prepare
-    from speccompile.schema.bundled import library_of
 
     platform = None if admin.platform is None else parsed(admin.platform, Layer.PLATFORM)
     profiles = (parsed(text, Layer.PROFILE) for text in admin.profiles)

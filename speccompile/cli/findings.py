@@ -33,7 +33,8 @@ def judged(
     Of what stops the whole call, errors stay errors: nobody is left with nothing and not told why.
     Where errors are to be kept, those to be ignored are notices.
     """
-    from speccompile.model.diagnostic import Severity, in_order
+    from speccompile.model.diagnostic import Severity
+    from speccompile.model.findings import in_order
     from speccompile.model.severity import IGNORE, graded
 
     found, stops = list(findings), list(stopping)
@@ -88,7 +89,7 @@ class Tally:
     def tell(self, stream: TextIO, *, quiet: bool = False) -> None:
         """Writes what `tell` writes, had it all findings."""
         from speccompile.model.diagnostic import Severity
-        from speccompile.report.findings_text import as_text, summed
+        from speccompile.model.finding_text import as_text, summed
 
         in_order = sorted(self._cut(), key=lambda numbered: (*numbered[1].order, numbered[0]))
         if len(in_order) == sum(self._counts.values()):
@@ -103,7 +104,7 @@ class Tally:
         stream.flush()
 
     def _take(self, findings: Iterable[Diagnostic]) -> None:
-        from speccompile.report.findings_text import MAX_SHOWN
+        from speccompile.model.finding_text import MAX_SHOWN
 
         for finding in findings:
             # Two findings are one only if they say the same, and no two ever had one digest of 96 bits.
@@ -119,7 +120,7 @@ class Tally:
             self._worst = self._cut()
 
     def _cut(self) -> list[tuple[int, Diagnostic]]:
-        from speccompile.report.findings_text import MAX_SHOWN
+        from speccompile.model.finding_text import MAX_SHOWN
 
         def rank(numbered: tuple[int, Diagnostic]) -> tuple[object, ...]:
             number, finding = numbered

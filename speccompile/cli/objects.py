@@ -44,7 +44,7 @@ def compiled_objects(inputs: Inputs, setting: Setting, stderr: TextIO) -> Object
     from speccompile.compiler.compile_files import compile_files
     from speccompile.files.call_inputs import run_files
     from speccompile.files.read import MAX_MANIFESTS
-    from speccompile.model.diagnostic import CompileError
+    from speccompile.model.findings import CompileError
     from speccompile.terminal.progress import counted
     from speccompile.verify.documents import is_for_kustomize, sorted_out
     from speccompile.verify.redaction import secret_lines

@@ -22,7 +22,7 @@ def piped() -> Source:
     from speccompile.files.call_inputs import CallError
     from speccompile.files.read import MAX_MANIFESTS, read_stream
     from speccompile.integrations.embedded_runs import STREAM_NAME
-    from speccompile.model.diagnostic import CompileError
+    from speccompile.model.findings import CompileError
     from speccompile.model.source import Layer, Source
 
     if sys.stdin is None:

@@ -9,7 +9,8 @@ from speccompile.compiler.ceilings import above_ceilings
 from speccompile.compiler.derive import derive
 from speccompile.compiler.normalizers import disk_name, gpu_names
 from speccompile.compiler.policy import RULES, RULES_OF_A_LAYER, comes_to_nothing
-from speccompile.model.diagnostic import Diagnostic, stop_if_any
+from speccompile.model.diagnostic import Diagnostic
+from speccompile.model.findings import stop_if_any
 from speccompile.model.spec import Approved, Merged
 from speccompile.schema.library import Library
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from speccompile.compiler.documents.targets import DEFAULT_TARGET
+from speccompile.compiler.documents.targets import DEFAULT_TARGET, targets_of
 from speccompile.model.documents import Profile
 from speccompile.model.identity_cache import by_identity
 from speccompile.model.node import Node
@@ -16,8 +16,8 @@ def target_of(profile: Profile | None, library: Library) -> Target:
     """The target of runs under the profile."""
     named = profile.target if profile else None
     # A target that nobody knows is a fault of the profile, under which nothing is compiled.
-    known = library.targets.get(str(named.value)) if named else None
-    return known or library.targets[DEFAULT_TARGET]
+    known = targets_of(library).get(str(named.value)) if named else None
+    return known or targets_of(library)[DEFAULT_TARGET]
 
 
 @by_identity(64)

@@ -9,7 +9,8 @@ from speccompile.compiler.documents.admin_config import Setting
 from speccompile.compiler.documents.run import read_run
 from speccompile.compiler.duplicate_objects import apart
 from speccompile.compiler.pipeline import compile_document
-from speccompile.model.diagnostic import CompileError, Diagnostic, has_errors
+from speccompile.model.diagnostic import Diagnostic
+from speccompile.model.findings import CompileError, has_errors
 from speccompile.yaml_text.parse import Parsed
 
 __all__ = ["Result", "compile_file", "compile_files"]

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from speccompile.model.diagnostic import CompileError, Diagnostic
+from speccompile.model.diagnostic import Diagnostic
 from speccompile.model.documents import Profile, Run
+from speccompile.model.findings import CompileError
 from speccompile.model.key_path import KeyPath, parse_path
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.manifest import Manifest
@@ -45,6 +46,9 @@ class Compiled:
 
     __slots__ = ("_give_text", "_give_whole", "_text", "_whole", "diagnostics", "name", "objects", "place", "project")
 
+    _repr_html_: Callable[[], str]
+    """What notebooks show; `api` sets it, because the compiler knows no reports."""
+
     def __init__(  # noqa: PLR0913  all by keyword
         self,
         *,
@@ -81,11 +85,6 @@ class Compiled:
         """With everything about it, so that it can be sent anywhere; `compile_many` has a cheaper way."""
         told = (self.name, self.project, self.place, self.objects, self.diagnostics)
         return _revived, (*told, self.to_yaml(), self.whole)
-
-    def _repr_html_(self) -> str:
-        from speccompile.report.notebook import compiled_html  # wanted by notebooks, only
-
-        return compiled_html(self)
 
     @property
     def whole(self) -> Whole:
@@ -130,7 +129,7 @@ class Compiled:
         With a path, only what stands there and below, in each manifest that has it; the end of a path is enough.
         Raises KeyError where no manifest has it.
         """
-        from speccompile.compiler.explain import explain  # wanted by whoever asks, only
+        from speccompile.compiler.explain import explain
 
         whole = tuple(explain(manifest) for manifest in self.manifests)
         if path is None:

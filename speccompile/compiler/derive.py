@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from speccompile.compiler.normalizers import SCRATCH_DISK, amount, quantity_text
-from speccompile.model.diagnostic import CompileError, Diagnostic, Note
+from speccompile.model.diagnostic import Diagnostic, Note
+from speccompile.model.findings import CompileError
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node, over_setting
 from speccompile.model.quantity import QuantityError, parse_quantity, ratio, scaled_up

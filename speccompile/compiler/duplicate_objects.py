@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator
 from typing import Protocol
 
 from speccompile.compiler.compiled import Compiled, Made, Result
-from speccompile.model.diagnostic import CompileError, Diagnostic, Note, shown
+from speccompile.model.diagnostic import Diagnostic, Note, shown
+from speccompile.model.findings import CompileError
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.source import Span
 

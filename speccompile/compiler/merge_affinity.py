@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import product
 
-from speccompile.model.diagnostic import CompileError, Diagnostic, Note
+from speccompile.model.diagnostic import Diagnostic, Note
+from speccompile.model.findings import CompileError
 from speccompile.model.node import Node, Scalar
 
 MAX_TERMS = 128

@@ -15,8 +15,9 @@ from speccompile.compiler.plan import plan
 from speccompile.compiler.render import Sketch, filled, identity_of, sketches
 from speccompile.compiler.rendering.template_errors import TemplateFault
 from speccompile.compiler.rendering.text_writer import text_of
-from speccompile.model.diagnostic import CompileError, Diagnostic, has_errors, in_order, stop_if_any
+from speccompile.model.diagnostic import Diagnostic
 from speccompile.model.documents import Document
+from speccompile.model.findings import CompileError, has_errors, in_order, stop_if_any
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.manifest import Manifest
 from speccompile.model.node import Node

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from speccompile.compiler.rendering.jinja_environment import environment_of, template_of
 from speccompile.compiler.rendering.jinja_step_limit import RECORD
-from speccompile.compiler.rendering.prebuilt_skeletons import read
+from speccompile.compiler.rendering.prebuilt_skeletons import prebuilt_of, read
 from speccompile.compiler.rendering.references import MOST_STEPS, RESERVED, TOKEN, Computed, Each, Record, Reference
 from speccompile.compiler.rendering.skeleton_cache import Context, Skeleton, at, shelf_of
 from speccompile.compiler.rendering.template_errors import Fault, TemplateFault, worded
@@ -139,9 +139,9 @@ def sketch(template: str, context: Context, library: Library, room: Room | None 
 def _prepared(template: str, context: Context, library: Library) -> Skeleton | None:
     """The skeleton, if it is among those that were made ahead."""
     shelf = shelf_of(library)
-    if shelf.knows(template) or template not in library.prepared:
+    if shelf.knows(template) or template not in prebuilt_of(library):
         return None
-    for known in read(library.prepared[template], library):
+    for known in read(prebuilt_of(library)[template], library):
         shelf.lend(template, known)
     return shelf.find(template, context)
 

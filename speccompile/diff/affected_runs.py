@@ -8,8 +8,8 @@ from speccompile.compiler.documents.admin_config import Setting
 from speccompile.compiler.documents.profiles import choose
 from speccompile.compiler.documents.run_forms import flatten
 from speccompile.compiler.name_placeholders import facts_used
-from speccompile.model.diagnostic import has_errors
 from speccompile.model.documents import Document, Profile
+from speccompile.model.findings import has_errors
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
 from speccompile.yaml_text.parse import Parsed

@@ -11,7 +11,8 @@ from speccompile.compiler.compiled import Compiled
 from speccompile.compiler.pod_structure import members
 from speccompile.diff.list_keys import by_key
 from speccompile.diff.manifests import Change, difference
-from speccompile.model.diagnostic import Diagnostic, Note, has_errors, shown
+from speccompile.model.diagnostic import Diagnostic, Note, shown
+from speccompile.model.findings import has_errors
 from speccompile.model.key_path import KeyPath, format_path
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.manifest import Manifest

@@ -60,8 +60,9 @@ from speccompile.editor_schema.format_patterns import (
 )
 from speccompile.editor_schema.intersect import meet
 from speccompile.editor_schema.resources import RESOURCES, Amount, Demand, Where
-from speccompile.model.diagnostic import CompileError, Diagnostic, shown
+from speccompile.model.diagnostic import Diagnostic, shown
 from speccompile.model.documents import Ban, Platform, Profile, Rule, Run
+from speccompile.model.findings import CompileError
 from speccompile.model.key_path import KeyPath
 from speccompile.model.node import Node
 from speccompile.model.object_names import PLACEHOLDER

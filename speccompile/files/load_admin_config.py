@@ -45,8 +45,8 @@ class Written(NamedTuple):
         admin = self.admin
         if admin is not None:
             return setting_of(admin)
+        from speccompile.compiler.bundled_library import bundled_library
         from speccompile.compiler.documents.admin_config import prepare  # not for whoever has all results at hand
-        from speccompile.schema.bundled import bundled_library
 
         platform = None if self.platform is None else _documents(self.platform, Layer.PLATFORM)
         known = prepare((_documents(text, Layer.PROFILE) for text in self.profiles), platform, bundled_library())
@@ -92,7 +92,7 @@ def listed(profiles: Iterable[ProfileInput] | AdminInput) -> tuple[ProfileInput,
 
 
 def platform_text(given: AdminInput) -> Text | Parsed:
-    from speccompile.schema.bundled import preset_names
+    from speccompile.compiler.bundled_library import preset_names
 
     if isinstance(given, str) and given in preset_names():
         given = {"preset": given}

@@ -12,8 +12,8 @@ from speccompile.compiler.policy import own_labels
 from speccompile.files.find import ANYTHING, PROJECT_FILE, Identity, matching
 from speccompile.files.read import MAX_MANIFESTS, read_stream
 from speccompile.integrations.helm_chart import from_chart_template
-from speccompile.model.diagnostic import has_errors
 from speccompile.model.documents import Platform
+from speccompile.model.findings import has_errors
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
 from speccompile.model.object_names import filled, placeholders

@@ -11,7 +11,8 @@ from typing import Any
 
 from speccompile.files.find import ANYTHING, PROJECT_FILE, SUFFIXES, Identity, Unlisted, identity, is_folder, matching
 from speccompile.files.read import expand, load
-from speccompile.model.diagnostic import CompileError, Diagnostic, Note, shown, stop_if_any
+from speccompile.model.diagnostic import Diagnostic, Note, shown
+from speccompile.model.findings import CompileError, stop_if_any
 from speccompile.model.key_path import KeyPath
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
@@ -113,7 +114,7 @@ def read_project(file: Path, given: Mapping[str, Sequence[Path]] = _NOTHING) -> 
 
 def platform_of(text: str, folder: Path) -> Path | str:
     """The platform that a text names: a bundled preset, or a file as seen from the folder."""
-    from speccompile.schema.bundled import preset_names
+    from speccompile.compiler.bundled_library import preset_names
 
     return text if text in preset_names() else folder / text
 
@@ -135,7 +136,7 @@ class _Named(NamedTuple):
 
 def _read(file: Path) -> tuple[Node, list[Diagnostic]]:
     """What the file says that is well said, and what is wrong with the rest."""
-    from speccompile.schema.bundled import bundled_library
+    from speccompile.compiler.bundled_library import bundled_library
     from speccompile.schema.validate import validate, without_faulty  # not for who has no project file
 
     parsed = load(file, Layer.PLATFORM)
@@ -230,7 +231,7 @@ def _order(path: Path, folder: Path) -> tuple[tuple[bool, str], ...]:
 
 
 def _no_match(one: _Named) -> Diagnostic:
-    from speccompile.schema.bundled import preset_names
+    from speccompile.compiler.bundled_library import preset_names
     from speccompile.schema.validate import near
 
     key = str(one.path[0])

@@ -6,8 +6,9 @@ import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from speccompile.model.diagnostic import Diagnostic, stop_if_any
+from speccompile.model.diagnostic import Diagnostic
 from speccompile.model.documents import Document
+from speccompile.model.findings import stop_if_any
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
 from speccompile.model.source import Layer, Source

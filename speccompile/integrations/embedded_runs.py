@@ -10,7 +10,8 @@ from typing import Any
 from speccompile.compiler.compile_files import compile_files
 from speccompile.compiler.documents.admin_config import Setting
 from speccompile.compiler.documents.run_forms import without_tools
-from speccompile.model.diagnostic import CompileError, Diagnostic, has_errors, shown
+from speccompile.model.diagnostic import Diagnostic, shown
+from speccompile.model.findings import CompileError, has_errors
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
 from speccompile.model.source import Layer, Source, Span

@@ -6,15 +6,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
+from speccompile.compiler.source_file import file_of
 from speccompile.integrations.embedded_runs import CONFIG_KIND, RUN_KIND, Found, annotation, find_run, text_at
-from speccompile.model.diagnostic import CompileError, Diagnostic, Severity, stop_if_any
+from speccompile.model.diagnostic import Diagnostic, Severity
 from speccompile.model.documents import Document
+from speccompile.model.findings import CompileError, stop_if_any
 from speccompile.model.key_path import format_path
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
 from speccompile.model.redaction import HIDDEN, lines_of, secret_lines
 from speccompile.model.source import Layer, Source, Span
-from speccompile.model.source_location import file_of
 from speccompile.schema.library import Library
 from speccompile.schema.validate import near, validate
 from speccompile.yaml_text.edit_in_place import Outline, Part, outline, rewritten, text_of

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from speccompile.compiler.compile_files import compile_files
 from speccompile.compiler.documents.admin_config import prepare
 from speccompile.editor_schema.export import NOUNS, schema_text
-from speccompile.model.diagnostic import CompileError
+from speccompile.model.findings import CompileError
 from speccompile.model.object_names import object_name
 from speccompile.model.source import Layer, Source
 from speccompile.schema.library import Library

@@ -1,1 +1,1 @@
-"""Values that travel through the pipeline, and pure helpers for them. Imports nothing else of the package."""
+"""Values that travel through the pipeline, and pure helpers for them. Imports `terminal`."""

@@ -8,13 +8,13 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from speccompile.compiler.compiled import Compiled
 from speccompile.compiler.explain import Explanation, Line, Lost, rule_between, unseen
+from speccompile.compiler.source_file import file_of
+from speccompile.model.finding_text import excerpt
 from speccompile.model.key_path import format_path
 from speccompile.model.node import Node
 from speccompile.model.origin import Origin, origin_of
 from speccompile.model.redaction import HIDDEN, is_hidden
 from speccompile.model.source import Layer, Span
-from speccompile.model.source_location import file_of
-from speccompile.report.findings_text import excerpt
 from speccompile.terminal.display_width import columns, printable, window
 from speccompile.terminal.style import Paint, plain
 from speccompile.yaml_text.serialize import entries

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from speccompile.compiler.source_file import file_of
 from speccompile.model.diagnostic import Diagnostic
-from speccompile.model.source_location import file_of, where
+from speccompile.model.finding_text import where
 from speccompile.terminal.display_width import printable
 
 _IN_DATA = {"%": "%25", "\r": "%0D", "\n": "%0A"}

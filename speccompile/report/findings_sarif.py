@@ -9,11 +9,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 from urllib.parse import quote
 
+from speccompile.compiler.source_file import file_of
 from speccompile.model.diagnostic import Diagnostic, Severity
 from speccompile.model.diagnostic_codes import Code
+from speccompile.model.finding_text import where
 from speccompile.model.key_path import KeyPath, format_path
 from speccompile.model.source import Span
-from speccompile.model.source_location import file_of, where
 from speccompile.report.findings_json import written
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"

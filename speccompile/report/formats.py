@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 from speccompile.model.diagnostic import Diagnostic
-from speccompile.report.findings_text import as_text, summary
+from speccompile.model.finding_text import as_text, summary
 from speccompile.terminal.style import Paint, plain
 
 _Writer: TypeAlias = Callable[[Sequence[Diagnostic], Paint], str]

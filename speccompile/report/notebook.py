@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterable, Mapping
 
 from speccompile.compiler.compiled import Compiled
 from speccompile.model.diagnostic import Diagnostic
+from speccompile.model.finding_text import as_text, summary
+from speccompile.model.findings import CompileError
 from speccompile.report.explain_text import as_listing
-from speccompile.report.findings_text import as_text, summary
 from speccompile.terminal.style import Paint, plain
 
 _PRIVATE = range(0xE000, 0xF8FF)
@@ -37,6 +38,11 @@ def compiled_html(compiled: Compiled) -> str:
         told = findings_html(compiled.diagnostics)
         folded.append(f"<details><summary>{summary(compiled.diagnostics)}</summary>{told}</details>")
     return "".join(folded)
+
+
+def error_html(error: CompileError) -> str:
+    """The findings of an error."""
+    return findings_html(error.diagnostics)
 
 
 def findings_html(diagnostics: Iterable[Diagnostic]) -> str:

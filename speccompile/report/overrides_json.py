@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from speccompile.compiler.bundled_library import bundled_library
 from speccompile.compiler.compile_files import Result
 from speccompile.compiler.explain import rule_between
-from speccompile.model.diagnostic import CompileError, Diagnostic
+from speccompile.model.diagnostic import Diagnostic
 from speccompile.model.diagnostic_codes import Code
 from speccompile.model.documents import Run
+from speccompile.model.findings import CompileError
 from speccompile.model.key_path import KeyPath, format_path
 from speccompile.model.node import Node
 from speccompile.model.origin import Change, Origin, Override, origin_of
 from speccompile.model.source import Layer
 from speccompile.report.explain_json import origin_data, value_data
 from speccompile.report.findings_json import VERSION, place_data, written
-from speccompile.schema.bundled import bundled_library
 from speccompile.schema.field_path import found
 
 GENERATOR = '"generator": "speccompile"'

@@ -1,42 +1,43 @@
-"""Takes the files that ship with the package, gives them as the bundled Library."""
+"""Files that ship with the package: schemas, templates, presets, codes, report assets, the starter project."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import cache, cached_property, lru_cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from speccompile.schema.library import Library, Schemas, Template, with_templates
+from speccompile.model.diagnostic_codes import Code, read_codes
+from speccompile.model.light_namedtuple import NamedTuple
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
-    from speccompile.model.diagnostic_codes import Code
-
 _SCHEMA = ".schema.json"
 _YAML = ".yaml"
 _CODES = "model/diagnostic_codes.toml"
-_PREPARED = "compiler/rendering/prebuilt_skeletons.json"
+_PREBUILT = "compiler/rendering/prebuilt_skeletons.json"
 _PACKAGE = Path(__file__).resolve().parent.parent
 
 
-@cache
-def bundled_library() -> Library:
-    """The schemas, templates and presets that came with this installation; each is read once, when it is needed."""
+class Bundle(NamedTuple):
+    """The files a library is made of, as texts by name; each is read when first asked for."""
+
+    schemas: Mapping[str, str]
+    templates: Mapping[str, str]
+    presets: Mapping[str, str]
+    prebuilt: str
+
+
+def read_bundle() -> Bundle:
+    """Find the schemas, templates and presets that came with this installation."""
     schemas, templates, presets = (_folder(name) for name in ("schemas", "templates", "presets"))
-    return Library(
-        Schemas(_Files({"": schemas}, _SCHEMA)),
+    return Bundle(
+        _Files({"": schemas}, _SCHEMA),
         _Files({f"{target.name}/": target for target in _in_order(templates) if target.is_dir()}),
         _Files({"": presets}, _YAML),
-        _packaged(_PREPARED),
+        _packaged(_PREBUILT),
     )
-
-
-@lru_cache(maxsize=4)
-def library_of(templates: tuple[Template, ...]) -> Library:
-    """The bundled library with the templates of an admin; one for equal ones, so that what it keeps is found again."""
-    return with_templates(bundled_library(), templates) if templates else bundled_library()
 
 
 class _Files(Mapping[str, str]):
@@ -78,8 +79,6 @@ def _in_order(folder: Traversable) -> list[Traversable]:
 @cache
 def bundled_codes() -> Mapping[str, Code]:
     """The diagnostic codes by name."""
-    from speccompile.model.diagnostic_codes import read_codes  # wanted by whoever asks about codes, only
-
     return read_codes(_packaged(_CODES))
 
 
@@ -110,11 +109,6 @@ def _texts(folder: Traversable, at: str = "") -> Iterator[tuple[str, str]]:
             yield from _texts(entry, f"{at}{entry.name}/")
         elif entry.name.endswith(_YAML):
             yield f"{at}{entry.name}", entry.read_text(encoding="utf-8")
-
-
-def preset_names() -> tuple[str, ...]:
-    """The platforms that ship with the package and can be chosen by name."""
-    return tuple(bundled_library().presets)
 
 
 def _folder(name: str) -> Traversable:

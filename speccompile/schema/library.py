@@ -1,8 +1,9 @@
-"""Takes the texts of schemas and templates, gives them as one frozen value that every stage can ask."""
+"""Schemas, templates and presets as one immutable value that every stage can query."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import json
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -11,10 +12,9 @@ from speccompile.model.light_namedtuple import NamedTuple
 if TYPE_CHECKING:
     from jsonschema.protocols import Validator
 
-    from speccompile.compiler.documents.targets import Targets
-    from speccompile.model.diagnostic import Diagnostic
-
 Schema: TypeAlias = Mapping[str, Any]
+Extend: TypeAlias = "Callable[[str, Library], Schema]"
+"""Gives a schema of a library by name, with what the targets among its templates add to it."""
 _SUFFIX = ".schema.json"
 _TEMPLATES = "templates/"
 
@@ -38,35 +38,23 @@ class Schemas(Mapping[str, Schema]):
         return len(self.texts)
 
 
-class Grown(Mapping[str, Schema]):
-    """The schemas of a library, in which those of fields and base documents know what its targets add."""
+class _Extended(Mapping[str, Schema]):
+    """The schemas of a library with what its targets add, each worked out when first asked for."""
 
-    def __init__(self, core: Mapping[str, Schema], library: Library) -> None:
-        self.core: Final = core
-        self._library: Final = library
-        self._grown: dict[str, Schema] = {}
-        self.faults: tuple[Diagnostic, ...] = ()
+    def __init__(self, core: Mapping[str, Schema], extend: Extend, library: Library) -> None:
+        self._core, self._extend, self._library = core, extend, library
+        self._known: dict[str, Schema] = {}
 
     def __getitem__(self, name: str) -> Schema:
-        if name not in _GROWING or name not in self.core:
-            return self.core[name]
-        if name not in self._grown:
-            from speccompile.compiler.documents.target_fields import with_bases, with_fields  # they know libraries, too
-
-            if name == "fields":
-                self._grown[name], self.faults = with_fields(self.core[name], self._library)
-            else:
-                self._grown[name] = with_bases(self.core[name], self._library)
-        return self._grown[name]
+        if name not in self._known:
+            self._known[name] = self._extend(name, self._library)
+        return self._known[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self.core)
+        return iter(self._core)
 
     def __len__(self) -> int:
-        return len(self.core)
-
-
-_GROWING = ("fields", "base")
+        return len(self._core)
 
 
 class Template(NamedTuple):
@@ -83,22 +71,32 @@ class Library:
     Nothing of it changes, so two libraries are equal only if they are one.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917  all that a library is made of
         self,
         schemas: Mapping[str, Schema],
         templates: Mapping[str, str],
         presets: Mapping[str, str] | None = None,
-        prepared: str = "",
+        prebuilt: str = "",
         called: Mapping[str, str] | None = None,
+        extend: Extend | None = None,
     ) -> None:
-        """What is prepared is text that `prepared.py` wrote, or nothing; what templates are called, see `name_of`."""
-        self.schemas: Final = Grown(schemas.core if isinstance(schemas, Grown) else schemas, self)
+        """`prebuilt` is text of `prebuilt_skeletons.py`; `called` has the names of an admin's files, see `name_of`.
+
+        `extend` comes from the compiler, which alone knows targets.
+        """
+        self.schemas: Final = _Extended(schemas, extend, self) if extend else schemas
         self.templates: Final = templates
         self.presets: Final[Mapping[str, str]] = {} if presets is None else presets
-        self._prepared = prepared
+        self.prebuilt: Final = prebuilt
+        self._core: Final = schemas
         self._called: Final[Mapping[str, str]] = {} if called is None else called
+        self._extend: Final = extend
         self._resolved: dict[int, Schema] = {}
-        self._validators: dict[str, Any] = {}
+        self._validators: dict[str, Validator] = {}
+
+    def but(self, templates: Mapping[str, str], prebuilt: str = "", called: Mapping[str, str] | None = None) -> Library:
+        """The same library with other templates."""
+        return Library(self._core, templates, self.presets, prebuilt, called, self._extend)
 
     @cached_property
     def digest(self) -> str:
@@ -106,7 +104,7 @@ class Library:
         from hashlib import sha256  # wanted by those who keep what a library gave, only
 
         told = sha256()
-        core = self.schemas.core
+        core = self._core
         schemas = core.texts if isinstance(core, Schemas) else _written(core)
         for kind, texts in (("schemas", schemas), ("templates", self.templates), ("presets", self.presets)):
             for name in sorted(texts):
@@ -123,22 +121,7 @@ class Library:
     @cached_property
     def core(self) -> Library:
         """The library without targets, to read these by."""
-        return Library(self.schemas.core, {})
-
-    @cached_property
-    def targets(self) -> Targets:
-        from speccompile.compiler.documents.targets import Targets  # they know libraries, too
-
-        return Targets(self)
-
-    @cached_property
-    def faults(self) -> tuple[Diagnostic, ...]:
-        """What is wrong with the targets that admins wrote; those are not there."""
-        if not self._called:
-            return ()
-        # Whoever asks for the fields makes them, and finds out.
-        assert self.fields
-        return (*self.schemas.faults, *self.targets.faults())
+        return Library(self._core, {})
 
     def is_own(self, template: str) -> bool:
         """Whether an admin wrote it."""
@@ -153,20 +136,6 @@ class Library:
     def paths(self) -> Mapping[str, str]:
         """The templates by what people know them by."""
         return {self.name_of(template): template for template in self.templates}
-
-    def lend(self, prepared: str) -> None:
-        """Takes skeletons that another call made, as text: they change nothing but how long it takes."""
-        self._prepared = prepared
-        self.__dict__.pop("prepared", None)
-
-    @cached_property
-    def prepared(self) -> Mapping[str, str]:
-        """Skeletons of templates that were made ahead, as text, by template."""
-        if not self._prepared:
-            return {}
-        from speccompile.compiler.rendering.prebuilt_skeletons import fitting  # it knows libraries, too
-
-        return fitting(self._prepared, self)
 
     def resolve(self, schema: Schema) -> Schema:
         """The schema with its `$ref` followed; what stands beside the reference is stronger."""
@@ -207,50 +176,10 @@ class Library:
     def validator(self, name: str) -> Validator:
         """The schema's validator, made once; every `$ref` is answered from this library alone."""
         if name not in self._validators:
-            self._validators[name] = self._make_validator(name)
-        validator: Validator = self._validators[name]
-        return validator
+            from speccompile.schema.jsonschema_validator import make_validator
 
-    def _make_validator(self, name: str) -> Validator:
-        from jsonschema import Draft202012Validator, FormatChecker, validators  # slow to import
-        from referencing import Registry
-        from referencing.jsonschema import DRAFT202012
-
-        from speccompile.schema.formats.by_name import FORMATS
-
-        checker = FormatChecker(formats=())
-        for format_name, check in FORMATS.items():
-            # Bound as a default, because a closure would see the loop's last function only.
-            checker.checks(format_name)(lambda value, check=check: check(value) is None)
-        # jsonschema would go on with its stock validator behind a reference to a schema that names its dialect.
-        unnamed = {
-            noun: {key: value for key, value in schema.items() if key != "$schema"}
-            for noun, schema in self.schemas.items()
-        }
-        registry: Any = Registry().with_resources(
-            (str(schema["$id"]), DRAFT202012.create_resource(schema)) for schema in unnamed.values()
-        )
-        types = Draft202012Validator.TYPE_CHECKER.redefine(
-            # JSON Schema counts 1.0 as an integer; Kubernetes' decoder does not.
-            "integer",
-            lambda _, value: isinstance(value, int) and not isinstance(value, bool),
-        )
-        strict: Any = validators.extend(  # type: ignore[no-untyped-call]
-            Draft202012Validator, type_checker=types
-        )
-        validator: Validator = strict(unnamed[name], registry=registry.crawl(), format_checker=checker)
-        return validator
-
-
-def with_templates(library: Library, own: Iterable[Template]) -> Library:
-    """The library with templates of an admin, which replace those of the same path."""
-    told = tuple(own)
-    return Library(
-        library.schemas,
-        {**library.templates, **{template.path: template.text for template in told}},
-        library.presets,
-        called={template.path: template.name for template in told},
-    )
+            self._validators[name] = make_validator(name, self.schemas)
+        return self._validators[name]
 
 
 def _defaults(library: Library, schema: Schema, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
@@ -263,7 +192,6 @@ def _defaults(library: Library, schema: Schema, path: tuple[str, ...]) -> Iterat
 
 def read_schema(name: str, text: str) -> Schema:
     """The schema with `#/…` references naming their own file, so that any piece of it can be followed alone."""
-    import json  # a library made of schemas needs none
 
     def absolute(piece: dict[str, Any]) -> dict[str, Any]:
         reference = piece.get("$ref")
@@ -276,6 +204,4 @@ def read_schema(name: str, text: str) -> Schema:
 
 
 def _written(schemas: Mapping[str, Schema]) -> Mapping[str, str]:
-    import json  # a bundled library has texts
-
     return {name: json.dumps({**schema}) for name, schema in schemas.items()}

@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeAlias
 
+from speccompile.compiler.bundled_library import bundled_library
 from speccompile.compiler.compile_files import Result, compile_files
 from speccompile.compiler.compiled import Compiled
 from speccompile.compiler.documents.admin_config import Setting, prepare
-from speccompile.model.diagnostic import CompileError, stop_if_any
 from speccompile.model.documents import Document
+from speccompile.model.findings import CompileError, stop_if_any
 from speccompile.model.source import Layer, Source
-from speccompile.schema.bundled import bundled_library
 from speccompile.schema.validate import validate
 from speccompile.yaml_text.from_python import wrap
 from speccompile.yaml_text.parse import Parsed, parse

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import assume, reject
 from hypothesis import strategies as st
 
-from speccompile.model.diagnostic import CompileError
+from speccompile.model.findings import CompileError
 from speccompile.model.key_spelling import snake_case
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.testing.admin import Admin, Data

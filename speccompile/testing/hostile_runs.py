@@ -11,10 +11,11 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from speccompile.model.diagnostic import CompileError, Severity
+from speccompile.compiler.bundled_library import bundled_library
+from speccompile.model.diagnostic import Severity
+from speccompile.model.findings import CompileError
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.quantity import parse_quantity
-from speccompile.schema.bundled import bundled_library
 from speccompile.schema.field_path import Place, place_of
 from speccompile.testing import manifest_facts as witness
 from speccompile.testing.admin import Admin, Data

@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
 from typing import Any, TypeAlias
 
-from speccompile.model.diagnostic import CompileError
+from speccompile.compiler.bundled_library import bundled_library
+from speccompile.model.findings import CompileError
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.object_names import PLACEHOLDER, object_name
 from speccompile.model.quantity import QuantityError, parse_quantity
-from speccompile.schema.bundled import bundled_library
 from speccompile.schema.field_path import SIDES, Place, place_of
 from speccompile.testing import manifest_facts as witness
 from speccompile.testing.admin import Admin, Data, profile_of

@@ -15,10 +15,10 @@ from typing import Any, TypeAlias
 from hypothesis import strategies as st
 
 from speccompile import Compiled, compile_run
+from speccompile.compiler.bundled_library import bundled_library
 from speccompile.model.key_spelling import camel_case, snake_case
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.object_names import object_name
-from speccompile.schema.bundled import bundled_library
 from speccompile.schema.library import Schema
 
 Data: TypeAlias = dict[str, Any]

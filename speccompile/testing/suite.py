@@ -17,9 +17,9 @@ from speccompile.compiler.documents.profiles_in_configmap import KIND, files_in
 from speccompile.compiler.documents.targets import DEFAULT_TARGET
 from speccompile.files.find import Unlisted
 from speccompile.files.read import expand, load
-from speccompile.model.diagnostic import CompileError
+from speccompile.model.finding_text import as_text
+from speccompile.model.findings import CompileError
 from speccompile.model.source import Layer
-from speccompile.report.findings_text import as_text
 from speccompile.testing.admin import Admin, Data
 from speccompile.testing.hostile_runs import attempts
 from speccompile.testing.laws import LAWS, Law

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from speccompile.model.diagnostic import Diagnostic, has_errors, shown
+from speccompile.model.diagnostic import Diagnostic, shown
+from speccompile.model.findings import has_errors
 from speccompile.model.key_path import KeyPath
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node

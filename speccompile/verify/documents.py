@@ -8,8 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from speccompile.compiler.pod_structure import members
-from speccompile.model.diagnostic import Diagnostic, has_errors
+from speccompile.model.diagnostic import Diagnostic
 from speccompile.model.documents import Document
+from speccompile.model.findings import has_errors
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
 from speccompile.model.source import Source, Span

@@ -8,13 +8,14 @@ from functools import cache, cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from speccompile.compiler.bundled_library import bundled_library
 from speccompile.compiler.compiled import Compiled
-from speccompile.model.diagnostic import Diagnostic, Note, Severity, in_order, shown
+from speccompile.model.diagnostic import Diagnostic, Note, Severity, shown
+from speccompile.model.findings import in_order
 from speccompile.model.key_path import KeyPath, format_path
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
 from speccompile.model.source import Span
-from speccompile.schema.bundled import bundled_library
 from speccompile.schema.library import Schema
 from speccompile.schema.validate import near, translated
 from speccompile.verify.fast_check import Accepts, accepting

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from speccompile.model.diagnostic import CompileError, Diagnostic, shown, stop_if_any
+from speccompile.model.diagnostic import Diagnostic, shown
+from speccompile.model.findings import CompileError, stop_if_any
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
 from speccompile.model.source import Source, Span

@@ -57,10 +57,10 @@ def add_argocd(commands: Commands) -> None:
 
 def run_argocd(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:
     """The exit code of one call; with errors nothing goes to stdout, and without there is always something."""
+    from speccompile.compiler.bundled_library import bundled_library
     from speccompile.files.call_inputs import CallError
     from speccompile.integrations.argocd import VARIABLE, read_parameters
-    from speccompile.model.diagnostic import CompileError
-    from speccompile.schema.bundled import bundled_library
+    from speccompile.model.findings import CompileError
 
     fixed = [name for name in _FIXED if vars(arguments)[name]]
     try:
@@ -88,7 +88,7 @@ def _inputs(arguments: argparse.Namespace, parameters: Parameters) -> Inputs:
     from speccompile.files.call_inputs import STREAM, CallError, Flags, settle
     from speccompile.files.find import PROJECT_FILE, identity, template_files
     from speccompile.files.read import expand
-    from speccompile.model.diagnostic import stop_if_any
+    from speccompile.model.findings import stop_if_any
 
     project = _project(arguments, parameters)
     is_whole = not parameters.runs and (arguments.project or parameters.project or identity(Path(PROJECT_FILE)))
@@ -129,7 +129,7 @@ def _project(arguments: argparse.Namespace, parameters: Parameters) -> Path | No
     from pathlib import Path
 
     from speccompile.files.project_file import find_project, locate
-    from speccompile.model.diagnostic import stop_if_any
+    from speccompile.model.findings import stop_if_any
 
     if arguments.project:
         return Path(arguments.project)
@@ -180,7 +180,7 @@ def _generate(arguments: argparse.Namespace, inputs: Inputs, stdout: TextIO, std
     from speccompile.api import read_setting
     from speccompile.compiler.compile_files import compile_files
     from speccompile.files.call_inputs import CallError, run_files
-    from speccompile.model.diagnostic import CompileError, has_errors
+    from speccompile.model.findings import CompileError, has_errors
     from speccompile.model.severity import STRICT
 
     setting = read_setting(inputs.profiles, inputs.platform, inputs.templates)

@@ -84,7 +84,7 @@ def run_check(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> 
     """The exit code of one call; what differs goes to stdout, everything else to stderr."""
     from speccompile.cli.work import settle_work
     from speccompile.files.call_inputs import CallError
-    from speccompile.model.diagnostic import CompileError
+    from speccompile.model.findings import CompileError
 
     beside = stderr if arguments.format == "text" else stdout
     try:
@@ -109,7 +109,8 @@ def _folder(inputs: Inputs) -> Path:
 
 
 def _check(arguments: argparse.Namespace, work: Work, folder: Path, stdout: TextIO, stderr: TextIO) -> int:
-    from speccompile.model.diagnostic import Severity, has_errors
+    from speccompile.model.diagnostic import Severity
+    from speccompile.model.findings import has_errors
     from speccompile.model.severity import STRICT
 
     is_text = arguments.format == "text"
@@ -147,7 +148,7 @@ def _compared(arguments: argparse.Namespace, work: Work, folder: Path, paint: Pa
     """Every run against its file."""
     from speccompile.compiler.compile_files import compile_files
     from speccompile.files.write import Output
-    from speccompile.model.diagnostic import CompileError
+    from speccompile.model.findings import CompileError
 
     findings: list[Diagnostic] = []
     hindrances: list[Diagnostic] = []
@@ -249,8 +250,8 @@ def _unknown(work: Work, folder: Path, checked: Checked) -> str:
 
 
 def _show(drifts: Sequence[Drift], stdout: TextIO, *, quiet: bool) -> None:
-    from speccompile.model.diagnostic import has_errors
-    from speccompile.report.findings_text import as_text
+    from speccompile.model.finding_text import as_text
+    from speccompile.model.findings import has_errors
 
     for drift in (drift for drift in drifts if has_errors(drift.findings) or not quiet):
         stdout.write(as_text(map(_brief, drift.findings) if drift.diff else drift.findings, paint_for(stdout)))

@@ -40,7 +40,8 @@ def run_completion(arguments: argparse.Namespace, stdout: TextIO, _: TextIO) -> 
 
 def _words() -> dict[str, tuple[str, ...]]:
     """What options take, by option or by metavar, where the parser itself does not say."""
-    from speccompile.schema.bundled import bundled_codes, preset_names
+    from speccompile.compiler.bundled_library import preset_names
+    from speccompile.schema.bundled import bundled_codes
 
     return {"CODE": tuple(bundled_codes()), "--platform": preset_names(), "VERSION": _versions()}
 

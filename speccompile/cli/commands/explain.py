@@ -64,7 +64,7 @@ def add_explain(commands: Commands) -> None:
 def run_explain(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:
     """The exit code of one call; the explanation goes to stdout, or into the page, and findings to stderr."""
     from speccompile.files.call_inputs import CallError, Flags, settle
-    from speccompile.model.diagnostic import CompileError
+    from speccompile.model.findings import CompileError
 
     files, fields = _split(arguments.paths)
     code = INPUT
@@ -105,7 +105,7 @@ def _refuse_contradictions(arguments: argparse.Namespace, fields: Sequence[str])
 def _explain(
     arguments: argparse.Namespace, fields: Sequence[str], inputs: Inputs, stdout: TextIO, stderr: TextIO
 ) -> int:
-    from speccompile.model.diagnostic import CompileError, has_errors
+    from speccompile.model.findings import CompileError, has_errors
     from speccompile.model.severity import STRICT
 
     setting, results = _compiled(inputs, stderr)

@@ -35,7 +35,7 @@ def run_helm(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> i
     from speccompile.cli.piped import piped, settled, told
     from speccompile.files.call_inputs import CallError
     from speccompile.integrations.helm_postrender import post_render
-    from speccompile.model.diagnostic import CompileError, has_errors
+    from speccompile.model.findings import CompileError, has_errors
 
     try:
         inputs = settled(arguments.profiles, arguments.platform, arguments.project, arguments.templates)

@@ -42,9 +42,10 @@ def run_init(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> i
     """
     from pathlib import Path
 
+    from speccompile.compiler.bundled_library import bundled_library
     from speccompile.files.write import Output, nothing_written, write_files
     from speccompile.integrations.starter_project import HOOKS, hook, new_project
-    from speccompile.schema.bundled import bundled_library, starter_texts
+    from speccompile.schema.bundled import starter_texts
 
     root, texts = Path(arguments.folder), starter_texts()
     files = new_project(texts, bundled_library())

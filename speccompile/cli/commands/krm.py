@@ -38,10 +38,10 @@ def add_krm(commands: Commands) -> None:
 def run_krm(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:
     """The exit code of one call; with errors the resources go to stdout as they came, with results."""
     from speccompile.cli.piped import piped, told
+    from speccompile.compiler.bundled_library import bundled_library
     from speccompile.files.call_inputs import CallError
     from speccompile.integrations.krm_function import read_resources, refused, results_of
-    from speccompile.model.diagnostic import CompileError
-    from speccompile.schema.bundled import bundled_library
+    from speccompile.model.findings import CompileError
 
     resources = None
     try:
@@ -58,10 +58,10 @@ def run_krm(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> in
 
 def _compile(arguments: argparse.Namespace, resources: Resources, stdout: TextIO, stderr: TextIO) -> int:
     from speccompile.cli.piped import settled, told
+    from speccompile.compiler.bundled_library import bundled_library
     from speccompile.integrations.embedded_runs import compile_found
     from speccompile.integrations.krm_function import answered, read_config, refused, results_of
-    from speccompile.model.diagnostic import has_errors
-    from speccompile.schema.bundled import bundled_library
+    from speccompile.model.findings import has_errors
 
     config = read_config(resources.config, bundled_library())
     arguments.strict = arguments.strict or config.strict

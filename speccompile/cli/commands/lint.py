@@ -71,7 +71,7 @@ class _Answer(NamedTuple):
 def run_lint(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:
     """The exit code of one call; findings go to stderr, or to stdout if for programs."""
     from speccompile.files.call_inputs import CallError, Flags, settle
-    from speccompile.model.diagnostic import CompileError, has_errors
+    from speccompile.model.findings import CompileError, has_errors
 
     answer, severity = _Answer(), None
     try:
@@ -91,7 +91,8 @@ def run_lint(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> i
 
 def _judged(arguments: argparse.Namespace, answer: _Answer, severity: Grades | None) -> tuple[Diagnostic, ...]:
     """The findings as they count; `--strict` is about each, since one code may be a warning here and a notice there."""
-    from speccompile.model.diagnostic import Severity, in_order
+    from speccompile.model.diagnostic import Severity
+    from speccompile.model.findings import in_order
 
     def is_raised(finding: Diagnostic) -> bool:
         return bool(arguments.strict) and finding.severity is Severity.WARNING

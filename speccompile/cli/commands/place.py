@@ -79,7 +79,7 @@ class _Outcome(NamedTuple):
 def run_place(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:
     """The exit code of one call; the answer goes to stdout and into the page, and findings to stderr."""
     from speccompile.files.call_inputs import CallError, Flags, settle
-    from speccompile.model.diagnostic import CompileError, has_errors
+    from speccompile.model.findings import CompileError, has_errors
     from speccompile.model.severity import STRICT
 
     outcome, grades, inputs = _Outcome(), grades_of(arguments), None

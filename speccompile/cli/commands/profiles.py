@@ -109,7 +109,8 @@ class Answer(NamedTuple):
 def run_profiles(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:
     """The exit code of one call; the answer goes to stdout, whatever is wrong to stderr."""
     from speccompile.files.call_inputs import CallError
-    from speccompile.model.diagnostic import CompileError, Severity, has_errors
+    from speccompile.model.diagnostic import Severity
+    from speccompile.model.findings import CompileError, has_errors
 
     try:
         answer = _COMMANDS[arguments.about](arguments, stderr)
@@ -133,7 +134,7 @@ def run_profiles(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) 
 def _setting(arguments: argparse.Namespace) -> Setting:
     """The setting of the call; raises everything that is wrong with it."""
     from speccompile.api import read_setting
-    from speccompile.model.diagnostic import stop_if_any
+    from speccompile.model.findings import stop_if_any
 
     inputs = _inputs(arguments)
     setting = read_setting(inputs.profiles, inputs.platform, inputs.templates)
@@ -158,7 +159,7 @@ def _list(arguments: argparse.Namespace, _: TextIO) -> Answer:
 def _show(arguments: argparse.Namespace, _: TextIO) -> Answer:
     from speccompile.admin.show_profiles import as_data, as_yaml
     from speccompile.compiler.documents.profiles import choose
-    from speccompile.model.diagnostic import CompileError
+    from speccompile.model.findings import CompileError
     from speccompile.model.node import Node
     from speccompile.model.source import Layer, Source, Span
 
@@ -184,7 +185,7 @@ def _impact(arguments: argparse.Namespace, stderr: TextIO) -> Answer:
     from speccompile.admin.impact import as_data, as_text, impact, outcomes
     from speccompile.api import read_setting
     from speccompile.files.call_inputs import CallError, Flags, run_files, settle
-    from speccompile.model.diagnostic import stop_if_any
+    from speccompile.model.findings import stop_if_any
     from speccompile.terminal.progress import counted
 
     profiles = arguments.new or arguments.profiles

@@ -81,7 +81,7 @@ def run_render(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) ->
     from speccompile.batch.work_units import ExecutorError
     from speccompile.cli.work import settle_work
     from speccompile.files.call_inputs import CallError
-    from speccompile.model.diagnostic import CompileError
+    from speccompile.model.findings import CompileError
 
     code = INPUT
     try:
@@ -130,7 +130,7 @@ def _compile(arguments: argparse.Namespace, work: Work, stdout: TextIO, stderr: 
 
     from speccompile.batch.disk_spool import Spool
     from speccompile.cli.compile_work import results_of
-    from speccompile.model.diagnostic import CompileError
+    from speccompile.model.findings import CompileError
     from speccompile.model.severity import STRICT
 
     inputs = work.inputs
@@ -221,7 +221,7 @@ class _Account:
         """Tells the findings, and how many runs are missing though nothing counts as an error."""
         from functools import partial
 
-        from speccompile.model.diagnostic import has_errors
+        from speccompile.model.findings import has_errors
 
         arguments = self._arguments
         if self._tally is not None:

@@ -45,7 +45,7 @@ def run_schema(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) ->
     """The exit code of one call; the schema goes to stdout, or into a file, and whatever is wrong to stderr."""
     from speccompile.files.call_inputs import CallError
     from speccompile.files.write import Report, write_report
-    from speccompile.model.diagnostic import CompileError
+    from speccompile.model.findings import CompileError
 
     try:
         _refuse_contradictions(arguments)
@@ -85,15 +85,16 @@ def _library(templates: str | None) -> Library:
     """The bundled library, with the targets of an admin if there are any; raises CompileError if these are faulty."""
     from pathlib import Path
 
+    from speccompile.compiler.bundled_library import library_of
+    from speccompile.compiler.documents.target_fields import target_faults
     from speccompile.files.load_admin_config import read_templates
-    from speccompile.model.diagnostic import stop_if_any
-    from speccompile.schema.bundled import library_of
+    from speccompile.model.findings import stop_if_any
     from speccompile.schema.library import Template
 
     read = tuple(read_templates(Path(templates))) if templates else ()
     stop_if_any(finding for one in read if not isinstance(one, Template) for finding in one.findings)
     library = library_of(tuple(one for one in read if isinstance(one, Template)))
-    stop_if_any(library.faults)
+    stop_if_any(target_faults(library))
     return library
 
 
@@ -103,7 +104,7 @@ def _narrowed(arguments: argparse.Namespace) -> str:
     from speccompile.compiler.policy import DEFAULT_PROFILE
     from speccompile.editor_schema.narrow import narrowed_text
     from speccompile.files.call_inputs import Flags, settle
-    from speccompile.model.diagnostic import stop_if_any
+    from speccompile.model.findings import stop_if_any
     from speccompile.model.node import Node
     from speccompile.model.source import Layer, Source, Span
 

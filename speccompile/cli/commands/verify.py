@@ -78,7 +78,7 @@ class _Answer(NamedTuple):
 def run_verify(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:
     """The exit code of one call; the table goes to stdout and findings to stderr, or to stdout if for programs."""
     from speccompile.files.call_inputs import CallError, Flags, settle
-    from speccompile.model.diagnostic import CompileError, has_errors
+    from speccompile.model.findings import CompileError, has_errors
     from speccompile.model.severity import STRICT
     from speccompile.verify.table import as_table
 
@@ -110,7 +110,8 @@ def run_verify(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) ->
 def _versions(given: Sequence[str], inputs: Inputs) -> tuple[str, ...]:
     """The versions to verify against, oldest first; raises for one that there are no schemas of."""
     from speccompile.files.call_inputs import CallError
-    from speccompile.model.diagnostic import CompileError, Diagnostic, shown
+    from speccompile.model.diagnostic import Diagnostic, shown
+    from speccompile.model.findings import CompileError
     from speccompile.verify.kubernetes_api import in_version_order, known_version, near_versions, versions
 
     wanted = given or [*inputs.kubernetes]
@@ -154,7 +155,7 @@ def _answer(arguments: argparse.Namespace, inputs: Inputs, versions: Sequence[st
 
 def _apis(crds: Sequence[str], versions: Sequence[str]) -> tuple[list[Api], list[Diagnostic]]:
     """The API of each version with the custom kinds; raises everything wrong with the definitions of these."""
-    from speccompile.model.diagnostic import stop_if_any
+    from speccompile.model.findings import stop_if_any
     from speccompile.verify.crds import definitions
     from speccompile.verify.documents import quickly
     from speccompile.verify.redaction import without_values

@@ -6,8 +6,10 @@ from collections.abc import Iterable, Mapping
 
 from speccompile.compiler.documents.platform import read_platform
 from speccompile.compiler.documents.profiles import read_profiles
-from speccompile.model.diagnostic import Diagnostic, has_errors
+from speccompile.compiler.documents.target_fields import target_faults
+from speccompile.model.diagnostic import Diagnostic
 from speccompile.model.documents import Platform, Profile
+from speccompile.model.findings import has_errors
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.schema.library import Library
 from speccompile.yaml_text.parse import Parsed
@@ -33,5 +35,5 @@ def prepare(profiles: Iterable[Parsed], platform: Parsed | None, library: Librar
     if has_errors(found):
         known_platform, _ = read_platform(None, library)
     known_profiles, more = read_profiles(profiles, known_platform, library)
-    findings = (*library.faults, *found, *more)
+    findings = (*target_faults(library), *found, *more)
     return Setting(library=library, platform=known_platform, profiles=known_profiles, findings=findings)

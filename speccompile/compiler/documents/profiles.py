@@ -10,12 +10,14 @@ from speccompile.compiler.admin_rules import read_bans, read_rules
 from speccompile.compiler.base_documents import joined
 from speccompile.compiler.documents.profiles_in_configmap import KIND as CONFIG_MAP
 from speccompile.compiler.documents.profiles_in_configmap import files_in
+from speccompile.compiler.documents.targets import targets_of
 from speccompile.compiler.merge import merge_layers
 from speccompile.compiler.normalize import normalize
 from speccompile.compiler.normalizers import gpu_kinds
 from speccompile.compiler.policy import DEFAULT_PROFILE, RULES_OF_A_LAYER
-from speccompile.model.diagnostic import CompileError, Diagnostic, Note, shown
+from speccompile.model.diagnostic import Diagnostic, Note, shown
 from speccompile.model.documents import Ban, Document, Platform, Profile, Rule
+from speccompile.model.findings import CompileError
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node, Part
 from speccompile.model.source import Source
@@ -166,7 +168,7 @@ def _resolve(
     key = str(gpu_key.value) if gpu_key else None
     inherited = next((parent.target for parent in reversed(parents) if parent.target), None)
     target = one.tree.fields.get("target") or inherited
-    if target is not None and target.value not in library.targets.named:
+    if target is not None and target.value not in targets_of(library).named:
         findings.append(_unknown_target(target, library))
     own = one.tree.with_fields({name: node for name, node in one.tree.fields.items() if name not in _OWN})
     fields, found = normalize(own, platform, library, key)
@@ -231,13 +233,13 @@ def _gpu_key(chosen: Node, platform: Platform) -> tuple[Node | None, Findings]:
 
 
 def _unknown_target(target: Node, library: Library) -> Diagnostic:
-    meant = near(str(target.value), library.targets)
+    meant = near(str(target.value), targets_of(library))
     return Diagnostic(
         code="profile/unknown-target",
         message=f"there is no target {shown(target.value)}",
         span=target.span,
         path=("target",),
-        notes=(Note(f"known targets: {', '.join(f'`{name}`' for name in library.targets)}"),),
+        notes=(Note(f"known targets: {', '.join(f'`{name}`' for name in targets_of(library))}"),),
         help=f"did you mean `{meant}`?" if meant else "name a known target, or give the folder above it by --templates",
     )
 

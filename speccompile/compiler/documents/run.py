@@ -8,11 +8,12 @@ from speccompile.compiler.choose_manifests import actions_of, fields_of, target_
 from speccompile.compiler.documents.admin_config import Setting
 from speccompile.compiler.documents.profiles import choose
 from speccompile.compiler.documents.run_forms import flatten
-from speccompile.compiler.documents.targets import DEFAULT_TARGET
+from speccompile.compiler.documents.targets import DEFAULT_TARGET, targets_of
 from speccompile.compiler.name_placeholders import facts_used
 from speccompile.compiler.normalize import normalize
-from speccompile.model.diagnostic import CompileError, Diagnostic, Note, has_errors
+from speccompile.model.diagnostic import Diagnostic, Note
 from speccompile.model.documents import Document, Profile, Run
+from speccompile.model.findings import CompileError, has_errors
 from speccompile.model.identity_cache import by_identity
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node, Part
@@ -86,7 +87,7 @@ def _foreign(
 def _is_faulty(profile: Profile | None, library: Library) -> bool:
     """Whether the target cannot be read, for which the run is not to blame."""
     named = profile.target if profile else None
-    return named is not None and named.value not in library.targets
+    return named is not None and named.value not in targets_of(library)
 
 
 class _Wanted(NamedTuple):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
-from speccompile.compiler.documents.targets import Findings, template_of
+from speccompile.compiler.documents.target_files import Findings, template_of
 from speccompile.model.diagnostic import Diagnostic, Note, shown
 from speccompile.model.key_path import format_path, parse_path
 from speccompile.model.node import Node
@@ -15,13 +15,11 @@ from speccompile.schema.field_path import place_of
 from speccompile.schema.formats.by_name import QUANTITIES
 from speccompile.schema.formats.safe_regex import pattern_fault
 from speccompile.schema.formats.text_format import Fault
+from speccompile.schema.library import Library, Schema
 from speccompile.schema.validate import near, validate
 from speccompile.yaml_text.parse import parse, several_documents
 
-if TYPE_CHECKING:
-    from speccompile.schema.library import Library, Schema
-
-Check: TypeAlias = Callable[[Node, str, "Library"], Iterator[Diagnostic]]
+Check: TypeAlias = Callable[[Node, str, Library], Iterator[Diagnostic]]
 _SECTIONS = ("workloads", "manifests", "refuse")
 _LISTS = ("with", "without", "needs", "says", "above", "not_in", "not_own")
 _MAPS = ("where", "unless", "matches")

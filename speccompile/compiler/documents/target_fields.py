@@ -1,27 +1,45 @@
-"""Takes the schemas of all fields and base documents, gives them with what targets add."""
+"""Schemas of fields and base documents, extended with what targets add."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from speccompile.compiler.documents.targets import Findings, names_in
+from speccompile.compiler.documents.target_checks import checked_fields, taken
+from speccompile.compiler.documents.target_files import FIELDS, Findings, names_in
+from speccompile.compiler.documents.targets import targets_of
+from speccompile.model.diagnostic import Diagnostic
+from speccompile.model.identity_cache import by_identity
+from speccompile.schema.library import Library, Schema
 
-if TYPE_CHECKING:
-    from speccompile.model.diagnostic import Diagnostic
-    from speccompile.schema.library import Library, Schema
-
-FIELDS = "fields.schema.json"
 _ENVELOPES = ("run", "profile", "kubernetes", "entity")
 """Schemas beside whose keys fields stand, or could be taken to stand."""
 
 
-def with_fields(core: Schema, library: Library) -> tuple[Schema, Findings]:
+def extended(name: str, library: Library) -> Schema:
+    """The schema of this name with what targets add to it."""
+    if name == "fields":
+        return _with_fields(library)[0]
+    core = library.core.schemas[name]
+    return _with_bases(core, library) if name == "base" else core
+
+
+def target_faults(library: Library) -> Findings:
+    """What is wrong with the targets that admins wrote; those are left out of the library's targets."""
+    if not library.has_own_templates:
+        return ()
+    return (*_with_fields(library)[1], *targets_of(library).faults())
+
+
+@by_identity(64)
+def _with_fields(library: Library) -> tuple[Schema, Findings]:
     """The schema of all fields: those of all targets, and each target's own, marked with whose they are."""
+    core = library.core.schemas["fields"]
     properties: dict[str, Any] = dict(core["properties"])
     findings: list[Diagnostic] = []
     reserved: Mapping[str, Mapping[str, Any]] = {
-        key: {} for noun in _ENVELOPES for key in library.schemas.core[noun].get("properties", ())
+        key: {} for noun in _ENVELOPES for key in library.core.schemas[noun].get("properties", ())
     }
     # The bundled ones have their names first.
     for name in sorted(names_in(library.templates), key=lambda name: (library.is_own(f"{name}/{FIELDS}"), name)):
@@ -34,8 +52,6 @@ def with_fields(core: Schema, library: Library) -> tuple[Schema, Findings]:
             elif "x-targets" in known and {**schema, "x-targets": known["x-targets"]} == known:
                 properties[field] = {**known, "x-targets": [*known["x-targets"], name]}
             else:
-                from speccompile.compiler.documents.target_checks import taken  # wanted where something is wrong, only
-
                 findings.append(taken(name, field, known, library))
     return {**core, "properties": properties}, tuple(findings)
 
@@ -45,12 +61,8 @@ def _own_fields(name: str, library: Library) -> tuple[Mapping[str, Any], Finding
     if path not in library.templates:
         return {}, ()
     if library.is_own(path):
-        from speccompile.compiler.documents.target_checks import checked_fields  # the bundled ones are good
-
         tree, found = checked_fields(path, library)
         return (_unique(_said(tree.plain())["properties"]), ()) if tree and not found else ({}, found)
-    import json
-
     properties: Mapping[str, Any] = json.loads(library.templates[path])["properties"]
     return properties, ()
 
@@ -70,11 +82,11 @@ def _said(value: Any) -> Any:
     return [_said(item) for item in value if item is not None] if isinstance(value, list) else value
 
 
-def with_bases(core: Schema, library: Library) -> Schema:
+def _with_bases(core: Schema, library: Library) -> Schema:
     """The schema of base documents, with the kinds that targets make."""
     versions: dict[str, dict[str, None]] = {kind: {} for kind in core["properties"]["kind"]["enum"]}
     spec: dict[str, Any] = dict(core["properties"]["spec"]["properties"])
-    for target in library.targets.values():
+    for target in targets_of(library).values():
         for kind, version in target.bases.items():
             versions.setdefault(kind, {})[version] = None
         for path in target.pods.values():

@@ -3,32 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
+from speccompile.compiler.documents.target_checks import faults_of
+from speccompile.compiler.documents.target_files import ABOUT, Findings, names_in, template_of
 from speccompile.compiler.normalizers import amount
 from speccompile.compiler.pod_structure import PODS
-from speccompile.model.diagnostic import Diagnostic
+from speccompile.model.identity_cache import by_identity
 from speccompile.model.key_path import KeyPath, parse_path
 from speccompile.model.node import Node
 from speccompile.model.quantity import QuantityError
 from speccompile.model.source import Layer, Source
 from speccompile.model.spec import Making, Merged, Refusal, Target, Workload
 from speccompile.schema.formats.safe_regex import matches
+from speccompile.schema.library import Library
+from speccompile.schema.validate import validate
 from speccompile.yaml_text.parse import parse, several_documents
 
-if TYPE_CHECKING:
-    from speccompile.schema.library import Library
-
+Check: TypeAlias = Callable[[Merged], bool]
 DEFAULT_TARGET = "kubernetes"
 """The target of runs whose profile names none."""
-ABOUT = "target.yaml"
-Findings: TypeAlias = tuple[Diagnostic, ...]
-Check: TypeAlias = Callable[[Merged], bool]
 
 
-def names_in(files: Iterable[str]) -> tuple[str, ...]:
-    """The targets among the files of a library: the folders that say what runs come to."""
-    return tuple(sorted(path.removesuffix(f"/{ABOUT}") for path in files if path.endswith(f"/{ABOUT}")))
+@by_identity(64)
+def targets_of(library: Library) -> Targets:
+    """The targets among the library's templates, read once."""
+    return Targets(library)
 
 
 class Targets(Mapping[str, Target]):
@@ -72,9 +72,6 @@ def _read_target(name: str, library: Library) -> tuple[Target | None, Findings]:
     findings = [*parsed.findings, *(several_documents(document, "target") for document in parsed.documents[1:])]
     if not parsed.documents:
         return None, tuple(findings)
-    from speccompile.compiler.documents.target_checks import faults_of
-    from speccompile.schema.validate import validate
-
     tree, found = validate(parsed.documents[0].root, "target", library.core)
     findings += found or faults_of(tree, name, library)
     return (None if findings else _target(name, tree, is_own=True)), tuple(findings)
@@ -131,11 +128,6 @@ def _making(row: Node, name: str) -> Making:
         holds=_condition(row),
         items=_each(told["each"]) if "each" in told else lambda _: (None,),
     )
-
-
-def template_of(file: Node, name: str) -> str:
-    """The path of a template in the library; one without a folder stands beside the target's file."""
-    return str(file.value) if "/" in str(file.value) else f"{name}/{file.value}"
 
 
 def _names(row: Node, key: str) -> frozenset[str] | None:

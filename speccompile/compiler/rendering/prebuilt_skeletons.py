@@ -1,6 +1,6 @@
 """Takes skeletons, gives them as text that another process can read, and back: rendering without Jinja.
 
-The bundled templates have theirs made ahead, by `scripts/prepare.py` from the golden runs, in `prepared.json`. Those
+The bundled templates have theirs made ahead, by `scripts/prepare.py` from the golden runs, in `prebuilt_skeletons.json`. Those
 of admins' own templates go from one call to the next, in the cache.
 """
 
@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from speccompile.compiler.rendering.references import ANSWERS, TOKEN, Computed, Each, Placed, Question
-from speccompile.compiler.rendering.skeleton_cache import Skeleton
+from speccompile.compiler.rendering.skeleton_cache import Skeleton, shelf_of
 from speccompile.compiler.rendering.template_errors import NAMES
 from speccompile.compiler.rendering.template_spans import template_span
 from speccompile.model.key_path import KeyPath
@@ -35,6 +35,19 @@ def written(skeletons: Iterable[tuple[str, Skeleton]], library: Library) -> str:
         for template, plain in sorted(told.items())
     }
     return json.dumps({_TEMPLATES: texts, _SKELETONS: apart}, indent=1) + "\n"
+
+
+def prebuilt_of(library: Library) -> Mapping[str, str]:
+    """The skeletons made ahead, each still text, by template: those of an earlier call, or those that ship with it."""
+    shelf = shelf_of(library)
+    if shelf.prebuilt is None:
+        shelf.prebuilt = fitting(library.prebuilt, library) if library.prebuilt else {}
+    return shelf.prebuilt
+
+
+def lend(text: str, library: Library) -> None:
+    """Take over skeletons that an earlier call made: they change nothing but how long rendering takes."""
+    shelf_of(library).prebuilt = fitting(text, library)
 
 
 def fitting(text: str, library: Library) -> Mapping[str, str]:

@@ -62,7 +62,7 @@ def branch_of(question: Question) -> Any:
 class Shelf:
     """The skeletons of one library, in a tree: a template asks the same questions of whoever answers alike."""
 
-    __slots__ = ("_lock", "_most", "_tops", "_used", "added")
+    __slots__ = ("_lock", "_most", "_tops", "_used", "added", "prebuilt")
 
     def __init__(self, most: int = MOST) -> None:
         self._lock = allocate_lock()
@@ -71,6 +71,8 @@ class Shelf:
         self._used: OrderedDict[Skeleton, str] = OrderedDict()
         self.added = 0
         """How many were rendered here, and not lent by another call."""
+        self.prebuilt: Mapping[str, str] | None = None
+        """Skeletons made ahead, as text, by template; see `prebuilt_skeletons.prebuilt_of`."""
 
     def __len__(self) -> int:
         return len(self._used)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from speccompile.model.diagnostic import Diagnostic, in_order
+from speccompile.model.diagnostic import Diagnostic
+from speccompile.model.findings import in_order
 from speccompile.placement.lint.kubernetes_rules import KUBERNETES
 from speccompile.placement.lint.scene import InObject, Rule, Scene
 from speccompile.placement.lint.seldon_rules import SELDON

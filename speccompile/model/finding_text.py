@@ -1,4 +1,4 @@
-"""Takes findings, gives them as text with the source line and a caret."""
+"""Findings as text, with the source line and a caret under the value."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 
 from speccompile.model.diagnostic import Diagnostic, Severity
+from speccompile.model.key_path import KeyPath, format_path
 from speccompile.model.redaction import HIDDEN, lines_of, may_tell
 from speccompile.model.source import Source, Span
-from speccompile.model.source_location import where
 from speccompile.terminal.display_width import base, columns, printable, window
 from speccompile.terminal.style import Paint, plain
 
@@ -93,3 +93,8 @@ def _lines(finding: Diagnostic, secret: AbstractSet[tuple[Source, int]], paint: 
             yield f"   {beside} note: {note.message}"
     if finding.help:
         yield f"   {beside} help: {finding.help}"
+
+
+def where(span: Span, path: KeyPath = ()) -> str:
+    """`file:line:column`, or the source's name and the path for a value that was never text."""
+    return span.label if span.line or not path else f"{span.label}: {format_path(path)}"
