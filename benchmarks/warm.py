@@ -12,10 +12,10 @@ from typing import Any
 from benchmarks.figures import Cost, Series
 from benchmarks.timing import Watch
 from benchmarks.workload import PROFILE, Workload
-from speccompile.api import read_setting
 from speccompile.compiler.compile_files import compile_files
 from speccompile.compiler.compiled import Compiled
 from speccompile.compiler.documents.admin_config import Setting
+from speccompile.files.load_admin_config import read_setting
 from speccompile.model.source import Layer, Source
 from speccompile.yaml_text.parse import parse
 from speccompile.yaml_text.serialize import serialize

@@ -4,34 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from speccompile.batch.disk_spool import Ledger
-from speccompile.batch.wire_format import from_portable
-from speccompile.batch.work_units import Admin, Crew, Piece, Text, compiled_again, parsed, sources_of, spread
-from speccompile.compiler.bundled_library import library_of
-from speccompile.compiler.compile_files import compile_file, compile_files
+from speccompile.compiler.compile_files import compile_files
 from speccompile.compiler.compiled import Compiled, Result
-from speccompile.compiler.documents.admin_config import Setting, prepare
 from speccompile.compiler.duplicate_objects import apart
-from speccompile.files.load_admin_config import (
+from speccompile.files.admin_texts import (
     AdminInput,
     ProfileInput,
     data_text,
     file_text,
     listed,
-    platform_text,
     read_admin,
-    read_templates,
-    with_faults,
 )
+from speccompile.files.load_admin_config import documents_of, setting_from
 from speccompile.model.diagnostic import Diagnostic
 from speccompile.model.findings import CompileError
+from speccompile.model.input_texts import Text
 from speccompile.model.source import Layer, Source, Span
 from speccompile.report.notebook import compiled_html, error_html
-from speccompile.schema.library import Template
 from speccompile.yaml_text.from_python import wrap
 from speccompile.yaml_text.parse import Parsed
 
@@ -95,7 +88,7 @@ def compile_many(
     all runs.
     """
     written = read_admin(profiles, platform, templates)
-    setting = written.setting()
+    setting = setting_from(written)
     if setting.is_broken:
         results = compile_files(map(_run, runs), setting)
         found = [finding for result in results if isinstance(result, CompileError) for finding in result.diagnostics]
@@ -104,45 +97,16 @@ def compile_many(
     assert admin is not None
     with closing(Ledger()) as ledger:
         if executor is None:
-            yield from apart((result for run in runs for result in compile_file(_run(run), setting)), ledger)
+            yield from compile_files(map(_run, runs), setting, ledger)
         else:
-            yield from apart(_elsewhere(runs, admin, setting, Crew.of(executor)), ledger)
+            from speccompile.batch.with_executor import compile_texts
 
-
-def _elsewhere(runs: Iterable[RunInput], admin: Admin, setting: Setting, crew: Crew) -> Iterator[Result]:
-    known = sources_of(admin)
-    for piece, (results, _) in spread((_piece(_text(run)) for run in runs), admin, "yaml", crew):
-        for number, data in enumerate(results):
-            again = partial(compiled_again, piece, number, setting)
-            result = from_portable(data, "yaml", piece.source, known, again).result
-            # An error knows its run and what became of its values, and these do not travel.
-            yield again() if isinstance(result, CompileError) and piece.answer is None else result
-
-
-def _piece(text: Text | Parsed) -> Piece:
-    return Piece.of(text) if isinstance(text, Text) else Piece.unread(text)
-
-
-def read_setting(
-    profiles: Iterable[ProfileInput], platform: AdminInput | None, templates: Path | str | None = None
-) -> Setting:
-    """Profiles, platform and templates, read and checked; a directory stands for the files in it."""
-    return read_admin(profiles, platform, templates).setting()
-
-
-def setting_of(
-    files: Iterable[Parsed], platform: AdminInput | Parsed | None, templates: Path | str | None = None
-) -> Setting:
-    """As `read_setting`, with the profiles parsed already, and perhaps the platform."""
-    told = platform_text(platform) if platform is not None and not isinstance(platform, Parsed) else platform
-    own = () if templates is None else tuple(read_templates(Path(templates)))
-    library = library_of(tuple(template for template in own if isinstance(template, Template)))
-    return with_faults(prepare(files, told if told is None else _documents(told, Layer.PLATFORM), library), own)
+            yield from apart(compile_texts(map(_text, runs), admin, setting, executor), ledger)
 
 
 def _run(run: RunInput) -> Parsed:
     if isinstance(run, (str, Path)):
-        return _documents(_text(run))
+        return documents_of(_text(run))
     return wrap(run, Source("<run>", "", Layer.RUN))
 
 
@@ -162,10 +126,6 @@ def _text(run: RunInput) -> Text | Parsed:
         )
         return Parsed((), (finding,))
     return Text(source.name, source.text)
-
-
-def _documents(text: Text | Parsed, layer: Layer = Layer.RUN) -> Parsed:
-    return text if isinstance(text, Parsed) else parsed(text, layer)
 
 
 class Function:

@@ -136,9 +136,9 @@ def test_platform_and_shape_count_for_all(call: Call) -> None:
 
 def test_another_compiler_has_other_answers(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     call()
-    monkeypatch.setattr("speccompile.batch.compiler_fingerprint.local_stamp", lambda: b"another")
+    monkeypatch.setattr("speccompile.batch.accelerate.local_stamp", lambda: b"another")
     assert call().compiled == set("abcd")
-    monkeypatch.setattr("speccompile.batch.compiler_fingerprint.local_stamp", lambda: None)
+    monkeypatch.setattr("speccompile.batch.accelerate.local_stamp", lambda: None)
     assert call().compiled == set("abcd")
     assert call().compiled == set("abcd")
 
@@ -428,7 +428,7 @@ def test_a_cache_is_where_caches_belong(system: str, environment: dict[str, str]
 
 def test_a_profile_comes_to_its_own_file_and_its_parents(call: Call) -> None:
     del call
-    from speccompile.api import read_setting
+    from speccompile.files.load_admin_config import read_setting
 
     def now() -> dict[str, bytes]:
         return digests(read_setting(["profiles"], None).profiles, key_of)

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from speccompile.cli.main import main
-from speccompile.diff import affected_runs as affected
+from speccompile.diff.chosen_runs import only
 
 PROJECT = "runs: [runs]\nprofiles: [profiles]\noutput: manifests\n"
 RUN = "name: {name}\naction: job\nimage: python:3.12\nprofile: {profile}\nresources: {{mem: 6Gi}}\n"
@@ -695,14 +695,13 @@ class TestChanged:
 
     def test_only_what_is_concerned_is_compiled(self, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
         compiled: list[str] = []
-        only = affected.only
 
         def watched(*arguments: object) -> object:
             for parsed in only(*arguments):  # type: ignore[arg-type]
                 compiled.extend(document.source.name for document in parsed.documents)
                 yield parsed
 
-        monkeypatch.setattr(affected, "only", watched)
+        monkeypatch.setattr("speccompile.files.work.only", watched)
         call("check --changed runs/train.yaml")
         assert compiled == ["runs/train.yaml"]
 

@@ -16,8 +16,8 @@ import pytest
 from distributed import Client, LocalCluster
 
 from speccompile import Compiled, CompileError, compile_many
+from speccompile.batch import dispatch as chunks
 from speccompile.batch import executors as crews
-from speccompile.batch import work_units as chunks
 from speccompile.cli.main import main
 from speccompile.report.formats import as_format
 

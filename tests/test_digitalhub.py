@@ -17,11 +17,11 @@ from test_kubernetes_schemas import VERSIONS, faults
 
 from speccompile import Compiled, CompileError, compile_run
 from speccompile.cli.main import main
-from speccompile.compiler.bundled_library import preset_names
 from speccompile.compiler.documents.admin_config import prepare
 from speccompile.files.read import load
 from speccompile.model.key_path import KeyPath, format_path
 from speccompile.model.source import Layer
+from speccompile.schema.bundled import preset_names
 from speccompile.schema.library import Library
 
 Data: TypeAlias = dict[str, Any]

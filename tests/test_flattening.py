@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from speccompile import CompileError, Severity, compile_run
 from speccompile.admin.flatten_profile import flattened
 from speccompile.admin.show_profiles import as_yaml
-from speccompile.api import read_setting, setting_of
+from speccompile.files.load_admin_config import read_setting, setting_with
 from speccompile.model.documents import Profile
 from speccompile.model.source import Layer, Source
 from speccompile.testing.strategies import Case, Data, cases, profiles
@@ -187,6 +187,6 @@ def test_law_what_show_prints_is_the_profile(family: list[list[Data]]) -> None:
     if setting.findings or "child" not in setting.profiles:
         return
     shown = parse(Source("child.yaml", as_yaml(setting.profiles["child"]), Layer.PROFILE))
-    again = setting_of([shown], None)
+    again = setting_with([shown], None)
     assert again.findings == ()
     assert flattened(again.profiles["child"]) == flattened(setting.profiles["child"])

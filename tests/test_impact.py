@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from speccompile import CompileError, Severity, compile_run
 from speccompile.admin.impact import MAX_NAMED, Impact, Outcome, Subject, as_data, as_text, impact
-from speccompile.compiler.compile_files import Result
+from speccompile.compiler.compiled import Result
 from speccompile.model.diagnostic import Diagnostic
 from speccompile.model.source import Layer, Source, Span
 

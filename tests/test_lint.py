@@ -10,7 +10,7 @@ from hypothesis import given
 
 from speccompile import Diagnostic, Severity
 from speccompile.admin.lint_profiles import lint
-from speccompile.api import read_setting
+from speccompile.files.load_admin_config import read_setting
 from speccompile.schema.bundled import bundled_codes
 from speccompile.testing.strategies import Case, cases
 

@@ -22,19 +22,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from speccompile import Compiled, CompileError, compile_many, compile_run
-from speccompile.api import read_setting
 from speccompile.batch import compiler_fingerprint as stamp
+from speccompile.batch.compile_unit import Noting, Order, compile_chunk
 from speccompile.batch.disk_spool import Ledger, Spool
+from speccompile.batch.dispatch import CHUNK
 from speccompile.batch.executors import cores, processes
-from speccompile.batch.wire_format import TEXTS, from_portable, sources_by_name, to_portable
-from speccompile.batch.work_units import CHUNK, ExecutorError, Noting, Order, Piece, Text, compile_chunk, parsed
+from speccompile.batch.wire_format import from_portable, sources_by_name, to_portable
+from speccompile.batch.work_units import ExecutorError, Piece
 from speccompile.cli.findings import Tally, judged, tell
 from speccompile.cli.main import main
 from speccompile.compiler.compile_files import compile_file
 from speccompile.compiler.compiled import Result
+from speccompile.compiler.documents.admin_config import parsed
 from speccompile.compiler.duplicate_objects import Known, Seen, apart
 from speccompile.files import write as output
+from speccompile.files.load_admin_config import read_setting
+from speccompile.files.manifest_text import TEXTS
 from speccompile.model.diagnostic import Diagnostic, Note, Severity
+from speccompile.model.input_texts import Text
 from speccompile.model.redaction import masked
 from speccompile.model.source import Layer, Source, Span
 from speccompile.report.formats import as_format
@@ -203,7 +208,7 @@ def test_an_executor_that_fails_is_an_error_of_its_own(monkeypatch: pytest.Monke
         pass
     with pytest.raises(ExecutorError, match="cannot schedule new futures after shutdown"):
         list(compile_many(runs, executor=executor))
-    monkeypatch.setattr("speccompile.batch.work_units.compile_chunk", _killed)
+    monkeypatch.setattr("speccompile.batch.dispatch.compile_chunk", _killed)
     with (
         ProcessPoolExecutor(1, mp_context=get_context("fork")) as broken,
         pytest.raises(ExecutorError, match="BrokenProcessPool"),
@@ -237,7 +242,7 @@ def test_a_worker_with_another_compiler_is_found_out(monkeypatch: pytest.MonkeyP
     runs = [run_text(1, profile='""')]
     genuine = compile_chunk
     monkeypatch.setattr(
-        "speccompile.batch.work_units.compile_chunk",
+        "speccompile.batch.dispatch.compile_chunk",
         lambda order: genuine(order._replace(compiler="of another version")),
     )
     with ThreadPoolExecutor(1) as executor, pytest.raises(ExecutorError, match="install the same version everywhere"):
@@ -341,6 +346,7 @@ def test_a_tally_tells_what_all_findings_would(
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("speccompile.model.finding_text.MAX_SHOWN", 4)
+        patch.setattr("speccompile.cli.findings.MAX_SHOWN", 4)
         whole, counted = io.StringIO(), io.StringIO()
         findings = judged(found, grades, stopping=stopping)
         tell(findings, whole, quiet=quiet)
@@ -356,6 +362,7 @@ def test_what_a_finding_hides_stays_hidden_if_the_finding_itself_is_not_shown(mo
     import io
 
     monkeypatch.setattr("speccompile.model.finding_text.MAX_SHOWN", 1)
+    monkeypatch.setattr("speccompile.cli.findings.MAX_SHOWN", 1)
     source = Source("x.yaml", "one\ntwo\n", Layer.RUN)
     place = Span(source, 2, 1, 2, 2)
     tally = Tally({})
@@ -436,7 +443,7 @@ def test_the_automatic_choice_starts_processes_only_for_many(
     monkeypatch.setattr("speccompile.batch.executors.cores", lambda: 2)
     alone = answer(capsys, "render", "runs", "--profiles", "profiles", "--no-cache")
     assert asked == []
-    monkeypatch.setattr("speccompile.cli.compile_work._WORTH_IT", 130)
+    monkeypatch.setattr("speccompile.batch.accelerate._WORTH_IT", 130)
     assert answer(capsys, "render", "runs", "--profiles", "profiles", "--no-cache") == alone
     assert asked == [2]
     assert cores() >= 1
@@ -446,7 +453,7 @@ def test_the_automatic_choice_starts_processes_only_for_many(
 def test_a_worker_that_dies_leaves_nothing_half_written(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("speccompile.batch.work_units.compile_chunk", _killed)
+    monkeypatch.setattr("speccompile.batch.dispatch.compile_chunk", _killed)
     code, out, err = answer(
         capsys, "render", "runs", "--profiles", "profiles", "--no-cache", "--jobs", "2", "-o", "out"
     )

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from jsonschema import Draft7Validator
 from test_schema_command import CHECKER, UNSEEN, pointed, schemas_in, written
 
-from speccompile.api import read_setting
 from speccompile.compiler.bundled_library import bundled_library
 from speccompile.compiler.normalizers import DISK
 from speccompile.editor_schema.format_patterns import images_below
 from speccompile.editor_schema.narrow import narrowed_schema, narrowed_text
+from speccompile.files.load_admin_config import read_setting
 from speccompile.model.diagnostic import Diagnostic, Severity
 from speccompile.model.findings import CompileError
 from speccompile.model.object_names import placeholders

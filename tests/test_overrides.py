@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from speccompile import Compiled, CompileError, compile_many
-from speccompile.compiler.compile_files import Result
+from speccompile.compiler.compiled import Result
 from speccompile.report.explain_html import as_page
 from speccompile.report.explain_json import as_explained_json
 from speccompile.report.explain_text import as_listing

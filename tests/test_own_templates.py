@@ -28,7 +28,8 @@ from speccompile.compiler.rendering.prebuilt_skeletons import fitting, lend, of_
 from speccompile.compiler.rendering.references import MOST_STEPS, weight
 from speccompile.compiler.rendering.skeleton_cache import Shelf, shelf_of
 from speccompile.compiler.rendering.template_errors import TemplateFault
-from speccompile.schema.library import Library, Template
+from speccompile.model.input_texts import Template
+from speccompile.schema.library import Library
 
 ROOT = Path(__file__).resolve().parent.parent
 ENV = "own/kubernetes/_env.j2"

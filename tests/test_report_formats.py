@@ -169,7 +169,7 @@ def findings_of(case: Path) -> tuple[Diagnostic, ...]:
                 return tuple(runpy.run_path("run.py")["compiled"].diagnostics)
             except CompileError as error:
                 return error.diagnostics
-        patch.setattr("speccompile.report.formats.as_format", overheard)
+        patch.setattr("speccompile.cli.findings.as_format", overheard)
         outcome(case, patch)
     return tuple(reported)
 

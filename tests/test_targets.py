@@ -22,8 +22,9 @@ from speccompile.compiler.documents.admin_config import Setting, prepare
 from speccompile.compiler.documents.targets import targets_of
 from speccompile.compiler.pipeline import compile_document
 from speccompile.editor_schema.narrow import narrowed_schema
+from speccompile.model.input_texts import Template
 from speccompile.model.source import Layer, Source
-from speccompile.schema.library import Library, Template
+from speccompile.schema.library import Library
 from speccompile.yaml_text.from_python import wrap
 
 ROOT = Path(__file__).resolve().parent.parent

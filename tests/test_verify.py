@@ -18,9 +18,9 @@ from test_kubernetes_schemas import anything, node_of, paths, with_change
 from tools import program
 
 from speccompile import Compiled, Diagnostic, compile_run
-from speccompile.api import read_setting
 from speccompile.compiler.bundled_library import bundled_library
 from speccompile.compiler.pipeline import compile_document
+from speccompile.files.load_admin_config import read_setting
 from speccompile.model.key_path import format_path
 from speccompile.model.source import Layer, Source
 from speccompile.verify.crds import Definitions, definitions

@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass
 from itertools import tee
 from typing import Any
 
-from speccompile.compiler.compile_files import Result, compile_files
-from speccompile.compiler.compiled import Compiled
+from speccompile.compiler.compile_files import compile_files
+from speccompile.compiler.compiled import Compiled, Result
 from speccompile.compiler.documents.admin_config import Setting
 from speccompile.diff.manifests import Change, difference
 from speccompile.model.diagnostic import Diagnostic, Severity, shown

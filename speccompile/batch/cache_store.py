@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import sys
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from hashlib import blake2b
@@ -155,7 +156,6 @@ def _opened() -> Kept:
         return NOTHING
     try:
         import sqlite3
-        import time
     except ImportError:
         # Some builds of Python have no SQLite.
         return NOTHING

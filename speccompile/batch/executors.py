@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from speccompile.batch.work_units import Crew, ExecutorError
+from speccompile.batch.dispatch import Crew
+from speccompile.batch.work_units import ExecutorError
 from speccompile.files.defer_interrupt import deaf
 
 _PATIENCE = 10

@@ -7,9 +7,10 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
 from speccompile.batch.wire_format import Portable, findings_from_portable, findings_to_portable
-from speccompile.batch.work_units import Admin, Answer, Text, sources_of
+from speccompile.batch.work_units import Answer, sources_of
 from speccompile.model.diagnostic import Diagnostic
 from speccompile.model.documents import Profile
+from speccompile.model.input_texts import Admin, Text
 from speccompile.model.source import Source
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ class Recall:
         self._cache.put(key, value, _TABLE)
 
 
-class Lent:
+class LentSkeletons:
     """Skeletons of admins' own templates, which go from one call to the next; they change no result."""
 
     def __init__(self, cache: Cache, key_of: Callable[..., bytes], stamp: bytes, admin: Admin) -> None:

@@ -6,42 +6,16 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias
 
 from speccompile.compiler.compiled import Compiled, Made, Result
+from speccompile.files.manifest_text import TEXTS, Rendered
 from speccompile.model.diagnostic import Diagnostic, Note, Severity
 from speccompile.model.findings import CompileError
-from speccompile.model.light_namedtuple import NamedTuple
+from speccompile.model.redaction import masked
 from speccompile.model.source import Layer, Source, Span
 
 Portable: TypeAlias = tuple[Any, ...]
 """Tuples, texts, numbers and None, and nothing else."""
 Sources: TypeAlias = Mapping[tuple[str, str], Source]
 """The texts that both sides have, by layer and name."""
-
-
-class Carried(NamedTuple):
-    """What became of a run, and the text of its manifests in the shape that was asked for."""
-
-    result: Result
-    text: str
-
-
-def _json(compiled: Compiled) -> str:
-    from speccompile.yaml_text.serialize import serialize_json  # few ask for it
-
-    return serialize_json([manifest.data for manifest in compiled.manifests])
-
-
-def _as_chart_template(compiled: Compiled) -> str:
-    from speccompile.integrations.helm_chart import as_chart_template
-
-    return as_chart_template(compiled.to_yaml())
-
-
-TEXTS: Mapping[str, Callable[[Compiled], str]] = {
-    "yaml": Compiled.to_yaml,
-    "json": _json,
-    "helm": _as_chart_template,
-}
-"""How manifests are written, by shape."""
 
 
 def sources_by_name(sources: Iterable[Source]) -> dict[tuple[str, str], Source]:
@@ -59,13 +33,13 @@ def to_portable(result: Result, shape: str, own: Source, known: Sources) -> Port
     return book.refs(), findings, made
 
 
-def from_portable(data: Portable, shape: str, own: Source, known: Sources, again: Callable[[], Result]) -> Carried:
+def from_portable(data: Portable, shape: str, own: Source, known: Sources, again: Callable[[], Result]) -> Rendered:
     """The result, which asks `again` for whatever was not carried. Raises KeyError if a source is not known."""
     refs, findings, made = data
     sources = (own, *(_source(ref, known) for ref in refs))
     found = unpack_findings(findings, sources)
     if made is None:
-        return Carried(CompileError(found), "")
+        return Rendered(CompileError(found), "")
     project, name, place, objects, text = made
 
     def compiled_again() -> Compiled:
@@ -82,7 +56,7 @@ def from_portable(data: Portable, shape: str, own: Source, known: Sources, again
         text=(lambda: text) if shape == "yaml" else (lambda: compiled_again().to_yaml()),
         whole=lambda: compiled_again().whole,
     )
-    return Carried(compiled, text)
+    return Rendered(compiled, text)
 
 
 def findings_to_portable(findings: Iterable[Diagnostic], known: Sources) -> Portable:
@@ -132,8 +106,6 @@ def pack_findings(findings: Iterable[Diagnostic], book: _Book) -> Portable:
     told = tuple(findings)
     if not told:
         return ()
-    from speccompile.model.redaction import masked  # most runs have nothing to tell
-
     return tuple(_packed_finding(masked(finding), book) for finding in told)
 
 

@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, TextIO
+from collections.abc import Iterable, Sequence
+from functools import partial
+from typing import TextIO
 
-if TYPE_CHECKING:
-    from speccompile.model.diagnostic import Diagnostic, Severity
-    from speccompile.model.severity import Grades
-    from speccompile.model.source import Span
-    from speccompile.terminal.style import Paint
+from speccompile.compiler.compiled import Result
+from speccompile.compiler.duplicate_objects import Seen
+from speccompile.model.diagnostic import Diagnostic, Severity
+from speccompile.model.finding_text import MAX_SHOWN, as_text, summed
+from speccompile.model.findings import CompileError, has_errors, in_order
+from speccompile.model.severity import IGNORE, Grades, graded
+from speccompile.model.source import Span
+from speccompile.report.formats import as_format
+from speccompile.terminal.style import Paint, coloured, plain
+
+_DOCUMENTS = ("json", "sarif")
+"""The formats of findings that are one document, which a sentence beside it would spoil."""
 
 
 def grades_of(
@@ -33,10 +41,6 @@ def judged(
     Of what stops the whole call, errors stay errors: nobody is left with nothing and not told why.
     Where errors are to be kept, those to be ignored are notices.
     """
-    from speccompile.model.diagnostic import Severity
-    from speccompile.model.findings import in_order
-    from speccompile.model.severity import IGNORE, graded
-
     found, stops = list(findings), list(stopping)
     fixed = [finding for finding in stops if finding.severity is Severity.ERROR]
     others = [finding for finding in stops if finding.severity is not Severity.ERROR]
@@ -47,9 +51,6 @@ def judged(
 
 def tell(findings: Iterable[Diagnostic], stream: TextIO, form: str = "text", *, quiet: bool = False) -> None:
     """Writes the findings in one of the formats; one for programs is written even if there are none."""
-    from speccompile.model.diagnostic import Severity
-    from speccompile.report.formats import as_format
-
     shown = [finding for finding in findings if finding.severity is Severity.ERROR or not quiet]
     stream.write(as_format(form, shown, paint_for(stream)))
     stream.flush()
@@ -62,9 +63,6 @@ class Tally:
     """
 
     def __init__(self, grades: Grades, stopping: Iterable[Diagnostic] = ()) -> None:
-        from speccompile.compiler.duplicate_objects import Seen
-        from speccompile.model.diagnostic import Severity
-
         self._grades = grades
         self._ranks = {severity: rank for rank, severity in enumerate(Severity)}
         self._seen = Seen()
@@ -76,21 +74,14 @@ class Tally:
 
     def add(self, findings: Iterable[Diagnostic]) -> None:
         """Takes findings that are masked already, as those of results are."""
-        from speccompile.model.severity import graded
-
         self._take(graded(findings, self._grades))
 
     @property
     def has_errors(self) -> bool:
-        from speccompile.model.diagnostic import Severity
-
         return self._counts[Severity.ERROR] > 0
 
     def tell(self, stream: TextIO, *, quiet: bool = False) -> None:
         """Writes what `tell` writes, had it all findings."""
-        from speccompile.model.diagnostic import Severity
-        from speccompile.model.finding_text import as_text, summed
-
         in_order = sorted(self._cut(), key=lambda numbered: (*numbered[1].order, numbered[0]))
         if len(in_order) == sum(self._counts.values()):
             tell((finding for _, finding in in_order), stream, quiet=quiet)
@@ -104,8 +95,6 @@ class Tally:
         stream.flush()
 
     def _take(self, findings: Iterable[Diagnostic]) -> None:
-        from speccompile.model.finding_text import MAX_SHOWN
-
         for finding in findings:
             # Two findings are one only if they say the same, and no two ever had one digest of 96 bits.
             first, second = _digest(finding)
@@ -120,13 +109,52 @@ class Tally:
             self._worst = self._cut()
 
     def _cut(self) -> list[tuple[int, Diagnostic]]:
-        from speccompile.model.finding_text import MAX_SHOWN
-
         def rank(numbered: tuple[int, Diagnostic]) -> tuple[object, ...]:
             number, finding = numbered
             return (self._ranks[finding.severity], *finding.order, number)
 
         return sorted(self._worst, key=rank)[:MAX_SHOWN]
+
+
+class Account:
+    """The findings of a call, as severe as it wants them, until they are printed."""
+
+    def __init__(
+        self, arguments: argparse.Namespace, grades: Grades, stopping: Sequence[Diagnostic], stream: TextIO
+    ) -> None:
+        self._arguments, self._grades, self._stopping, self._stream = arguments, grades, stopping, stream
+        # A format for programs has all findings in it, so that they have to be at hand.
+        self._tally = Tally(grades, stopping) if arguments.format == "text" else None
+        self._found: list[Diagnostic] = []
+        self._left_out = 0
+        self.has_errors = False
+
+    def add(self, result: Result) -> None:
+        """Take the findings of a run; one with errors has no manifests."""
+        self._left_out += isinstance(result, CompileError)
+        if self._tally is None:
+            self._found += result.diagnostics
+        else:
+            self._tally.add(result.diagnostics)
+
+    def tell(self, stderr: TextIO) -> None:
+        """Print the findings, and how many runs are missing though nothing counts as an error."""
+        arguments = self._arguments
+        if self._tally is not None:
+            self.has_errors = self._tally.has_errors
+            self._tally.tell(stderr, quiet=arguments.quiet)
+            tell_left_out(0 if self.has_errors else self._left_out, stderr)
+            return
+        judge = partial(judged, self._found, self._grades, stopping=self._stopping)
+        findings = judge()
+        self.has_errors = has_errors(findings)
+        is_short = self._left_out > 0 and not self.has_errors
+        if is_short and self._stream is stderr and arguments.format in _DOCUMENTS:
+            # A program reads this stream, so what it reads has to say that runs are missing.
+            tell(judge(keeps_errors=True), stderr, arguments.format)
+        else:
+            tell(findings, self._stream, arguments.format, quiet=arguments.quiet)
+            tell_left_out(self._left_out if is_short else 0, stderr)
 
 
 def _digest(finding: Diagnostic) -> tuple[int, int]:
@@ -150,7 +178,5 @@ def tell_left_out(count: int, stderr: TextIO) -> None:
 
 def paint_for(stream: TextIO) -> Paint:
     """Colour on a terminal that can show it, unless NO_COLOR is set to anything."""
-    from speccompile.terminal.style import coloured, plain
-
     can = stream.isatty() and os.environ.get("TERM") != "dumb"
     return coloured if can and not os.environ.get("NO_COLOR") else plain

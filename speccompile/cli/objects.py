@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, TextIO
+from pathlib import Path
+from typing import TextIO
 
+from speccompile.compiler.compile_files import compile_files
+from speccompile.compiler.documents.admin_config import Setting
+from speccompile.files.call_inputs import Inputs, run_files
+from speccompile.files.read import MAX_MANIFESTS, expand, load
+from speccompile.model.diagnostic import Diagnostic
+from speccompile.model.documents import Document
+from speccompile.model.findings import CompileError
 from speccompile.model.light_namedtuple import NamedTuple
-
-if TYPE_CHECKING:
-    from speccompile.compiler.documents.admin_config import Setting
-    from speccompile.files.call_inputs import Inputs
-    from speccompile.model.diagnostic import Diagnostic
-    from speccompile.model.documents import Document
-    from speccompile.model.node import Node
-    from speccompile.model.source import Source, Span
-    from speccompile.verify.redaction import Hidden
-    from speccompile.yaml_text.parse import Parsed
+from speccompile.model.node import Node
+from speccompile.model.source import Layer, Source, Span
+from speccompile.terminal.progress import counted
+from speccompile.verify.documents import is_for_kustomize, sorted_out
+from speccompile.verify.redaction import Hidden, secret_lines
+from speccompile.yaml_text.parse import Parsed
 
 
 class Given(NamedTuple):
@@ -41,14 +45,6 @@ class Objects(NamedTuple):
 
 def compiled_objects(inputs: Inputs, setting: Setting, stderr: TextIO) -> Objects:
     """The manifests of all runs, and all other objects of the files, with whatever is found about either."""
-    from speccompile.compiler.compile_files import compile_files
-    from speccompile.files.call_inputs import run_files
-    from speccompile.files.read import MAX_MANIFESTS
-    from speccompile.model.findings import CompileError
-    from speccompile.terminal.progress import counted
-    from speccompile.verify.documents import is_for_kustomize, sorted_out
-    from speccompile.verify.redaction import secret_lines
-
     given: list[Given] = []
     found: list[Diagnostic] = []
     hidden: dict[Source, Hidden] = {}
@@ -77,13 +73,6 @@ def compiled_objects(inputs: Inputs, setting: Setting, stderr: TextIO) -> Object
 
 def given_objects(paths: Sequence[str]) -> Objects:
     """The objects of files that were saved from a cluster; a run is none."""
-    from pathlib import Path
-
-    from speccompile.files.read import MAX_MANIFESTS, expand, load
-    from speccompile.model.source import Layer
-    from speccompile.verify.documents import sorted_out
-    from speccompile.verify.redaction import secret_lines
-
     given: list[Given] = []
     found: list[Diagnostic] = []
     hidden: dict[Source, Hidden] = {}
@@ -97,8 +86,6 @@ def given_objects(paths: Sequence[str]) -> Objects:
 
 
 def _no_object(document: Document) -> Diagnostic:
-    from speccompile.model.diagnostic import Diagnostic
-
     return Diagnostic(
         code="api/unknown-kind",
         message="this is no Kubernetes object: it needs an `apiVersion` and a `kind`, which are strings",

@@ -5,12 +5,14 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from speccompile.model.light_namedtuple import NamedTuple
+from speccompile.schema.bundled import bundled_codes
+from speccompile.schema.validate import near
 
-if TYPE_CHECKING:
-    Commands: TypeAlias = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001  it has no public name
+Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+"""What commands are added to; argparse has no public name for it."""
 
 
 class About(NamedTuple):
@@ -23,7 +25,7 @@ class About(NamedTuple):
 COMMANDS: Mapping[str, About] = {
     "init": About("init", "write a small project that works"),
     "render": About("render", "print the manifests of runs, or write a file for each run"),
-    "validate": About("render", "print what is wrong with runs, profiles and platform, and nothing else"),
+    "validate": About("validate", "print what is wrong with runs, profiles and platform, and nothing else"),
     "check": About("check", "find files of manifests that are not what the specs give"),
     "explain": About(
         "explain", "show who set each value of the manifests, where, and what lost; or what a diagnostic code means"
@@ -206,9 +208,6 @@ def path(text: str) -> str:
 
 def known_code(code: str) -> str:
     """The code, if it is one; argparse words what is raised."""
-    from speccompile.schema.bundled import bundled_codes
-    from speccompile.schema.validate import near
-
     if code in bundled_codes():
         return code
     meant = near(code, bundled_codes())

@@ -4,27 +4,21 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, TextIO
+from collections.abc import Iterable, Sequence
+from typing import TextIO
 
 from speccompile.cli.findings import grades_of, judged, tell
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from speccompile.files.call_inputs import Inputs
-    from speccompile.model.diagnostic import Diagnostic
-    from speccompile.model.source import Source
+from speccompile.files.call_inputs import STREAM, CallError, Flags, Inputs, settle
+from speccompile.files.read import MAX_MANIFESTS, read_stream
+from speccompile.integrations.embedded_runs import STREAM_NAME
+from speccompile.model.diagnostic import Diagnostic
+from speccompile.model.findings import CompileError
+from speccompile.model.severity import STRICT
+from speccompile.model.source import Layer, Source
 
 
 def piped() -> Source:
     """What stands on standard input. Raises CallError if it cannot be read, and CompileError if it is no text."""
-    from speccompile.files.call_inputs import CallError
-    from speccompile.files.read import MAX_MANIFESTS, read_stream
-    from speccompile.integrations.embedded_runs import STREAM_NAME
-    from speccompile.model.findings import CompileError
-    from speccompile.model.source import Layer, Source
-
     if sys.stdin is None:
         raise CallError("standard input is closed")
     try:
@@ -48,8 +42,6 @@ def _of_a_stream(finding: Diagnostic) -> Diagnostic:
 
 def settled(profiles: Sequence[str], platform: str | None, project: str | None, templates: str | None) -> Inputs:
     """What a call works on whose runs stand on standard input. Raises CallError and CompileError."""
-    from speccompile.files.call_inputs import STREAM, Flags, settle
-
     return settle(Flags((STREAM,), profiles, platform, None, project, templates=templates))
 
 
@@ -61,8 +53,6 @@ def told(
     stderr: TextIO,
 ) -> tuple[Diagnostic, ...]:
     """The findings, as severe as this call has them, once they are printed."""
-    from speccompile.model.severity import STRICT
-
     grades = grades_of(arguments, inputs.severity if inputs else None, STRICT)
     found = judged(findings, grades, stopping=stopping)
     tell(found, stderr, quiet=arguments.quiet)

@@ -6,8 +6,9 @@ from collections.abc import Iterable
 from functools import cache, lru_cache
 
 from speccompile.compiler.documents.target_fields import extended
+from speccompile.model.input_texts import Template
 from speccompile.schema.bundled import read_bundle
-from speccompile.schema.library import Library, Schemas, Template
+from speccompile.schema.library import Library, Schemas
 
 
 @cache
@@ -30,8 +31,3 @@ def with_templates(library: Library, custom: Iterable[Template]) -> Library:
         {**library.templates, **{file.path: file.text for file in files}},
         called={file.path: file.name for file in files},
     )
-
-
-def preset_names() -> tuple[str, ...]:
-    """The platforms that ship with the package and can be chosen by name."""
-    return tuple(bundled_library().presets)

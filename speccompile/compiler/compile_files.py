@@ -1,4 +1,4 @@
-"""Takes parsed files of runs and a setting, gives a result for each run, in order; no two make the same object."""
+"""Compile files of runs: one result per run, in order, with an error where two make the same object."""
 
 from __future__ import annotations
 
@@ -7,18 +7,19 @@ from collections.abc import Iterable, Iterator
 from speccompile.compiler.compiled import Result
 from speccompile.compiler.documents.admin_config import Setting
 from speccompile.compiler.documents.run import read_run
-from speccompile.compiler.duplicate_objects import apart
+from speccompile.compiler.duplicate_objects import Memory, apart
 from speccompile.compiler.pipeline import compile_document
 from speccompile.model.diagnostic import Diagnostic
 from speccompile.model.findings import CompileError, has_errors
 from speccompile.yaml_text.parse import Parsed
 
-__all__ = ["Result", "compile_file", "compile_files"]
 
+def compile_files(files: Iterable[Parsed], setting: Setting, memory: Memory | None = None) -> Iterator[Result]:
+    """One result a document, and one error for each file that could not be read as documents.
 
-def compile_files(files: Iterable[Parsed], setting: Setting) -> Iterator[Result]:
-    """One result a document, and one error for each file that could not be read as documents."""
-    return apart(result for parsed in files for result in compile_file(parsed, setting))
+    `memory` is where the runs so far are kept, to find two that make the same object; without it, in a list.
+    """
+    return apart((result for parsed in files for result in compile_file(parsed, setting)), memory)
 
 
 def compile_file(parsed: Parsed, setting: Setting) -> Iterator[Result]:

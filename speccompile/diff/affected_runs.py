@@ -8,6 +8,7 @@ from speccompile.compiler.documents.admin_config import Setting
 from speccompile.compiler.documents.profiles import choose
 from speccompile.compiler.documents.run_forms import flatten
 from speccompile.compiler.name_placeholders import facts_used
+from speccompile.diff.chosen_runs import Affected, file_of
 from speccompile.model.documents import Document, Profile
 from speccompile.model.findings import has_errors
 from speccompile.model.light_namedtuple import NamedTuple
@@ -26,17 +27,6 @@ class Subject(NamedTuple):
     profile: Node | None
 
 
-class Affected(NamedTuple):
-    """The documents that a change can touch, by file and number, and the files that all runs are written to."""
-
-    documents: Mapping[str, frozenset[int]]
-    outputs: frozenset[str]
-    total: int
-    """How many runs there are, touched or not."""
-    unread: tuple[str, ...]
-    """Files that could not be read as runs, which may have outputs as well."""
-
-
 def affected(
     files: Iterable[Parsed], setting: Setting, is_touched: IsTouched, output_of: Callable[[Subject], str]
 ) -> Affected:
@@ -51,7 +41,7 @@ def affected(
     outputs: set[str] = set()
     unread: dict[str, None] = {}
     for parsed in files:
-        file = _file(parsed)
+        file = file_of(parsed)
         if is_touched(file):
             chosen[file] = set(range(len(parsed.documents)))
         if has_errors(parsed.findings):
@@ -72,23 +62,6 @@ def affected(
             chosen.setdefault(file, set()).add(number)
     documents = {file: frozenset(numbers) for file, numbers in chosen.items()}
     return Affected(documents, frozenset(outputs), len(seen), tuple(unread))
-
-
-def only(files: Iterable[Parsed], chosen: Affected) -> Iterator[Parsed]:
-    """The files that have documents to compile, with nothing but these."""
-    for parsed in files:
-        numbers = chosen.documents.get(_file(parsed))
-        if numbers is not None:
-            kept = (document for number, document in enumerate(parsed.documents) if number in numbers)
-            yield parsed._replace(documents=tuple(kept))
-
-
-def _file(parsed: Parsed) -> str:
-    sources = (
-        *(document.source for document in parsed.documents),
-        *(finding.span.source for finding in parsed.findings if finding.span),
-    )
-    return next((source.name for source in sources), "")
 
 
 def subject_of(document: Document, setting: Setting) -> Subject | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import os
 import re
+import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
@@ -310,7 +311,6 @@ def _unreadable(place: _Place, path: str, reason: str) -> CompileError:
 
 
 def _run(place: _Place, path: str, *arguments: str, stdin: bytes = b"") -> _Done:
-    import shutil  # both are wanted by those who name a revision, only
     import subprocess
 
     program = shutil.which("git")

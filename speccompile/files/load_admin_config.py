@@ -1,134 +1,59 @@
-"""Takes profiles, platform and templates as paths or Python data, gives them as texts, and as the setting they make."""
+"""Read profiles, platform and templates into the setting that runs are compiled under."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
 
-from speccompile.batch.work_units import Admin, Text, parsed, setting_of
-from speccompile.files.find import Unlisted, template_files
-from speccompile.files.read import MAX_BYTES, expand, no_templates, read_file
-from speccompile.model.documents import Document
-from speccompile.model.light_namedtuple import NamedTuple
-from speccompile.model.source import Layer, Source
-from speccompile.schema.library import Template
+from speccompile.compiler.bundled_library import bundled_library, library_of
+from speccompile.compiler.documents.admin_config import Setting, parsed, prepare, setting_of
+from speccompile.files.admin_texts import (
+    AdminInput,
+    ProfileInput,
+    Written,
+    platform_text,
+    read_admin,
+    read_templates,
+)
+from speccompile.model.input_texts import Template, Text
+from speccompile.model.source import Layer
 from speccompile.yaml_text.parse import Parsed
 
-if TYPE_CHECKING:
-    from speccompile.compiler.documents.admin_config import Setting
 
-AdminInput: TypeAlias = Mapping[str, Any] | Path | str
-"""A platform: Python data, a path, or the name of a bundled preset."""
-ProfileInput: TypeAlias = AdminInput | Sequence[Mapping[str, Any]]
-"""A profile: Python data, with its base documents as a list, or the path of a file or directory."""
-
-
-class Written(NamedTuple):
-    """What the admin wrote: texts, and why others could not be read."""
-
-    profiles: tuple[Text | Parsed, ...]
-    platform: Text | Parsed | None
-    templates: tuple[Template | Parsed, ...] = ()
-
-    @property
-    def admin(self) -> Admin | None:
-        """All of it as texts; None if something could not be read."""
-        profiles = tuple(text for text in self.profiles if isinstance(text, Text))
-        platform = None if isinstance(self.platform, Parsed) else self.platform
-        templates = tuple(text for text in self.templates if isinstance(text, Template))
-        is_whole = len(profiles) == len(self.profiles) and platform is self.platform
-        return Admin(profiles, platform, templates) if is_whole and len(templates) == len(self.templates) else None
-
-    def setting(self) -> Setting:
-        """The setting that it makes, with whatever is wrong among its findings."""
-        admin = self.admin
-        if admin is not None:
-            return setting_of(admin)
-        from speccompile.compiler.bundled_library import bundled_library
-        from speccompile.compiler.documents.admin_config import prepare  # not for whoever has all results at hand
-
-        platform = None if self.platform is None else _documents(self.platform, Layer.PLATFORM)
-        known = prepare((_documents(text, Layer.PROFILE) for text in self.profiles), platform, bundled_library())
-        return with_faults(known, self.templates)
-
-
-def read_admin(
+def read_setting(
     profiles: Iterable[ProfileInput] | AdminInput, platform: AdminInput | None, templates: Path | str | None = None
-) -> Written:
-    """What the admin wrote, read but not understood; a directory stands for the files in it."""
-    texts = tuple(text for profile in listed(profiles) for text in _profile_texts(profile))
-    own = () if templates is None else tuple(read_templates(Path(templates)))
-    return Written(texts, None if platform is None else platform_text(platform), own)
+) -> Setting:
+    """Read and check profiles, platform and templates; a directory means the files in it."""
+    return setting_from(read_admin(profiles, platform, templates))
 
 
-def read_templates(folder: Path) -> Iterator[Template | Parsed]:
-    """The templates in the target folders of a folder, by their paths below it; or why they cannot be read."""
-    found = False
-    for entry in template_files(folder):
-        found = True
-        if isinstance(entry, Unlisted):
-            yield no_templates(str(entry.path), entry.error)
-            continue
-        read = read_file(entry, Layer.TEMPLATE, MAX_BYTES)
-        if isinstance(read, Source):
-            # Some editors begin a file with a mark that is no text.
-            yield Template(entry.relative_to(folder).as_posix(), read.name, read.text.removeprefix("\ufeff"))
-        else:
-            yield read
-    if not found:
-        yield no_templates(str(folder), None)
+def setting_from(written: Written) -> Setting:
+    """The setting that these texts make, with whatever is wrong among its findings."""
+    admin = written.admin
+    if admin is not None:
+        return setting_of(admin)
+    platform = None if written.platform is None else documents_of(written.platform, Layer.PLATFORM)
+    profiles = (documents_of(text, Layer.PROFILE) for text in written.profiles)
+    return _with_faults(prepare(profiles, platform, bundled_library()), written.templates)
 
 
-def with_faults(setting: Setting, templates: Iterable[Template | Parsed]) -> Setting:
+def setting_with(
+    profiles: Iterable[Parsed], platform: AdminInput | Parsed | None, templates: Path | str | None = None
+) -> Setting:
+    """As `read_setting`, with the profiles parsed already, and perhaps the platform."""
+    text = platform_text(platform) if platform is not None and not isinstance(platform, Parsed) else platform
+    custom = () if templates is None else tuple(read_templates(Path(templates)))
+    library = library_of(tuple(template for template in custom if isinstance(template, Template)))
+    parsed_platform = None if text is None else documents_of(text, Layer.PLATFORM)
+    return _with_faults(prepare(profiles, parsed_platform, library), custom)
+
+
+def documents_of(text: Text | Parsed, layer: Layer = Layer.RUN) -> Parsed:
+    """The documents of a text, or what is known of one that could not be read."""
+    return text if isinstance(text, Parsed) else parsed(text, layer)
+
+
+def _with_faults(setting: Setting, templates: Iterable[Template | Parsed]) -> Setting:
     """The setting, in which templates that cannot be read count as faults of it."""
     faults = [finding for text in templates if isinstance(text, Parsed) for finding in text.findings]
     return setting._replace(findings=(*setting.findings, *faults))
-
-
-def listed(profiles: Iterable[ProfileInput] | AdminInput) -> tuple[ProfileInput, ...]:
-    """The profiles; a single one counts as a list of one, though a string could be taken letter by letter."""
-    return (profiles,) if isinstance(profiles, (str, Path, Mapping)) else tuple(profiles)
-
-
-def platform_text(given: AdminInput) -> Text | Parsed:
-    from speccompile.compiler.bundled_library import preset_names
-
-    if isinstance(given, str) and given in preset_names():
-        given = {"preset": given}
-    if isinstance(given, Mapping):
-        return data_text((given,), Source("<platform>", "", Layer.PLATFORM))
-    return file_text(Path(given), Layer.PLATFORM)
-
-
-def file_text(path: Any, layer: Layer) -> Text | Parsed:
-    """The text of a file, or why there is none."""
-    read = read_file(path, layer, MAX_BYTES)
-    return Text(read.name, read.text) if isinstance(read, Source) else read
-
-
-def data_text(documents: Iterable[object], source: Source) -> Text | Parsed:
-    """Python data as one text, or what is wrong with it; it is ours from now on, whatever becomes of the original."""
-    import json
-
-    from speccompile.yaml_text.from_python import wrap
-
-    files = [wrap(document, source) for document in documents]
-    findings = tuple(finding for file in files for finding in file.findings)
-    known: tuple[Document, ...] = tuple(document for file in files for document in file.documents)
-    if findings:
-        return Parsed(known, findings)
-    return Text(source.name, json.dumps([document.root.plain() for document in known]), is_data=True)
-
-
-def _profile_texts(profile: ProfileInput) -> Iterator[Text | Parsed]:
-    if isinstance(profile, (str, Path)):
-        yield from (file_text(path, Layer.PROFILE) for path in expand([Path(profile)]))
-        return
-    # Whatever is no list of documents is one, or is found to be none.
-    data = profile if isinstance(profile, (list, tuple)) and profile else (profile,)
-    yield data_text(data, Source("<profile>", "", Layer.PROFILE))
-
-
-def _documents(text: Text | Parsed, layer: Layer) -> Parsed:
-    return text if isinstance(text, Parsed) else parsed(text, layer)

@@ -9,6 +9,7 @@ from pathlib import Path, PurePath
 from types import MappingProxyType
 from typing import Any
 
+from speccompile.compiler.bundled_library import bundled_library
 from speccompile.files.find import ANYTHING, PROJECT_FILE, SUFFIXES, Identity, Unlisted, identity, is_folder, matching
 from speccompile.files.read import expand, load
 from speccompile.model.diagnostic import Diagnostic, Note, shown
@@ -17,6 +18,8 @@ from speccompile.model.key_path import KeyPath
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
 from speccompile.model.source import Layer, Source, Span
+from speccompile.schema.bundled import bundled_codes, preset_names
+from speccompile.schema.validate import near, unknown_key, validate, without_faulty
 from speccompile.yaml_text.parse import several_documents
 
 _WILDCARDS = frozenset("*?[")
@@ -114,8 +117,6 @@ def read_project(file: Path, given: Mapping[str, Sequence[Path]] = _NOTHING) -> 
 
 def platform_of(text: str, folder: Path) -> Path | str:
     """The platform that a text names: a bundled preset, or a file as seen from the folder."""
-    from speccompile.compiler.bundled_library import preset_names
-
     return text if text in preset_names() else folder / text
 
 
@@ -136,9 +137,6 @@ class _Named(NamedTuple):
 
 def _read(file: Path) -> tuple[Node, list[Diagnostic]]:
     """What the file says that is well said, and what is wrong with the rest."""
-    from speccompile.compiler.bundled_library import bundled_library
-    from speccompile.schema.validate import validate, without_faulty  # not for who has no project file
-
     parsed = load(file, Layer.PLATFORM)
     findings = [*parsed.findings, *(several_documents(document, "project") for document in parsed.documents[1:])]
     if not parsed.documents:
@@ -165,9 +163,6 @@ def _unknown_codes(tree: Node) -> Iterator[Diagnostic]:
     written = tree.fields.get("severity")
     if written is None:
         return
-    from speccompile.schema.bundled import bundled_codes
-    from speccompile.schema.validate import unknown_key
-
     for code, node in written.fields.items():
         if code not in bundled_codes():
             yield unknown_key(code, node.key or node.span, ("severity", code), tuple(bundled_codes()))
@@ -231,9 +226,6 @@ def _order(path: Path, folder: Path) -> tuple[tuple[bool, str], ...]:
 
 
 def _no_match(one: _Named) -> Diagnostic:
-    from speccompile.compiler.bundled_library import preset_names
-    from speccompile.schema.validate import near
-
     key = str(one.path[0])
     is_pattern = key == "runs" and (is_folder(one.file) or _WILDCARDS & {*one.text})
     preset = near(one.text, preset_names()) if key == "platform" else None

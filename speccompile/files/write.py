@@ -12,16 +12,17 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Protocol, TextIO
 
-from speccompile.batch.wire_format import TEXTS
 from speccompile.compiler.compiled import Compiled
 from speccompile.compiler.duplicate_objects import Seen
 from speccompile.files.call_inputs import STREAM
 from speccompile.files.defer_interrupt import deaf
 from speccompile.files.find import PROJECT_FILE
+from speccompile.files.manifest_text import TEXTS
 from speccompile.integrations import kustomization
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.object_names import object_name
 from speccompile.terminal.display_width import printable
+from speccompile.yaml_text.serialize import serialize_json
 
 _DONE, _FAILED = 0, 1
 _HEAD = re.compile(r'.*?\n *"?name"?: [^\n]*', re.DOTALL)
@@ -135,8 +136,6 @@ def _print(outputs: Outputs, stdout: TextIO, shape: str) -> None:
             stdout.write(between + output.text)
             between = "---\n"
         return
-    from speccompile.yaml_text.serialize import serialize_json  # not for YAML, which is what most people want
-
     if not len(outputs):
         stdout.write(serialize_json(()))
         return

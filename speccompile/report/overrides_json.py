@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from speccompile.compiler.bundled_library import bundled_library
-from speccompile.compiler.compile_files import Result
+from speccompile.compiler.compiled import Result
 from speccompile.compiler.explain import rule_between
 from speccompile.model.diagnostic import Diagnostic
 from speccompile.model.diagnostic_codes import Code

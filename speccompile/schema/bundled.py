@@ -40,6 +40,12 @@ def read_bundle() -> Bundle:
     )
 
 
+@cache
+def preset_names() -> tuple[str, ...]:
+    """The platforms that ship with the package and can be chosen by name."""
+    return tuple(_Files({"": _folder("presets")}, _YAML))
+
+
 class _Files(Mapping[str, str]):
     """The texts of the files in some folders that end alike, by name, each read when first asked for."""
 

@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from speccompile.model.light_namedtuple import NamedTuple
-
 if TYPE_CHECKING:
     from jsonschema.protocols import Validator
 
@@ -55,14 +53,6 @@ class _Extended(Mapping[str, Schema]):
 
     def __len__(self) -> int:
         return len(self._core)
-
-
-class Template(NamedTuple):
-    """A file of a target that an admin wrote: its path in a library, the name people know it by, and its text."""
-
-    path: str
-    name: str
-    text: str
 
 
 class Library:

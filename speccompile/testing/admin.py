@@ -8,8 +8,8 @@ from functools import cached_property
 from typing import Any, TypeAlias
 
 from speccompile.compiler.bundled_library import bundled_library
-from speccompile.compiler.compile_files import Result, compile_files
-from speccompile.compiler.compiled import Compiled
+from speccompile.compiler.compile_files import compile_files
+from speccompile.compiler.compiled import Compiled, Result
 from speccompile.compiler.documents.admin_config import Setting, prepare
 from speccompile.model.documents import Document
 from speccompile.model.findings import CompileError, stop_if_any

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis.strategies import SearchStrategy
 
-from speccompile.api import read_setting
 from speccompile.compiler.choose_manifests import target_of
 from speccompile.compiler.documents.profiles_in_configmap import KIND, files_in
 from speccompile.compiler.documents.targets import DEFAULT_TARGET
 from speccompile.files.find import Unlisted
+from speccompile.files.load_admin_config import read_setting
 from speccompile.files.read import expand, load
 from speccompile.model.finding_text import as_text
 from speccompile.model.findings import CompileError

@@ -5,18 +5,23 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, TextIO
+from pathlib import Path, PurePath
+from typing import TextIO
 
 from speccompile.cli.findings import grades_of, judged, tell
-from speccompile.cli.options import COMMANDS, add_command, add_findings, add_inputs
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from speccompile.cli.options import Commands
-    from speccompile.files.call_inputs import Inputs
-    from speccompile.integrations.argocd import Parameters
-    from speccompile.model.diagnostic import Diagnostic
+from speccompile.cli.options import COMMANDS, Commands, add_command, add_findings, add_inputs
+from speccompile.compiler.bundled_library import bundled_library
+from speccompile.compiler.compile_files import compile_files
+from speccompile.files.call_inputs import STREAM, CallError, Flags, Inputs, run_files, settle
+from speccompile.files.find import PROJECT_FILE, identity, template_files
+from speccompile.files.load_admin_config import read_setting
+from speccompile.files.project_file import find_project, locate
+from speccompile.files.read import expand, load
+from speccompile.integrations.argocd import VARIABLE, Parameters, announcements, read_parameters
+from speccompile.model.diagnostic import Diagnostic
+from speccompile.model.findings import CompileError, has_errors, stop_if_any
+from speccompile.model.severity import STRICT
+from speccompile.model.source import Layer, Source, Span
 
 DONE, INPUT = 0, 1
 _FIXED = ("profiles", "platform", "project")
@@ -57,11 +62,6 @@ def add_argocd(commands: Commands) -> None:
 
 def run_argocd(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:
     """The exit code of one call; with errors nothing goes to stdout, and without there is always something."""
-    from speccompile.compiler.bundled_library import bundled_library
-    from speccompile.files.call_inputs import CallError
-    from speccompile.integrations.argocd import VARIABLE, read_parameters
-    from speccompile.model.findings import CompileError
-
     fixed = [name for name in _FIXED if vars(arguments)[name]]
     try:
         parameters = read_parameters(os.environ.get(VARIABLE, ""), fixed, bundled_library())
@@ -83,13 +83,6 @@ def _inputs(arguments: argparse.Namespace, parameters: Parameters) -> Inputs:
 
     Raises CallError, or CompileError also if something is outside of the repository.
     """
-    from pathlib import Path  # not for --help
-
-    from speccompile.files.call_inputs import STREAM, CallError, Flags, settle
-    from speccompile.files.find import PROJECT_FILE, identity, template_files
-    from speccompile.files.read import expand
-    from speccompile.model.findings import stop_if_any
-
     project = _project(arguments, parameters)
     is_whole = not parameters.runs and (arguments.project or parameters.project or identity(Path(PROJECT_FILE)))
     runs = ["./-" if run == STREAM else run for run in parameters.runs] or ["."]
@@ -126,11 +119,6 @@ def _inputs(arguments: argparse.Namespace, parameters: Parameters) -> Inputs:
 
 def _project(arguments: argparse.Namespace, parameters: Parameters) -> Path | None:
     """The project file: the plugin's, or one of the repository, in the application's directory if none is named."""
-    from pathlib import Path
-
-    from speccompile.files.project_file import find_project, locate
-    from speccompile.model.findings import stop_if_any
-
     if arguments.project:
         return Path(arguments.project)
     named = Path(parameters.project) if parameters.project else None
@@ -143,9 +131,6 @@ def _project(arguments: argparse.Namespace, parameters: Parameters) -> Path | No
 
 def _outside(paths: Iterable[Path]) -> Iterator[Diagnostic]:
     """A finding for each path that leads out of the repository: what is there is none of the application's business."""
-    from speccompile.model.diagnostic import Diagnostic
-    from speccompile.model.source import Layer, Source, Span
-
     root = _root()
     for path in paths:
         if not _real(path).is_relative_to(root):
@@ -159,8 +144,6 @@ def _outside(paths: Iterable[Path]) -> Iterator[Diagnostic]:
 
 def _root() -> Path:
     """The repository's own directory, which is above the application's by the path that Argo CD tells."""
-    from pathlib import Path, PurePath
-
     here = _real(Path())
     parts = PurePath(os.environ.get("ARGOCD_APP_SOURCE_PATH", "")).parts
     return here.parents[len(parts) - 1] if parts and here.parts[-len(parts) :] == parts else here
@@ -168,8 +151,6 @@ def _root() -> Path:
 
 def _real(path: Path) -> Path:
     """Where the path leads. Raises CallError if that cannot be told."""
-    from speccompile.files.call_inputs import CallError
-
     try:
         return path.resolve()
     except (OSError, RuntimeError, ValueError) as error:
@@ -177,12 +158,6 @@ def _real(path: Path) -> Path:
 
 
 def _generate(arguments: argparse.Namespace, inputs: Inputs, stdout: TextIO, stderr: TextIO) -> int:
-    from speccompile.api import read_setting
-    from speccompile.compiler.compile_files import compile_files
-    from speccompile.files.call_inputs import CallError, run_files
-    from speccompile.model.findings import CompileError, has_errors
-    from speccompile.model.severity import STRICT
-
     setting = read_setting(inputs.profiles, inputs.platform, inputs.templates)
     told: list[Diagnostic] = []
     stopping = list(setting.findings)
@@ -205,11 +180,6 @@ def _generate(arguments: argparse.Namespace, inputs: Inputs, stdout: TextIO, std
 
 
 def _announce(inputs: Inputs, parameters: Parameters, fixed: Iterable[str], stdout: TextIO) -> int:
-    from pathlib import Path  # not for --help
-
-    from speccompile.api import read_setting
-    from speccompile.integrations.argocd import announcements
-
     def called(paths: Iterable[object]) -> list[str]:
         # Relative, because Argo CD has the repository in another place each time.
         return [
@@ -232,11 +202,6 @@ def _named_runs(inputs: Inputs) -> tuple[Path, ...]:
 
     Not what they hold: whoever saves what is announced would miss every run that comes later.
     """
-    from pathlib import Path
-
-    from speccompile.files.read import load
-    from speccompile.model.source import Layer
-
     if not inputs.is_whole:
         return (Path(),)
     named = [str(node.value) for node in load(inputs.project, Layer.PLATFORM).documents[0].root.fields["runs"].items]

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, TextIO
+from pathlib import Path
+from typing import TextIO
 
+from speccompile.cli.changed import read_changed_work
 from speccompile.cli.findings import grades_of, judged, paint_for, tell, tell_left_out
 from speccompile.cli.options import (
     COMMANDS,
+    Commands,
     add_changed,
     add_command,
     add_findings,
@@ -17,18 +20,23 @@ from speccompile.cli.options import (
     add_paths,
     add_shape,
 )
+from speccompile.compiler.compile_files import compile_files
+from speccompile.compiler.compiled import Compiled
+from speccompile.diff.drift import Committed, as_diff, field_drift, linked, missing, orphan, stale
+from speccompile.files.call_inputs import STREAM, CallError, Inputs
+from speccompile.files.find import identity
+from speccompile.files.orphans import orphans
+from speccompile.files.work import Work
+from speccompile.files.write import Output, has_text, listing, nothing_written, read_text, write_files
+from speccompile.integrations.helm_chart import from_chart_template
+from speccompile.model.diagnostic import Diagnostic, Severity
+from speccompile.model.finding_text import as_text
+from speccompile.model.findings import CompileError, has_errors
 from speccompile.model.light_namedtuple import NamedTuple
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from speccompile.cli.options import Commands
-    from speccompile.cli.work import Work
-    from speccompile.compiler.compiled import Compiled
-    from speccompile.files.call_inputs import Inputs
-    from speccompile.files.write import Output
-    from speccompile.model.diagnostic import Diagnostic
-    from speccompile.terminal.style import Paint
+from speccompile.model.severity import STRICT
+from speccompile.model.source import Layer, Source, Span
+from speccompile.terminal.display_width import printable
+from speccompile.terminal.style import Paint, plain
 
 DONE, INPUT, DRIFT = 0, 1, 4
 _EXAMPLES = """\
@@ -82,13 +90,9 @@ def add_check(commands: Commands) -> None:
 
 def run_check(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:
     """The exit code of one call; what differs goes to stdout, everything else to stderr."""
-    from speccompile.cli.work import settle_work
-    from speccompile.files.call_inputs import CallError
-    from speccompile.model.findings import CompileError
-
     beside = stderr if arguments.format == "text" else stdout
     try:
-        work = settle_work(arguments, stderr)
+        work = read_changed_work(arguments, stderr)
         return _check(arguments, work, _folder(work.inputs), stdout, stderr)
     except CallError as error:
         arguments.refuse(str(error))
@@ -98,10 +102,6 @@ def run_check(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> 
 
 
 def _folder(inputs: Inputs) -> Path:
-    from pathlib import Path
-
-    from speccompile.files.call_inputs import STREAM, CallError
-
     folder = inputs.output or inputs.home
     if folder is None or folder == STREAM:
         raise CallError("say where the manifests are: give -o DIR, or write `output` into speccompile.yaml")
@@ -109,10 +109,6 @@ def _folder(inputs: Inputs) -> Path:
 
 
 def _check(arguments: argparse.Namespace, work: Work, folder: Path, stdout: TextIO, stderr: TextIO) -> int:
-    from speccompile.model.diagnostic import Severity
-    from speccompile.model.findings import has_errors
-    from speccompile.model.severity import STRICT
-
     is_text = arguments.format == "text"
     grades = grades_of(arguments, work.inputs.severity, STRICT)
     checked = _compared(arguments, work, folder, paint_for(stdout))
@@ -146,10 +142,6 @@ def _check(arguments: argparse.Namespace, work: Work, folder: Path, stdout: Text
 
 def _compared(arguments: argparse.Namespace, work: Work, folder: Path, paint: Paint) -> Checked:
     """Every run against its file."""
-    from speccompile.compiler.compile_files import compile_files
-    from speccompile.files.write import Output
-    from speccompile.model.findings import CompileError
-
     findings: list[Diagnostic] = []
     hindrances: list[Diagnostic] = []
     drifts: list[Drift] = []
@@ -173,10 +165,6 @@ def _drift(
     output: Output, compiled: Compiled | None, folder: Path, arguments: argparse.Namespace, paint: Paint
 ) -> Iterator[Drift]:
     """What is wrong with the file of a run, or, without one, with the list of all files."""
-    from speccompile.diff.drift import Committed, as_diff, field_drift, linked, missing, stale
-    from speccompile.files.write import has_text, read_text
-    from speccompile.integrations.helm_chart import from_chart_template
-
     file = folder / output.path
     if file.is_symlink() or (file.parent != folder and file.parent.is_symlink()):
         yield Drift((linked(str(file), compiled),), written=output)
@@ -199,9 +187,6 @@ def _drift(
 
 
 def _hindrance(error: OSError, file: Path) -> Diagnostic:
-    from speccompile.model.diagnostic import Diagnostic
-    from speccompile.model.source import Layer, Source, Span
-
     span = Span(Source(str(error.filename or file), "", Layer.RUN))
     reason = str(error.strerror or error)
     if isinstance(error, FileExistsError):
@@ -215,14 +200,6 @@ def _around(arguments: argparse.Namespace, work: Work, folder: Path, checked: Ch
 
     Raises OSError if the list cannot be what it should be.
     """
-    from pathlib import Path
-
-    from speccompile.diff.drift import orphan
-    from speccompile.files.find import identity
-    from speccompile.files.orphans import orphans
-    from speccompile.files.write import listing
-    from speccompile.terminal.style import plain
-
     if work.is_idle:
         return
     files = checked.files | {Path(name) for name in work.chosen.outputs} if work.chosen else checked.files
@@ -238,8 +215,6 @@ def _around(arguments: argparse.Namespace, work: Work, folder: Path, checked: Ch
 
 def _unknown(work: Work, folder: Path, checked: Checked) -> str:
     """Why nobody can tell whether a file is left over; empty if one can."""
-    from speccompile.files.find import identity
-
     home = work.inputs.home
     if not work.inputs.is_whole or home is None or identity(home) != identity(folder):
         return "this is not about all runs of a project and its own folder"
@@ -250,9 +225,6 @@ def _unknown(work: Work, folder: Path, checked: Checked) -> str:
 
 
 def _show(drifts: Sequence[Drift], stdout: TextIO, *, quiet: bool) -> None:
-    from speccompile.model.finding_text import as_text
-    from speccompile.model.findings import has_errors
-
     for drift in (drift for drift in drifts if has_errors(drift.findings) or not quiet):
         stdout.write(as_text(map(_brief, drift.findings) if drift.diff else drift.findings, paint_for(stdout)))
         stdout.write(f"{drift.diff}\n" if drift.diff else "")
@@ -260,16 +232,11 @@ def _show(drifts: Sequence[Drift], stdout: TextIO, *, quiet: bool) -> None:
 
 def _brief(finding: Diagnostic) -> Diagnostic:
     """The finding without its line, which the lines below it show."""
-    from speccompile.model.source import Span
-
     return finding._replace(span=finding.span and Span(finding.span.source))
 
 
 def _fix(drifts: Sequence[Drift], folder: Path, inputs: Inputs, told: TextIO, stderr: TextIO) -> bool:
     """Whether everything is mended; otherwise nothing is."""
-    from speccompile.files.write import nothing_written, write_files
-    from speccompile.terminal.display_width import printable
-
     left = [drift.removed for drift in drifts if drift.removed]
     try:
         written = write_files([drift.written for drift in drifts if drift.written], folder, inputs.files, left)
@@ -282,8 +249,6 @@ def _fix(drifts: Sequence[Drift], folder: Path, inputs: Inputs, told: TextIO, st
 
 
 def _summary(drifts: Sequence[Drift], checked: Checked, work: Work, folder: Path, *, is_fixed: bool) -> str:
-    from speccompile.terminal.display_width import printable
-
     if work.is_idle:
         return "speccompile: nothing that concerns a run has changed\n"
     unknown = _unknown(work, folder, checked) if work.inputs.is_whole else ""

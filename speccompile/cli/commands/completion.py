@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, TextIO
+from typing import TextIO
 
-from speccompile.cli.options import COMMANDS, add_command
-
-if TYPE_CHECKING:
-    from speccompile.cli.options import Commands
+from speccompile.cli.main import parser
+from speccompile.cli.options import COMMANDS, Commands, add_command
+from speccompile.cli.shell_completion import levels_of, script
+from speccompile.schema.bundled import bundled_codes, preset_names
+from speccompile.verify.kubernetes_api import versions
 
 DONE = 0
 _SHELLS = ("bash", "zsh", "fish")
@@ -31,24 +32,16 @@ def add_completion(commands: Commands) -> None:
 
 def run_completion(arguments: argparse.Namespace, stdout: TextIO, _: TextIO) -> int:
     """The exit code of one call; the script goes to stdout."""
-    from speccompile.cli.main import parser  # which knows this module
-    from speccompile.cli.shell_completion import levels_of, script
-
     stdout.write(script(arguments.shell, tuple(levels_of(parser(), _words()))))
     return DONE
 
 
 def _words() -> dict[str, tuple[str, ...]]:
     """What options take, by option or by metavar, where the parser itself does not say."""
-    from speccompile.compiler.bundled_library import preset_names
-    from speccompile.schema.bundled import bundled_codes
-
     return {"CODE": tuple(bundled_codes()), "--platform": preset_names(), "VERSION": _versions()}
 
 
 def _versions() -> tuple[str, ...]:
-    from speccompile.verify.kubernetes_api import versions
-
     try:
         return versions()
     except ModuleNotFoundError:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import textwrap
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, TextIO
+from itertools import chain
+from pathlib import Path
+from typing import TextIO
 
 from speccompile.cli.findings import grades_of, judged, paint_for, tell, tell_left_out
 from speccompile.cli.options import (
     COMMANDS,
+    Commands,
     add_command,
     add_findings,
     add_format,
@@ -17,17 +21,26 @@ from speccompile.cli.options import (
     known_code,
     path,
 )
-
-if TYPE_CHECKING:
-    from speccompile.cli.options import Commands
-    from speccompile.compiler.compile_files import Result
-    from speccompile.compiler.compiled import Compiled
-    from speccompile.compiler.documents.admin_config import Setting
-    from speccompile.compiler.explain import Explanation
-    from speccompile.files.call_inputs import Inputs
-    from speccompile.model.diagnostic_codes import Code
-    from speccompile.model.key_path import KeyPath
-    from speccompile.terminal.style import Paint
+from speccompile.compiler.compile_files import compile_files
+from speccompile.compiler.compiled import Compiled, Result
+from speccompile.compiler.documents.admin_config import Setting
+from speccompile.compiler.explain import Explanation
+from speccompile.files.call_inputs import CallError, Flags, Inputs, run_files, settle
+from speccompile.files.find import identity
+from speccompile.files.load_admin_config import read_setting
+from speccompile.files.write import Report, write_report
+from speccompile.model.diagnostic import shown
+from speccompile.model.diagnostic_codes import Code
+from speccompile.model.findings import CompileError, has_errors
+from speccompile.model.key_path import KeyPath, format_path, parse_path
+from speccompile.model.severity import STRICT
+from speccompile.report.explain_html import as_page
+from speccompile.report.explain_json import as_explained_json
+from speccompile.report.explain_text import as_answer, as_listing
+from speccompile.schema.bundled import bundled_codes
+from speccompile.schema.validate import near
+from speccompile.terminal.progress import counted
+from speccompile.terminal.style import Paint
 
 DONE, INPUT = 0, 1
 _SIGN = '<meta name="generator" content="speccompile">'
@@ -63,16 +76,11 @@ def add_explain(commands: Commands) -> None:
 
 def run_explain(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:
     """The exit code of one call; the explanation goes to stdout, or into the page, and findings to stderr."""
-    from speccompile.files.call_inputs import CallError, Flags, settle
-    from speccompile.model.findings import CompileError
-
     files, fields = _split(arguments.paths)
     code = INPUT
     try:
         _refuse_contradictions(arguments, fields)
         if arguments.code:
-            from speccompile.schema.bundled import bundled_codes
-
             stdout.write(_meaning(bundled_codes()[arguments.code], paint_for(stdout)))
             return DONE
         flags = Flags(files, arguments.profiles, arguments.platform, None, arguments.project)
@@ -87,9 +95,6 @@ def run_explain(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -
 
 def _refuse_contradictions(arguments: argparse.Namespace, fields: Sequence[str]) -> None:
     """Raises CallError if one of the arguments would have no effect beside another."""
-    from speccompile.files.call_inputs import CallError
-    from speccompile.model.diagnostic import shown
-
     as_json = ["--format json"] if arguments.format == "json" else []
     page = ["--html"] if arguments.html else []
     alone = (
@@ -105,9 +110,6 @@ def _refuse_contradictions(arguments: argparse.Namespace, fields: Sequence[str])
 def _explain(
     arguments: argparse.Namespace, fields: Sequence[str], inputs: Inputs, stdout: TextIO, stderr: TextIO
 ) -> int:
-    from speccompile.model.findings import CompileError, has_errors
-    from speccompile.model.severity import STRICT
-
     setting, results = _compiled(inputs, stderr)
     compilations = [result for result in results if not isinstance(result, CompileError)]
     left_out = len(results) - len(compilations)
@@ -130,10 +132,6 @@ def _explain(
 
 def _split(given: Sequence[str]) -> tuple[list[str], list[str]]:
     """What names files, and what names a place in manifests: no file of that name, nor of a name like a file's."""
-    from pathlib import Path
-
-    from speccompile.files.find import identity
-    from speccompile.model.key_path import parse_path
 
     def is_field(text: str) -> bool:
         if text == "-" or text.endswith(_FILES) or "/" in text.partition("[")[0] or identity(Path(text)):
@@ -148,11 +146,6 @@ def _split(given: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def _compiled(inputs: Inputs, stderr: TextIO) -> tuple[Setting, list[Result]]:
-    from speccompile.api import read_setting
-    from speccompile.compiler.compile_files import compile_files
-    from speccompile.files.call_inputs import run_files
-    from speccompile.terminal.progress import counted
-
     setting = read_setting(inputs.profiles, inputs.platform, inputs.templates)
     files = counted(run_files(inputs), len(inputs.runs), stderr)
     return setting, list(compile_files(files, setting))
@@ -163,11 +156,6 @@ Told = list[tuple["Compiled", Sequence["Explanation"]]]
 
 def _chosen(compilations: Sequence[Compiled], fields: Sequence[str]) -> Told:
     """Each compilation with what is to be explained of it; with fields, only those that have one of them."""
-    from itertools import chain
-
-    from speccompile.files.call_inputs import CallError
-    from speccompile.model.key_path import parse_path
-
     whole: Told = [(compiled, compiled.explain()) for compiled in compilations]
     if not fields:
         return whole
@@ -185,10 +173,6 @@ def _parts(explanations: Iterable[Explanation], steps: KeyPath) -> list[Explanat
 
 
 def _nowhere(field: str, whole: Told) -> str:
-    from speccompile.model.diagnostic import shown
-    from speccompile.model.key_path import format_path, parse_path
-    from speccompile.schema.validate import near
-
     last = parse_path(field)[-1]
     lines = (line for _, explanations in whole for told in explanations for line in told.lines)
     names = {step: None for line in lines for step in line.path if isinstance(step, str)}
@@ -198,8 +182,6 @@ def _nowhere(field: str, whole: Told) -> str:
 
 
 def _as_text(told: Told, paint: Paint) -> str:
-    from speccompile.report.explain_text import as_answer, as_listing
-
     texts = (
         as_answer(compiled, parts, paint) if any(part.path for part in parts) else as_listing(compiled, paint)
         for compiled, parts in told
@@ -208,15 +190,10 @@ def _as_text(told: Told, paint: Paint) -> str:
 
 
 def _as_json(told: Told) -> str:
-    from speccompile.report.explain_json import as_explained_json
-
     return as_explained_json(told)
 
 
 def _write_page(compilations: Sequence[Compiled], file: str, inputs: Inputs, stdout: TextIO, stderr: TextIO) -> int:
-    from speccompile.files.write import Report, write_report
-    from speccompile.report.explain_html import as_page
-
     return write_report(Report(as_page(compilations), file, _SIGN), inputs.runs, stdout, stderr)
 
 
@@ -225,8 +202,6 @@ def _meaning(code: Code, paint: Paint) -> str:
 
 
 def _meaning_lines(code: Code, paint: Paint) -> Iterator[str]:
-    import textwrap
-
     yield f"{paint(f'{code.severity}[{code.name}]', code.severity)}"
     yield ""
     yield from textwrap.wrap(code.means, 100)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, TextIO
+from typing import TextIO
 
-from speccompile.cli.options import COMMANDS, add_command, add_findings, add_inputs
-
-if TYPE_CHECKING:
-    from speccompile.cli.options import Commands
+from speccompile.cli.options import COMMANDS, Commands, add_command, add_findings, add_inputs
+from speccompile.cli.piped import piped, settled, told
+from speccompile.files.call_inputs import CallError
+from speccompile.files.load_admin_config import read_setting
+from speccompile.integrations.helm_postrender import post_render
+from speccompile.model.findings import CompileError, has_errors
 
 DONE, INPUT = 0, 1
 _EXAMPLES = """\
@@ -31,12 +33,6 @@ def add_helm(commands: Commands) -> None:
 
 def run_helm(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:
     """The exit code of one call; with errors nothing goes to stdout."""
-    from speccompile.api import read_setting
-    from speccompile.cli.piped import piped, settled, told
-    from speccompile.files.call_inputs import CallError
-    from speccompile.integrations.helm_postrender import post_render
-    from speccompile.model.findings import CompileError, has_errors
-
     try:
         inputs = settled(arguments.profiles, arguments.platform, arguments.project, arguments.templates)
         setting = read_setting(inputs.profiles, inputs.platform, inputs.templates)

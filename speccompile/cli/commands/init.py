@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, TextIO
+from os.path import lexists
+from pathlib import Path
+from shlex import quote
+from typing import TextIO
 
-from speccompile.cli.options import COMMANDS, add_command, path
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from speccompile.cli.options import Commands
+from speccompile.cli.options import COMMANDS, Commands, add_command, path
+from speccompile.compiler.bundled_library import bundled_library
+from speccompile.files.find import PROJECT_FILE
+from speccompile.files.write import Output, nothing_written, write_files
+from speccompile.integrations.starter_project import HOOKS, hook, new_project
+from speccompile.schema.bundled import starter_texts
+from speccompile.terminal.display_width import printable
 
 DONE, INPUT = 0, 1
 _HERE, _GIT = ".", ".git"
@@ -40,13 +45,6 @@ def run_init(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> i
 
     A stdout that takes nothing is told by whoever closes it; the files are there all the same.
     """
-    from pathlib import Path
-
-    from speccompile.compiler.bundled_library import bundled_library
-    from speccompile.files.write import Output, nothing_written, write_files
-    from speccompile.integrations.starter_project import HOOKS, hook, new_project
-    from speccompile.schema.bundled import starter_texts
-
     root, texts = Path(arguments.folder), starter_texts()
     files = new_project(texts, bundled_library())
     config, project = _own_hooks(root)
@@ -71,11 +69,6 @@ def _own_hooks(root: Path) -> tuple[Path | None, str | None]:
 
     pre-commit looks for it at the root of a work tree only.
     """
-    from os.path import lexists
-
-    from speccompile.files.find import PROJECT_FILE
-    from speccompile.integrations.starter_project import HOOKS
-
     here = root.resolve()
     top = next((folder for folder in (here, *here.parents) if lexists(folder / _GIT)), here)
     if top != here:
@@ -84,15 +77,11 @@ def _own_hooks(root: Path) -> tuple[Path | None, str | None]:
 
 
 def _advice(config: Path, hook: str) -> str:
-    from speccompile.terminal.display_width import printable
-
     return f"\nfor pre-commit, add this to `repos` in {printable(str(config))}:\n{hook}"
 
 
 def _taken(root: Path, files: Iterable[str]) -> list[Path]:
     """What stands where a file belongs; and where a folder belongs, what is none, or a link to one."""
-    from os.path import lexists
-
     paths = [root / name for name in files]
     folders = dict.fromkeys(file.parent for file in paths if file.parent != root)
     odd = [folder for folder in folders if lexists(folder) and (folder.is_symlink() or not folder.is_dir())]
@@ -100,8 +89,6 @@ def _taken(root: Path, files: Iterable[str]) -> list[Path]:
 
 
 def _refusal(taken: Sequence[Path]) -> str:
-    from speccompile.terminal.display_width import printable
-
     these, them = ("this is", "it") if len(taken) == 1 else ("these are", "them")
     names = "".join(f"  {printable(str(path))}\n" for path in taken)
     cure = f"move {them} away, or name another directory: speccompile init DIR"
@@ -109,8 +96,6 @@ def _refusal(taken: Sequence[Path]) -> str:
 
 
 def _told(written: Iterable[Path], advice: str, folder: str) -> str:
-    from speccompile.terminal.display_width import printable
-
     files = "".join(f"wrote {printable(str(file))}\n" for file in written)
     there = "" if folder == _HERE else f"cd {_as_word(folder)} && "
     return f"{files}{advice}\nnext:\n  {there}{_NEXT}\n  {_THEN}\n"
@@ -118,9 +103,6 @@ def _told(written: Iterable[Path], advice: str, folder: str) -> str:
 
 def _as_word(folder: str) -> str:
     """The folder as a shell takes it for one word, and for no option; what a terminal would obey is escaped."""
-    import os
-    from shlex import quote
-
     path = f"./{folder}" if folder.startswith("-") else folder
     if path.isprintable():
         return quote(path)

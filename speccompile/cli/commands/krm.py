@@ -4,19 +4,31 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, TextIO
+from pathlib import Path
+from typing import TextIO
 
-from speccompile.cli.options import COMMANDS, add_command, add_findings, add_inputs
-
-if TYPE_CHECKING:
-    from speccompile.cli.options import Commands
-    from speccompile.compiler.documents.admin_config import Setting
-    from speccompile.files.call_inputs import Inputs
-    from speccompile.integrations.embedded_runs import Found
-    from speccompile.integrations.krm_function import Config, Resources
-    from speccompile.model.node import Node
-    from speccompile.model.source import Layer
-    from speccompile.yaml_text.parse import Parsed
+from speccompile.cli.options import COMMANDS, Commands, add_command, add_findings, add_inputs
+from speccompile.cli.piped import piped, settled, told
+from speccompile.compiler.bundled_library import bundled_library
+from speccompile.compiler.documents.admin_config import Setting
+from speccompile.files.call_inputs import CallError, Inputs
+from speccompile.files.load_admin_config import setting_with
+from speccompile.files.read import expand, load
+from speccompile.integrations.embedded_runs import Found, compile_found
+from speccompile.integrations.krm_function import (
+    Config,
+    Resources,
+    answered,
+    document_of,
+    read_config,
+    read_resources,
+    refused,
+    results_of,
+)
+from speccompile.model.findings import CompileError, has_errors
+from speccompile.model.node import Node
+from speccompile.model.source import Layer
+from speccompile.yaml_text.parse import Parsed
 
 DONE, INPUT = 0, 1
 _EXAMPLES = """\
@@ -37,12 +49,6 @@ def add_krm(commands: Commands) -> None:
 
 def run_krm(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:
     """The exit code of one call; with errors the resources go to stdout as they came, with results."""
-    from speccompile.cli.piped import piped, told
-    from speccompile.compiler.bundled_library import bundled_library
-    from speccompile.files.call_inputs import CallError
-    from speccompile.integrations.krm_function import read_resources, refused, results_of
-    from speccompile.model.findings import CompileError
-
     resources = None
     try:
         resources = read_resources(piped(), bundled_library())
@@ -57,12 +63,6 @@ def run_krm(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> in
 
 
 def _compile(arguments: argparse.Namespace, resources: Resources, stdout: TextIO, stderr: TextIO) -> int:
-    from speccompile.cli.piped import settled, told
-    from speccompile.compiler.bundled_library import bundled_library
-    from speccompile.integrations.embedded_runs import compile_found
-    from speccompile.integrations.krm_function import answered, read_config, refused, results_of
-    from speccompile.model.findings import has_errors
-
     config = read_config(resources.config, bundled_library())
     arguments.strict = arguments.strict or config.strict
     paths = [path for path in config.profiles if isinstance(path, str)]
@@ -86,23 +86,15 @@ def _compile(arguments: argparse.Namespace, resources: Resources, stdout: TextIO
 
 def _setting(arguments: argparse.Namespace, config: Config, inputs: Inputs) -> Setting:
     """What the command line, the function's configuration or the project says, in this order of strength."""
-    from speccompile.api import setting_of
-    from speccompile.integrations.krm_function import document_of
-    from speccompile.model.node import Node
-    from speccompile.model.source import Layer
-
     given = config.profiles if config.profiles and not arguments.profiles else tuple(map(str, inputs.profiles))
     profiles = [parsed for one in given for parsed in _files(one, Layer.PROFILE)]
     if isinstance(config.platform, Node) and not arguments.platform:
-        return setting_of(profiles, document_of(config.platform, Layer.PLATFORM), inputs.templates)
-    return setting_of(profiles, inputs.platform, inputs.templates)
+        return setting_with(profiles, document_of(config.platform, Layer.PLATFORM), inputs.templates)
+    return setting_with(profiles, inputs.platform, inputs.templates)
 
 
 def _others(resources: Resources, config: Config) -> Iterator[Found]:
     """The runs that are no items."""
-    from speccompile.integrations.embedded_runs import Found
-    from speccompile.model.source import Layer
-
     if resources.own_run:
         yield resources.own_run
     for run in config.runs:
@@ -111,11 +103,6 @@ def _others(resources: Resources, config: Config) -> Iterator[Found]:
 
 def _files(given: str | Node, layer: Layer) -> Iterator[Parsed]:
     """The files of a path, or what is given itself."""
-    from pathlib import Path  # not for --help
-
-    from speccompile.files.read import expand, load
-    from speccompile.integrations.krm_function import document_of
-
     if isinstance(given, str):
         yield from (load(file, layer) for file in expand([Path(given)]))
     else:

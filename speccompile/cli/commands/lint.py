@@ -4,19 +4,33 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, TextIO
+from typing import TextIO
 
+from speccompile.cli.cluster_files import cluster_seen
 from speccompile.cli.findings import grades_of, judged, tell, tell_left_out
-from speccompile.cli.options import COMMANDS, add_command, add_findings, add_format, add_inputs, add_paths, path
+from speccompile.cli.objects import compiled_objects, given_objects
+from speccompile.cli.options import (
+    COMMANDS,
+    Commands,
+    add_command,
+    add_findings,
+    add_format,
+    add_inputs,
+    add_paths,
+    path,
+)
+from speccompile.compiler.documents.admin_config import Setting
+from speccompile.files.call_inputs import STREAM, CallError, Flags, Inputs, settle
+from speccompile.files.load_admin_config import read_setting
+from speccompile.model.diagnostic import Diagnostic, Severity
+from speccompile.model.findings import CompileError, has_errors, in_order
 from speccompile.model.light_namedtuple import NamedTuple
-
-if TYPE_CHECKING:
-    from speccompile.cli.options import Commands
-    from speccompile.compiler.documents.admin_config import Setting
-    from speccompile.files.call_inputs import Inputs
-    from speccompile.model.diagnostic import Diagnostic
-    from speccompile.model.severity import Grades
-    from speccompile.placement.node_pools import Pool
+from speccompile.model.severity import Grades
+from speccompile.placement.lint.rules import lint
+from speccompile.placement.lint.scene import Scene
+from speccompile.placement.node_pools import Pool, declared_pools, pools_of
+from speccompile.placement.workloads import workloads
+from speccompile.verify.redaction import without_values
 
 DONE, INPUT = 0, 1
 _EXAMPLES = """\
@@ -70,9 +84,6 @@ class _Answer(NamedTuple):
 
 def run_lint(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:
     """The exit code of one call; findings go to stderr, or to stdout if for programs."""
-    from speccompile.files.call_inputs import CallError, Flags, settle
-    from speccompile.model.findings import CompileError, has_errors
-
     answer, severity = _Answer(), None
     try:
         flags = Flags(arguments.paths, arguments.profiles, arguments.platform, None, arguments.project)
@@ -91,8 +102,6 @@ def run_lint(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> i
 
 def _judged(arguments: argparse.Namespace, answer: _Answer, severity: Grades | None) -> tuple[Diagnostic, ...]:
     """The findings as they count; `--strict` is about each, since one code may be a warning here and a notice there."""
-    from speccompile.model.diagnostic import Severity
-    from speccompile.model.findings import in_order
 
     def is_raised(finding: Diagnostic) -> bool:
         return bool(arguments.strict) and finding.severity is Severity.WARNING
@@ -108,15 +117,6 @@ def _judged(arguments: argparse.Namespace, answer: _Answer, severity: Grades | N
 
 
 def _answer(arguments: argparse.Namespace, inputs: Inputs, stderr: TextIO) -> _Answer:
-    from speccompile.api import read_setting
-    from speccompile.cli.objects import compiled_objects, given_objects
-    from speccompile.files.call_inputs import STREAM, CallError
-    from speccompile.model.diagnostic import Severity
-    from speccompile.placement.lint.rules import lint
-    from speccompile.placement.lint.scene import Scene
-    from speccompile.placement.workloads import workloads
-    from speccompile.verify.redaction import without_values
-
     if STREAM in (*arguments.nodes, *arguments.objects):
         raise CallError("--nodes and --objects are files; only a PATH can be standard input")
     setting = read_setting(inputs.profiles, inputs.platform, inputs.templates)
@@ -136,9 +136,6 @@ def _answer(arguments: argparse.Namespace, inputs: Inputs, stderr: TextIO) -> _A
 
 def _pools(nodes: Sequence[str], setting: Setting) -> tuple[tuple[Pool, ...], list[Diagnostic]]:
     """The pools of the nodes that are given, by the names that the platform has for them, or those it declares."""
-    from speccompile.cli.cluster_files import cluster_seen
-    from speccompile.placement.node_pools import declared_pools, pools_of
-
     declared = declared_pools(setting.platform)
     if not nodes:
         return declared, []

@@ -4,19 +4,37 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, TextIO
+from pathlib import Path
+from typing import TextIO
 
+from speccompile.cli.cluster_files import cluster_seen
 from speccompile.cli.findings import grades_of, judged, paint_for, tell, tell_left_out
-from speccompile.cli.options import COMMANDS, add_command, add_findings, add_format, add_inputs, add_paths, path
+from speccompile.cli.objects import Objects, compiled_objects, given_objects
+from speccompile.cli.options import (
+    COMMANDS,
+    Commands,
+    add_command,
+    add_findings,
+    add_format,
+    add_inputs,
+    add_paths,
+    path,
+)
+from speccompile.files.call_inputs import STREAM, CallError, Flags, Inputs, settle
+from speccompile.files.load_admin_config import read_setting
+from speccompile.files.write import Report, is_stdout, write_report
+from speccompile.model.diagnostic import Diagnostic
+from speccompile.model.findings import CompileError, has_errors
 from speccompile.model.light_namedtuple import NamedTuple
-
-if TYPE_CHECKING:
-    from speccompile.cli.objects import Objects
-    from speccompile.cli.options import Commands
-    from speccompile.files.call_inputs import Inputs
-    from speccompile.model.diagnostic import Diagnostic
-    from speccompile.placement.fit import Subject
-    from speccompile.placement.placement import Answer
+from speccompile.model.severity import STRICT
+from speccompile.placement.fit import Subject
+from speccompile.placement.node_pools import declared_pools
+from speccompile.placement.placement import Answer, Known, answer
+from speccompile.placement.workloads import is_placed, workloads
+from speccompile.report.place_html import as_placed_page
+from speccompile.report.place_json import as_placed_json
+from speccompile.report.place_text import as_placed_table
+from speccompile.verify.redaction import without_values
 
 DONE, INPUT, NOWHERE = 0, 1, 4
 _SIGN = '<meta name="generator" content="speccompile place">'
@@ -78,10 +96,6 @@ class _Outcome(NamedTuple):
 
 def run_place(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:
     """The exit code of one call; the answer goes to stdout and into the page, and findings to stderr."""
-    from speccompile.files.call_inputs import CallError, Flags, settle
-    from speccompile.model.findings import CompileError, has_errors
-    from speccompile.model.severity import STRICT
-
     outcome, grades, inputs = _Outcome(), grades_of(arguments), None
     try:
         _refuse_contradictions(arguments)
@@ -103,9 +117,6 @@ def run_place(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> 
 
 def _refuse_contradictions(arguments: argparse.Namespace) -> None:
     """Raises CallError if standard output, or standard input, is wanted twice."""
-    from speccompile.files.call_inputs import STREAM, CallError
-    from speccompile.files.write import is_stdout
-
     if arguments.html and is_stdout(arguments.html) and arguments.format == "json":
         raise CallError("--html - and --format json both go to standard output; give --html a file")
     if any(name == STREAM for option in _FILES for name in getattr(arguments, option)):
@@ -113,40 +124,22 @@ def _refuse_contradictions(arguments: argparse.Namespace) -> None:
 
 
 def _told(answer: Answer, arguments: argparse.Namespace, inputs: Inputs, stdout: TextIO, stderr: TextIO) -> int:
-    from speccompile.files.write import is_stdout
-
     code = DONE if answer.is_good else NOWHERE
     if arguments.html:
         code = _write_page(answer, arguments, inputs, stdout, stderr) or code
     if arguments.format == "json":
-        from speccompile.report.place_json import as_placed_json
-
         stdout.write(as_placed_json(answer))
     elif not arguments.html or not is_stdout(arguments.html):
-        from speccompile.report.place_text import as_placed_table
-
         stdout.write(as_placed_table(answer, paint_for(stdout)))
     return code
 
 
 def _write_page(answer: Answer, arguments: argparse.Namespace, inputs: Inputs, stdout: TextIO, stderr: TextIO) -> int:
-    from pathlib import Path
-
-    from speccompile.files.write import Report, write_report
-    from speccompile.report.place_html import as_placed_page
-
     read = [Path(name) for option in _FILES for name in getattr(arguments, option)]
     return write_report(Report(as_placed_page(answer), arguments.html, _SIGN), (*inputs.files, *read), stdout, stderr)
 
 
 def _outcome(arguments: argparse.Namespace, inputs: Inputs, stderr: TextIO) -> _Outcome:
-    from speccompile.api import read_setting
-    from speccompile.cli.cluster_files import cluster_seen
-    from speccompile.cli.objects import compiled_objects, given_objects
-    from speccompile.placement.node_pools import declared_pools
-    from speccompile.placement.placement import Known, answer
-    from speccompile.verify.redaction import without_values
-
     setting = read_setting(inputs.profiles, inputs.platform, inputs.templates)
     ours, theirs = compiled_objects(inputs, setting, stderr), given_objects(arguments.objects)
     seen = cluster_seen(arguments.nodes, arguments.pods)
@@ -170,9 +163,6 @@ def _outcome(arguments: argparse.Namespace, inputs: Inputs, stderr: TextIO) -> _
 
 def _subjects(ours: Objects, theirs: Objects) -> list[Subject]:
     """The workloads that the call is about; what the cluster has already runs, or does not."""
-    from speccompile.placement.fit import Subject
-    from speccompile.placement.workloads import is_placed, workloads
-
     given = {id(one.tree): one for one in ours.given if is_placed(one.tree)}
     made = workloads([one.tree for one in (*ours.given, *theirs.given)])
     return [

@@ -3,18 +3,38 @@
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, TextIO
+from pathlib import Path
+from typing import Any, TextIO
 
+from speccompile.admin.impact import as_data as impact_data
+from speccompile.admin.impact import as_text, impact, outcomes
+from speccompile.admin.lint_profiles import lint
+from speccompile.admin.show_profiles import as_data, as_table, as_yaml, summary_data
 from speccompile.cli.findings import grades_of, judged, tell
-from speccompile.cli.options import COMMANDS, add_command, add_findings, add_format, add_inputs, add_paths, path
+from speccompile.cli.options import (
+    COMMANDS,
+    Commands,
+    add_command,
+    add_findings,
+    add_format,
+    add_inputs,
+    add_paths,
+    path,
+)
+from speccompile.compiler.documents.admin_config import Setting
+from speccompile.compiler.documents.profiles import choose
+from speccompile.files.call_inputs import CallError, Flags, Inputs, run_files, settle
+from speccompile.files.find import identity
+from speccompile.files.git_revision import load_revision
+from speccompile.files.load_admin_config import read_setting, setting_with
+from speccompile.model.diagnostic import Diagnostic, Severity
+from speccompile.model.findings import CompileError, has_errors, stop_if_any
 from speccompile.model.light_namedtuple import NamedTuple
-
-if TYPE_CHECKING:
-    from speccompile.cli.options import Commands
-    from speccompile.compiler.documents.admin_config import Setting
-    from speccompile.files.call_inputs import Inputs
-    from speccompile.model.diagnostic import Diagnostic
+from speccompile.model.node import Node
+from speccompile.model.source import Layer, Source, Span
+from speccompile.terminal.progress import counted
 
 DONE, INPUT = 0, 1
 
@@ -108,10 +128,6 @@ class Answer(NamedTuple):
 
 def run_profiles(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:
     """The exit code of one call; the answer goes to stdout, whatever is wrong to stderr."""
-    from speccompile.files.call_inputs import CallError
-    from speccompile.model.diagnostic import Severity
-    from speccompile.model.findings import CompileError, has_errors
-
     try:
         answer = _COMMANDS[arguments.about](arguments, stderr)
     except CallError as error:
@@ -133,9 +149,6 @@ def run_profiles(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) 
 
 def _setting(arguments: argparse.Namespace) -> Setting:
     """The setting of the call; raises everything that is wrong with it."""
-    from speccompile.api import read_setting
-    from speccompile.model.findings import stop_if_any
-
     inputs = _inputs(arguments)
     setting = read_setting(inputs.profiles, inputs.platform, inputs.templates)
     stop_if_any(setting.findings)
@@ -143,26 +156,16 @@ def _setting(arguments: argparse.Namespace) -> Setting:
 
 
 def _inputs(arguments: argparse.Namespace) -> Inputs:
-    from speccompile.files.call_inputs import Flags, settle
-
     flags = Flags(profiles=arguments.profiles, platform=arguments.platform, project=arguments.project)
     return settle(flags._replace(templates=arguments.templates), wants_runs=False)
 
 
 def _list(arguments: argparse.Namespace, _: TextIO) -> Answer:
-    from speccompile.admin.show_profiles import as_table, summary_data
-
     profiles = _setting(arguments).profiles.values()
     return Answer(_json([summary_data(profile) for profile in profiles]) if arguments.json else as_table(profiles))
 
 
 def _show(arguments: argparse.Namespace, _: TextIO) -> Answer:
-    from speccompile.admin.show_profiles import as_data, as_yaml
-    from speccompile.compiler.documents.profiles import choose
-    from speccompile.model.findings import CompileError
-    from speccompile.model.node import Node
-    from speccompile.model.source import Layer, Source, Span
-
     wanted = Node(arguments.id, Span(Source("<command line>", "", Layer.PROFILE)))
     profile, unknown = choose(wanted, _setting(arguments).profiles)
     if profile is None:
@@ -171,9 +174,6 @@ def _show(arguments: argparse.Namespace, _: TextIO) -> Answer:
 
 
 def _lint(arguments: argparse.Namespace, _: TextIO) -> Answer:
-    from speccompile.admin.lint_profiles import lint
-    from speccompile.api import read_setting
-
     inputs = _inputs(arguments)
     setting = read_setting(inputs.profiles, inputs.platform, inputs.templates)
     if setting.is_broken:
@@ -182,12 +182,6 @@ def _lint(arguments: argparse.Namespace, _: TextIO) -> Answer:
 
 
 def _impact(arguments: argparse.Namespace, stderr: TextIO) -> Answer:
-    from speccompile.admin.impact import as_data, as_text, impact, outcomes
-    from speccompile.api import read_setting
-    from speccompile.files.call_inputs import CallError, Flags, run_files, settle
-    from speccompile.model.findings import stop_if_any
-    from speccompile.terminal.progress import counted
-
     profiles = arguments.new or arguments.profiles
     flags = Flags(arguments.paths, profiles, arguments.platform, None, arguments.project)
     inputs = settle(flags._replace(templates=arguments.templates))
@@ -197,25 +191,16 @@ def _impact(arguments: argparse.Namespace, stderr: TextIO) -> Answer:
     stop_if_any((*old.findings, *new.findings))
     files = counted(run_files(inputs), len(inputs.runs), stderr)
     found = impact(outcomes(files, old, new))
-    return Answer(_json(as_data(found)) if arguments.json else as_text(found), code=found.exit_code)
+    return Answer(_json(impact_data(found)) if arguments.json else as_text(found), code=found.exit_code)
 
 
 def _old_setting(old: str, inputs: Inputs) -> Setting:
-    from pathlib import Path
-
-    from speccompile.api import read_setting, setting_of
-    from speccompile.files.find import identity
-    from speccompile.files.git_revision import load_revision
-    from speccompile.model.source import Layer
-
     if identity(Path(old)):
         return read_setting([Path(old)], inputs.platform, inputs.templates)
-    return setting_of(load_revision(old, inputs.profiles, Layer.PROFILE), inputs.platform, inputs.templates)
+    return setting_with(load_revision(old, inputs.profiles, Layer.PROFILE), inputs.platform, inputs.templates)
 
 
 def _json(data: Any) -> str:
-    import json
-
     return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
 
 

@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, TextIO
+from collections.abc import Mapping
+from os.path import relpath
+from pathlib import Path
+from typing import TextIO
 
 from speccompile.cli.findings import tell
-from speccompile.cli.options import COMMANDS, add_command, add_inputs, path
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from speccompile.cli.options import Commands
-    from speccompile.files.call_inputs import Inputs
-    from speccompile.schema.library import Library
+from speccompile.cli.options import COMMANDS, Commands, add_command, add_inputs, path
+from speccompile.compiler.bundled_library import library_of
+from speccompile.compiler.documents.profiles import choose
+from speccompile.compiler.documents.target_fields import target_faults
+from speccompile.compiler.policy import DEFAULT_PROFILE
+from speccompile.editor_schema.export import schema_text
+from speccompile.editor_schema.narrow import narrowed_text
+from speccompile.files.admin_texts import read_templates
+from speccompile.files.call_inputs import CallError, Flags, Inputs, settle
+from speccompile.files.find import identity
+from speccompile.files.load_admin_config import read_setting
+from speccompile.files.write import Report, write_report
+from speccompile.model.findings import CompileError, stop_if_any
+from speccompile.model.input_texts import Template
+from speccompile.model.node import Node
+from speccompile.model.source import Layer, Source, Span
+from speccompile.schema.library import Library
 
 DONE, INPUT = 0, 1
 _NOUNS = ("run", "profile", "platform", "project")
@@ -43,10 +55,6 @@ def add_schema(commands: Commands) -> None:
 
 def run_schema(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:
     """The exit code of one call; the schema goes to stdout, or into a file, and whatever is wrong to stderr."""
-    from speccompile.files.call_inputs import CallError
-    from speccompile.files.write import Report, write_report
-    from speccompile.model.findings import CompileError
-
     try:
         _refuse_contradictions(arguments)
         text = _text(arguments)
@@ -63,8 +71,6 @@ def run_schema(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) ->
 
 def _refuse_contradictions(arguments: argparse.Namespace) -> None:
     """Raises CallError if one of the arguments would have no effect."""
-    from speccompile.files.call_inputs import CallError
-
     if arguments.profile is None:
         given = [name for name in ("profiles", "platform", "project") if getattr(arguments, name)]
         if given:
@@ -76,21 +82,11 @@ def _refuse_contradictions(arguments: argparse.Namespace) -> None:
 def _text(arguments: argparse.Namespace) -> str:
     if arguments.profile is not None:
         return _narrowed(arguments)
-    from speccompile.editor_schema.export import schema_text
-
     return schema_text(arguments.noun, _library(arguments.templates))
 
 
 def _library(templates: str | None) -> Library:
     """The bundled library, with the targets of an admin if there are any; raises CompileError if these are faulty."""
-    from pathlib import Path
-
-    from speccompile.compiler.bundled_library import library_of
-    from speccompile.compiler.documents.target_fields import target_faults
-    from speccompile.files.load_admin_config import read_templates
-    from speccompile.model.findings import stop_if_any
-    from speccompile.schema.library import Template
-
     read = tuple(read_templates(Path(templates))) if templates else ()
     stop_if_any(finding for one in read if not isinstance(one, Template) for finding in one.findings)
     library = library_of(tuple(one for one in read if isinstance(one, Template)))
@@ -99,15 +95,6 @@ def _library(templates: str | None) -> Library:
 
 
 def _narrowed(arguments: argparse.Namespace) -> str:
-    from speccompile.api import read_setting
-    from speccompile.compiler.documents.profiles import choose
-    from speccompile.compiler.policy import DEFAULT_PROFILE
-    from speccompile.editor_schema.narrow import narrowed_text
-    from speccompile.files.call_inputs import Flags, settle
-    from speccompile.model.findings import stop_if_any
-    from speccompile.model.node import Node
-    from speccompile.model.source import Layer, Source, Span
-
     flags = Flags(profiles=arguments.profiles, platform=arguments.platform, project=arguments.project)
     inputs = settle(flags._replace(templates=arguments.templates), wants_runs=False)
     setting = read_setting(inputs.profiles, inputs.platform, inputs.templates)
@@ -121,11 +108,6 @@ def _narrowed(arguments: argparse.Namespace) -> str:
 
 def _called(inputs: Inputs) -> Mapping[str, str]:
     """The files as seen from the project, so that a schema has the same bytes wherever the call is made."""
-    from os.path import relpath
-    from pathlib import Path
-
-    from speccompile.files.find import identity
-
     if identity(inputs.project) is None:
         return {}
     return {str(file): Path(relpath(file, inputs.project.parent)).as_posix() for file in inputs.files}

@@ -4,24 +4,40 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, TextIO
+from pathlib import Path
+from typing import TextIO
 
 from speccompile.cli.findings import grades_of, judged, paint_for, tell, tell_left_out
-from speccompile.cli.options import COMMANDS, add_command, add_findings, add_format, add_inputs, add_paths, path
+from speccompile.cli.objects import compiled_objects
+from speccompile.cli.options import (
+    COMMANDS,
+    Commands,
+    add_command,
+    add_findings,
+    add_format,
+    add_inputs,
+    add_paths,
+    path,
+)
+from speccompile.compiler.pod_structure import members
+from speccompile.files.call_inputs import CallError, Flags, Inputs, settle
+from speccompile.files.find import Unlisted
+from speccompile.files.load_admin_config import read_setting
+from speccompile.files.read import MAX_MANIFESTS, expand, read_file
+from speccompile.model.diagnostic import Diagnostic, shown
+from speccompile.model.findings import CompileError, has_errors, stop_if_any
 from speccompile.model.light_namedtuple import NamedTuple
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from speccompile.cli.options import Commands
-    from speccompile.files.call_inputs import Inputs
-    from speccompile.files.find import Unlisted
-    from speccompile.model.diagnostic import Diagnostic
-    from speccompile.model.node import Node
-    from speccompile.model.source import Layer, Source
-    from speccompile.verify.redaction import Hidden
-    from speccompile.verify.verify import Api, Verdict
-    from speccompile.yaml_text.parse import Parsed
+from speccompile.model.node import Node
+from speccompile.model.severity import STRICT
+from speccompile.model.source import Layer, Source, Span
+from speccompile.verify.crds import CODE, definitions, is_definition, with_schemas
+from speccompile.verify.documents import quickly
+from speccompile.verify.kubectl_scalars import as_kubernetes_reads
+from speccompile.verify.kubernetes_api import in_version_order, known_version, near_versions, versions
+from speccompile.verify.redaction import Hidden, secret_lines, without_values
+from speccompile.verify.table import as_table
+from speccompile.verify.verify import Api, Subject, Verdict, findings, verdict
+from speccompile.yaml_text.parse import Parsed, parse
 
 DONE, INPUT = 0, 1
 _INSTALL = "the API schemas are not installed; add them with: pip install 'speccompile[verify]'"
@@ -77,11 +93,6 @@ class _Answer(NamedTuple):
 
 def run_verify(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:
     """The exit code of one call; the table goes to stdout and findings to stderr, or to stdout if for programs."""
-    from speccompile.files.call_inputs import CallError, Flags, settle
-    from speccompile.model.findings import CompileError, has_errors
-    from speccompile.model.severity import STRICT
-    from speccompile.verify.table import as_table
-
     answer, grades = _Answer(), grades_of(arguments)
     versions: tuple[str, ...] = ()
     try:
@@ -109,11 +120,6 @@ def run_verify(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) ->
 
 def _versions(given: Sequence[str], inputs: Inputs) -> tuple[str, ...]:
     """The versions to verify against, oldest first; raises for one that there are no schemas of."""
-    from speccompile.files.call_inputs import CallError
-    from speccompile.model.diagnostic import Diagnostic, shown
-    from speccompile.model.findings import CompileError
-    from speccompile.verify.kubernetes_api import in_version_order, known_version, near_versions, versions
-
     wanted = given or [*inputs.kubernetes]
     unknown = [text for text in wanted if known_version(text) is None]
     told = {text: f"there are no API schemas of Kubernetes {shown(text)}" for text in unknown}
@@ -134,12 +140,6 @@ def _versions(given: Sequence[str], inputs: Inputs) -> tuple[str, ...]:
 
 
 def _answer(arguments: argparse.Namespace, inputs: Inputs, versions: Sequence[str], stderr: TextIO) -> _Answer:
-    from speccompile.api import read_setting
-    from speccompile.cli.objects import compiled_objects
-    from speccompile.verify.crds import with_schemas
-    from speccompile.verify.redaction import without_values
-    from speccompile.verify.verify import Subject, findings, verdict
-
     apis, found = _apis(arguments.crd, versions)
     setting = read_setting(inputs.profiles, inputs.platform, inputs.templates)
     ours = compiled_objects(inputs, setting, stderr)
@@ -155,13 +155,6 @@ def _answer(arguments: argparse.Namespace, inputs: Inputs, versions: Sequence[st
 
 def _apis(crds: Sequence[str], versions: Sequence[str]) -> tuple[list[Api], list[Diagnostic]]:
     """The API of each version with the custom kinds; raises everything wrong with the definitions of these."""
-    from speccompile.model.findings import stop_if_any
-    from speccompile.verify.crds import definitions
-    from speccompile.verify.documents import quickly
-    from speccompile.verify.redaction import without_values
-    from speccompile.verify.verify import Api
-    from speccompile.yaml_text.parse import parse
-
     for read in (quickly, parse):
         trees, faults, hidden = _crd_trees(crds, read)
         known = definitions(trees, Api(versions[-1]))
@@ -180,16 +173,6 @@ class _Crds(NamedTuple):
 
 
 def _crd_trees(crds: Sequence[str], read: Callable[[Source], Parsed]) -> _Crds:
-    from pathlib import Path
-
-    from speccompile.compiler.pod_structure import members
-    from speccompile.files.read import expand
-    from speccompile.model.diagnostic import Diagnostic
-    from speccompile.model.source import Layer, Source, Span
-    from speccompile.verify.crds import CODE, is_definition
-    from speccompile.verify.kubectl_scalars import as_kubernetes_reads
-    from speccompile.verify.redaction import secret_lines
-
     trees: list[Node] = []
     faults: list[Diagnostic] = []
     hidden: dict[Source, Hidden] = {}
@@ -221,8 +204,5 @@ def _crd_trees(crds: Sequence[str], read: Callable[[Source], Parsed]) -> _Crds:
 
 def _loaded(entry: Path | Unlisted, layer: Layer, read: Callable[[Source], Parsed]) -> Parsed:
     """As `load`, for what others wrote."""
-    from speccompile.files.read import MAX_MANIFESTS, read_file
-    from speccompile.model.source import Source
-
     text = read_file(entry, layer, MAX_MANIFESTS)
     return read(text) if isinstance(text, Source) else text

@@ -1,18 +1,24 @@
-"""Takes what the admin wrote, gives it as the one value that runs are compiled under."""
+"""The admin's platform, profiles and templates as the one value that runs are compiled under."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 
+from speccompile.compiler.bundled_library import library_of
 from speccompile.compiler.documents.platform import read_platform
 from speccompile.compiler.documents.profiles import read_profiles
 from speccompile.compiler.documents.target_fields import target_faults
 from speccompile.model.diagnostic import Diagnostic
 from speccompile.model.documents import Platform, Profile
 from speccompile.model.findings import has_errors
+from speccompile.model.input_texts import Admin, Text
 from speccompile.model.light_namedtuple import NamedTuple
+from speccompile.model.source import Layer, Source
 from speccompile.schema.library import Library
-from speccompile.yaml_text.parse import Parsed
+from speccompile.yaml_text.from_python import wrap
+from speccompile.yaml_text.parse import Parsed, parse
 
 
 class Setting(NamedTuple):
@@ -37,3 +43,21 @@ def prepare(profiles: Iterable[Parsed], platform: Parsed | None, library: Librar
     known_profiles, more = read_profiles(profiles, known_platform, library)
     findings = (*target_faults(library), *found, *more)
     return Setting(library=library, platform=known_platform, profiles=known_profiles, findings=findings)
+
+
+@lru_cache(maxsize=4)
+def setting_of(admin: Admin) -> Setting:
+    """The setting that the texts of an admin make; a service or a worker gets the same texts again and again."""
+    platform = None if admin.platform is None else parsed(admin.platform, Layer.PLATFORM)
+    profiles = (parsed(text, Layer.PROFILE) for text in admin.profiles)
+    return prepare(profiles, platform, library_of(admin.templates))
+
+
+def parsed(text: Text, layer: Layer) -> Parsed:
+    """The documents of a text or of data; nothing raises."""
+    source = Source(text.name, "" if text.is_data else text.text, layer)
+    if not text.is_data:
+        return parse(source)
+    files = [wrap(document, source) for document in json.loads(text.text)]
+    documents = tuple(document for file in files for document in file.documents)
+    return Parsed(documents, tuple(finding for file in files for finding in file.findings))

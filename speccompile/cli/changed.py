@@ -1,0 +1,78 @@
+"""The runs that changed files affect, for `--changed`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Iterable, Sequence
+from functools import cache
+from pathlib import Path
+from typing import TextIO
+
+from speccompile.cli.inputs import flags_of
+from speccompile.compiler.documents.admin_config import Setting
+from speccompile.diff.affected_runs import IsTouched, Subject, affected
+from speccompile.diff.chosen_runs import Affected
+from speccompile.files.call_inputs import Inputs, run_files
+from speccompile.files.find import template_files
+from speccompile.files.git_revision import removed_files
+from speccompile.files.work import Work, read_work
+from speccompile.files.write import path_of
+
+
+def read_changed_work(arguments: argparse.Namespace, stderr: TextIO) -> Work:
+    """The work of a call; with `--changed`, of the runs that the named files affect.
+
+    Raises CallError, or CompileError with what is wrong with the project file.
+    """
+    if not arguments.changed:
+        return read_work(flags_of(arguments), stderr)
+    work = read_work(flags_of(arguments)._replace(paths=()), stderr)
+    # Where the setting is broken nothing compiles, so there is nothing to choose.
+    if work.setting.is_broken:
+        return work
+    shape = getattr(arguments, "shape", "yaml")
+    return Work(work.inputs, work.written, stderr, _chosen(arguments.paths, work.inputs, work.setting, shape))
+
+
+def _chosen(changed: Sequence[str], inputs: Inputs, setting: Setting, shape: str) -> Affected | None:
+    """The runs that the change concerns; None is all of them."""
+    gone = removed_files(inputs.project.parent)
+    if gone is None:
+        return None
+    gone = (*gone, *(Path(path) for path in changed if not os.path.lexists(path)))
+    is_touched = _touches((*changed, *map(str, gone)))
+    templates = () if inputs.templates is None else (inputs.templates,)
+    # A template can be part of any manifest.
+    own = (entry for folder in templates for entry in template_files(folder) if isinstance(entry, Path))
+    of_all = (inputs.project, inputs.platform, *templates, *own)
+    if any(is_touched(str(path)) for path in of_all if path) or _are_below(gone, (*inputs.profiles, *templates)):
+        return None
+    folder = Path(inputs.output or inputs.home or "")
+    if not gone and not any(is_touched(str(path)) for path in inputs.files) and not _are_below(changed, [folder]):
+        return Affected({}, frozenset(), 0, ())
+
+    def output_of(subject: Subject) -> str:
+        return str(folder / path_of(subject.project, subject.name, shape))
+
+    return affected(run_files(inputs), setting, is_touched, output_of)
+
+
+def _touches(files: Iterable[str]) -> IsTouched:
+    changed = {Path(os.path.realpath(file)) for file in files}
+
+    @cache
+    def is_touched(name: str) -> bool:
+        # A directory that changed, as a submodule does, or a link to one, is all that is in it.
+        file = Path(os.path.realpath(name))
+        return not changed.isdisjoint((file, *file.parents))
+
+    return is_touched
+
+
+def _are_below(files: Iterable[Path | str], folders: Iterable[Path]) -> bool:
+    """Whether one of the files is, or was, in one of the folders."""
+    tops = {Path(os.path.realpath(folder)) for folder in folders}
+    # Of many files in one folder, the folder is looked up once.
+    inside = {Path(os.path.realpath(Path(file).parent)) for file in files}
+    return any(not tops.isdisjoint((folder, *folder.parents)) for folder in inside)

@@ -1,0 +1,72 @@
+"""`speccompile validate`: print what is wrong with runs, profiles and platform, and nothing else."""
+
+from __future__ import annotations
+
+import argparse
+from contextlib import closing
+from typing import TextIO
+
+from speccompile.batch.disk_spool import Ledger
+from speccompile.cli.changed import read_changed_work
+from speccompile.cli.findings import Account, grades_of, judged, tell
+from speccompile.cli.options import (
+    COMMANDS,
+    Commands,
+    add_changed,
+    add_command,
+    add_findings,
+    add_format,
+    add_inputs,
+    add_paths,
+)
+from speccompile.compiler.compile_files import compile_files
+from speccompile.files.call_inputs import CallError
+from speccompile.files.work import Work
+from speccompile.model.findings import CompileError
+from speccompile.model.severity import STRICT
+
+DONE, INPUT = 0, 1
+_EXAMPLES = """\
+examples:
+  speccompile validate run.yaml
+  speccompile validate runs/ --profiles profiles/ --strict
+  speccompile validate                                 all runs that speccompile.yaml names
+"""
+
+
+def add_validate(commands: Commands) -> None:
+    """Gives the command line its `validate`."""
+    parser = add_command(commands, "validate", COMMANDS["validate"].what, _EXAMPLES)
+    parser.set_defaults(run=run_validate)
+    add_paths(parser)
+    add_inputs(parser)
+    add_format(parser)
+    add_findings(parser, "values of a run that a profile or the platform changes are errors")
+    add_changed(parser)
+
+
+def run_validate(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:
+    """The exit code of one call; findings go to stderr, or to stdout in a format for programs."""
+    stream = stderr if arguments.format == "text" else stdout
+    try:
+        return _validate(arguments, read_changed_work(arguments, stderr), stream, stderr)
+    except CallError as error:
+        arguments.refuse(str(error))
+    except CompileError as error:
+        found = judged((), grades_of(arguments), stopping=error.diagnostics)
+        tell(found, stream, arguments.format, quiet=arguments.quiet)
+    except OSError as error:
+        # Files that are read have words of their own: this is the disk for what is in between.
+        where = error.filename or "temporary files"
+        stderr.write(f"speccompile: nothing was written: {where}: {error.strerror or error}\n")
+    return INPUT
+
+
+def _validate(arguments: argparse.Namespace, work: Work, stream: TextIO, stderr: TextIO) -> int:
+    grades = grades_of(arguments, work.inputs.severity, STRICT)
+    account = Account(arguments, grades, work.setting.findings, stream)
+    with closing(Ledger()) as ledger:
+        for result in compile_files(work.files, work.setting, ledger):
+            account.add(result)
+    account.tell(stderr)
+    return INPUT if account.has_errors else DONE

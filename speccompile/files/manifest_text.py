@@ -1,0 +1,40 @@
+"""Manifests of a run as text: YAML, JSON, or a template of a Helm chart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from speccompile.compiler.compiled import Compiled, Result
+from speccompile.integrations.helm_chart import as_chart_template
+from speccompile.model.light_namedtuple import NamedTuple
+from speccompile.yaml_text.serialize import serialize_json
+
+
+def _as_json(compiled: Compiled) -> str:
+    return serialize_json([manifest.data for manifest in compiled.manifests])
+
+
+def _as_chart_template(compiled: Compiled) -> str:
+    return as_chart_template(compiled.to_yaml())
+
+
+TEXTS: Mapping[str, Callable[[Compiled], str]] = {
+    "yaml": Compiled.to_yaml,
+    "json": _as_json,
+    "helm": _as_chart_template,
+}
+"""How manifests are written, by shape."""
+
+
+class Rendered(NamedTuple):
+    """What became of a run, and the text of its manifests in the shape that was asked for."""
+
+    result: Result
+    text: str
+
+
+def rendered(results: Iterable[Result], shape: str) -> Iterator[Rendered]:
+    """Each result with the text of its manifests; an error has none."""
+    write = TEXTS[shape]
+    for result in results:
+        yield Rendered(result, write(result) if isinstance(result, Compiled) else "")
