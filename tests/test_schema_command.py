@@ -350,7 +350,8 @@ def test_other_spellings_are_accepted_and_not_proposed() -> None:
 
 def test_the_same_bytes_come_out_under_any_hash_seed() -> None:
     script = (
-        "from speccompile.compiler.bundled_library import bundled_library as l; from speccompile.editor_schema.export import *\n"
+        "from speccompile.compiler.bundled_library import bundled_library as l\n"
+        "from speccompile.editor_schema.export import *\n"
         "import sys; sys.stdout.buffer.write(''.join(schema_text(n, l()) for n in NOUNS).encode())"
     )
     expected = "".join(schema_text(noun, LIBRARY) for noun in NOUNS).encode()

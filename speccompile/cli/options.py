@@ -8,10 +8,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from speccompile.model.light_namedtuple import NamedTuple
-from speccompile.schema.bundled import bundled_codes
-from speccompile.schema.validate import near
 
-Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  # noqa: SLF001
 """What commands are added to; argparse has no public name for it."""
 
 
@@ -208,10 +206,9 @@ def path(text: str) -> str:
 
 def known_code(code: str) -> str:
     """The code, if it is one; argparse words what is raised."""
-    if code in bundled_codes():
-        return code
-    meant = near(code, bundled_codes())
-    raise argparse.ArgumentTypeError(f"there is no code {code!r}" + (f"; did you mean {meant!r}?" if meant else ""))
+    from speccompile.cli.code_names import known
+
+    return known(code)
 
 
 def _jobs(text: str) -> int:

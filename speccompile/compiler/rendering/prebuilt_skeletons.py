@@ -1,7 +1,7 @@
 """Takes skeletons, gives them as text that another process can read, and back: rendering without Jinja.
 
-The bundled templates have theirs made ahead, by `scripts/prepare.py` from the golden runs, in `prebuilt_skeletons.json`. Those
-of admins' own templates go from one call to the next, in the cache.
+Those of the bundled templates are made ahead from the golden runs, by `scripts/prepare.py`, in
+`prebuilt_skeletons.json`. Those of custom templates go from one call to the next, in the cache.
 """
 
 from __future__ import annotations
