@@ -31,9 +31,9 @@ reference: $(VENV)/.installed
 golden: $(VENV)/.tested
 	$(BIN)/pytest -q tests/test_golden.py tests/test_digitalhub.py tests/test_site.py --update-golden
 
-# The laws with forty times as many examples, found anew each time; takes long, and is not part of CI.
+# The property tests with forty times as many examples, drawn anew each time. Takes long and is not part of CI.
 laws: $(VENV)/.tested
-	HYPOTHESIS_PROFILE=thorough $(BIN)/pytest -n auto tests -k "law or hostile or serialize or quantity or formats"
+	HYPOTHESIS_PROFILE=thorough $(BIN)/pytest -n auto -m hypothesis
 
 # What the bundled templates make of the golden runs, made ahead, so that a cold start needs no Jinja. A test checks it.
 prepared: $(VENV)/.installed

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import io
 import os
+import sys
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from helpers.command_line import Answer, Call
+from helpers.paths import ROOT
 from hypothesis import HealthCheck, settings
 
+from speccompile.cli.main import main
 from speccompile.compiler.bundled_library import bundled_library
 from speccompile.schema.library import Library
-
-ROOT = Path(__file__).resolve().parent.parent
 
 _COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow, HealthCheck.data_too_large]}
 settings.register_profile("quick", max_examples=50, derandomize=True, **_COMMON)  # type: ignore[arg-type]
@@ -50,3 +54,20 @@ def library() -> Library:
 @pytest.fixture(scope="session")
 def root() -> Path:
     return ROOT
+
+
+@pytest.fixture
+def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Call:
+    """The command, called in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+
+    def answer(*arguments: str | Path, stdin: str | None = None) -> Answer:
+        if stdin is not None:
+            monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(stdin.encode())))
+        try:
+            code = main([str(argument) for argument in arguments])
+        except SystemExit as stop:  # argparse ends --help and faults of its own in this way
+            code = int(stop.code or 0)
+        return Answer(code, *capsys.readouterr())
+
+    return answer

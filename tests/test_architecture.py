@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from helpers.paths import PACKAGE
 
 STAGES = {
     "parse": "yaml_text",
@@ -33,9 +34,6 @@ EDGES = {
 COMMANDS = "cli."
 TESTING = "speccompile.testing"
 HEAVY = {"subprocess", "jinja2", "ruamel", "jsonschema", "deepmerge", "referencing", "hypothesis"}
-
-
-PACKAGE = Path(__file__).resolve().parent.parent / "speccompile"
 
 
 def modules() -> list[Path]:

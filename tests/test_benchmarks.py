@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from tools import program
+from helpers.programs import program
 
 from benchmarks import contests, equality, ours, tables
 from benchmarks.__main__ import main

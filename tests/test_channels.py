@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 import yaml
+from helpers.command_line import piped
+from helpers.programs import program
 from hypothesis import given, settings
-from piped import piped
-from tools import program
 
 from speccompile.testing.strategies import Case, cases
 

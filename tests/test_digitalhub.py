@@ -13,7 +13,8 @@ from typing import Any, NamedTuple, TypeAlias
 
 import pytest
 import yaml
-from test_kubernetes_schemas import VERSIONS, faults
+from helpers.kubernetes_objects import VERSIONS, faults
+from helpers.paths import ROOT
 
 from speccompile import Compiled, CompileError, compile_run
 from speccompile.cli.main import main
@@ -54,7 +55,7 @@ class Difference(NamedTuple):
 @cache
 def told() -> Data:
     """The file of examples and reasons, with ids and labels filled in."""
-    text = (Path(__file__).parent / "digitalhub.yaml").read_text(encoding="utf-8").replace("$ID", ID)
+    text = (ROOT / "tests" / "digitalhub.yaml").read_text(encoding="utf-8").replace("$ID", ID)
     return {key: _labelled(value) for key, value in yaml.safe_load(text).items()}
 
 
@@ -103,7 +104,7 @@ def _platform(example: Data) -> Data:
     configured = {key: value for key, value in CONFIGURED.items() if key not in example.get("unset", ())}
     platform = {**configured, **example.get("platform", {})}
     if "without" in example:
-        path = Path(__file__).parent.parent / "presets" / "digitalhub.yaml"
+        path = ROOT / "presets" / "digitalhub.yaml"
         preset = yaml.safe_load(path.read_text(encoding="utf-8"))
         kept = {key: value for key, value in preset.items() if key not in example["without"]}
         platform = {**kept, **platform, "own_envs": {**kept["own_envs"], **platform["own_envs"]}}

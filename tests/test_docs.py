@@ -7,7 +7,7 @@ import runpy
 from pathlib import Path
 
 import pytest
-from pages import has_examples, played
+from helpers.page_examples import has_examples, played
 
 from speccompile.version import VERSION
 
@@ -22,7 +22,7 @@ def test_architecture_names_only_modules_that_exist_and_all_of_them(root: Path) 
     named = set(re.findall(r"`([a-z_/]+\.py)`", (root / "ARCHITECTURE.md").read_text(encoding="utf-8")))
     package = root / "speccompile"
     modules = {path.relative_to(package).as_posix() for path in package.rglob("*.py")}
-    assert named - {path.name for path in (root / "tests").glob("*.py")} <= modules
+    assert named - {path.relative_to(root).as_posix() for path in (root / "tests").rglob("*.py")} <= modules
     assert {name for name in modules - named if not name.endswith(("__init__.py", "__main__.py"))} == set()
 
 

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tools import program
+from helpers.programs import program
 
 PROJECT = "runs: [runs]\nprofiles: [profiles]\nplatform: platform.yaml\noutput: manifests\n"
 PLATFORM = "enforce: {labels: {team: research}}\n"

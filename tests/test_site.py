@@ -16,13 +16,13 @@ from threading import Thread
 
 import pytest
 import yaml
-from conftest import ROOT
-from pages import blocks, calls_named, has_examples, played
+from helpers.page_examples import blocks, calls_named, has_examples, played
+from helpers.paths import ROOT
+from helpers.programs import browser
 from selenium.webdriver import Chrome, ChromeOptions
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.wait import WebDriverWait
-from tools import browser
 
 from speccompile.cli.main import parser
 

@@ -1,0 +1,649 @@
+"""Many runs: the same results wherever they are compiled, in order, in little memory, all or nothing."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from functools import partial
+from itertools import count
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any, NoReturn
+
+import pytest
+from helpers.golden_cases import CASES
+from hypothesis import given
+from hypothesis import strategies as st
+
+from speccompile import Compiled, CompileError, compile_many, compile_run
+from speccompile.batch import compiler_fingerprint as stamp
+from speccompile.batch.compile_unit import Noting, Order, compile_chunk
+from speccompile.batch.disk_spool import Ledger, Spool
+from speccompile.batch.dispatch import CHUNK
+from speccompile.batch.executors import cores, processes
+from speccompile.batch.wire_format import from_portable, sources_by_name, to_portable
+from speccompile.batch.work_units import ExecutorError, Piece
+from speccompile.cli.findings import Tally, judged, tell
+from speccompile.cli.main import main
+from speccompile.compiler.compile_files import compile_file
+from speccompile.compiler.compiled import Result
+from speccompile.compiler.documents.admin_config import parsed
+from speccompile.compiler.duplicate_objects import Known, Seen, apart
+from speccompile.files import write as output
+from speccompile.files.load_admin_config import read_setting
+from speccompile.files.manifest_text import TEXTS
+from speccompile.model.diagnostic import Diagnostic, Note, Severity
+from speccompile.model.input_texts import Text
+from speccompile.model.redaction import masked
+from speccompile.model.source import Layer, Source, Span
+from speccompile.report.formats import as_format
+
+PROFILE = "id: gpu\nresources:\n  gpu: 1\nnode_selector:\n  gpu: a100\nreplicas: 2\n"
+
+
+def run_text(number: int, **more: Any) -> str:
+    fields = {"name": f"run-{number}", "action": "job", "image": "python:3.12", "profile": "gpu", **more}
+    return "".join(f"{key}: {value}\n" for key, value in fields.items()) + "resources: {gpu: 2, mem: 6Gi}\n"
+
+
+def told(result: Result) -> tuple[object, ...]:
+    """All that can be asked of a result at little cost."""
+    findings = as_format("text", result.diagnostics), as_format("json", result.diagnostics)
+    if isinstance(result, CompileError):
+        return "error", findings, result.diagnostics, result.run, result.overrides
+    return result.project, result.name, result.place, result.objects, findings, result.diagnostics, result.to_yaml()
+
+
+def mixed(number: int) -> list[Any]:
+    """Runs of every kind: good ones, faulty ones, text that is none, twins, and Python data."""
+    odd = {
+        3: "name: [\n",
+        5: run_text(5).replace("6Gi", "6GB"),
+        7: run_text(1),
+        8: {"name": "data", "action": "job", "image": "python:3.12"},
+        9: {"name": "data", "action": "job", "image": object()},
+        11: "run.yaml",
+        12: run_text(120) + "---\n" + run_text(121),
+        13: Path("missing.yaml"),
+        14: run_text(14, profile="gpux"),
+    }
+    return [odd.get(index, run_text(index)) for index in range(number)]
+
+
+# Portable results.
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_a_result_is_the_same_after_a_journey(case: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(case)
+    folder, platform = Path("profiles"), Path("platform.yaml")
+    setting = read_setting([folder] if folder.exists() else [], platform if platform.exists() else None)
+    for path in filter(Path.is_file, sorted((*Path().glob("run*.yaml"), *Path().glob("runs/*.yaml")))):
+        text = Text(str(path), path.read_text(encoding="utf-8", errors="replace"))
+        piece = Piece.of(text)
+        for result in compile_file(parsed(text, Layer.RUN), setting):
+            known = sources_by_name(_sources(result))
+            shape = "json" if isinstance(result, Compiled) and len(result.name) % 2 else "yaml"
+            data = to_portable(result, shape, piece.source, known)
+            back = from_portable(data, shape, piece.source, known, partial(_same, result))
+            assert _plain(data)
+            assert back.text == (TEXTS[shape](result) if isinstance(result, Compiled) else "")
+            assert told(back.result)[:3] == told(result)[:3]
+            if isinstance(result, Compiled):
+                assert told(back.result) == told(result)
+                assert isinstance(back.result, Compiled)
+                assert back.result.manifests == result.manifests
+            # And without any source at hand but the run's own.
+            alone = from_portable(to_portable(result, "yaml", piece.source, {}), "yaml", piece.source, {}, _never)
+            assert alone.result.diagnostics == result.diagnostics
+
+
+def _sources(result: Result) -> Iterator[Source]:
+    for finding in result.diagnostics:
+        yield from (span.source for span in (finding.span, *(note.span for note in finding.notes)) if span)
+
+
+def _same(result: Result) -> Result:
+    return result
+
+
+def _never() -> Compiled:
+    raise AssertionError
+
+
+def _plain(data: object) -> bool:
+    return type(data) in (str, int, type(None)) or (type(data) is tuple and all(map(_plain, data)))
+
+
+def test_a_result_from_elsewhere_answers_everything() -> None:
+    with ThreadPoolExecutor(1) as executor:
+        (far,) = compile_many([run_text(1)], profiles=[{"id": "gpu", "resources": {"gpu": 1}}], executor=executor)
+    near = compile_run(run_text(1), profiles=[{"id": "gpu", "resources": {"gpu": 1}}])
+    assert isinstance(far, Compiled)
+    assert (far.manifests, far.overrides, far.replaced) == (near.manifests, near.overrides, near.replaced)
+    assert far.explain("limits") == near.explain("limits")
+    assert far.run == near.run
+
+
+@given(st.text("`\"'ab secrets:-[]{}\n", max_size=60), st.text('`"ab …', max_size=20))
+def test_masking_twice_is_masking_once(text: str, words: str) -> None:
+    source = Source("run.yaml", f"secrets:\n  {text}", Layer.RUN)
+    finding = masked(Diagnostic("x", words, Span(source, 2, 1, 2, 2), notes=(Note(words),), help=words))
+    assert masked(finding) == finding
+
+
+# Executors.
+
+
+def executors() -> dict[str, Callable[[], Executor]]:
+    return {
+        "fork": lambda: ProcessPoolExecutor(2, mp_context=get_context("fork")),
+        "spawn": lambda: ProcessPoolExecutor(2, mp_context=get_context("spawn")),
+        "threads": lambda: ThreadPoolExecutor(4),
+    }
+
+
+@pytest.mark.parametrize(
+    ("kind", "number"),
+    [("fork", 1), ("fork", 15), ("fork", 3 * CHUNK), ("spawn", 3 * CHUNK), ("threads", 15), ("threads", 3 * CHUNK)],
+)
+def test_an_executor_gives_what_is_compiled_here(kind: str, number: int, tmp_path: Path) -> None:
+    profile = tmp_path / "gpu.yaml"
+    profile.write_text(PROFILE)
+    here = list(compile_many(mixed(number), profiles=[profile]))
+    with executors()[kind]() as executor:
+        there = list(compile_many(mixed(number), profiles=[profile], executor=executor))
+    assert [told(result) for result in there] == [told(result) for result in here]
+
+
+class Counting(Executor):
+    """Does at once what it is given, and counts what is on its way."""
+
+    _max_workers = 2
+
+    def __init__(self) -> None:
+        self.sizes: list[int] = []
+        self.waiting = self.most = 0
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **_: Any) -> Future[Any]:
+        order: Order = args[0]
+        self.sizes.append(len(order.runs))
+        self.waiting += 1
+        self.most = max(self.most, self.waiting)
+        future: Future[Any] = Future()
+        future.set_result(fn(*args))
+        return future
+
+
+def test_work_goes_out_in_chunks_and_few_are_on_their_way() -> None:
+    executor = Counting()
+    for number, _ in enumerate(compile_many((run_text(index, profile='""') for index in count()), executor=executor)):
+        if number % CHUNK == 0:
+            executor.waiting -= 1
+        if number == 12 * CHUNK:
+            break
+    assert set(executor.sizes) == {CHUNK}
+    assert executor.most <= 8
+    few = Counting()
+    list(compile_many([run_text(index, profile='""') for index in range(60)], executor=few))
+    assert len(few.sizes) == 6
+    assert set(few.sizes) == {10}
+
+
+def _killed(_: object) -> None:
+    os._exit(9)
+
+
+def test_an_executor_that_fails_is_an_error_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    runs = [run_text(index, profile='""') for index in range(5)]
+    with ThreadPoolExecutor(1) as executor:
+        pass
+    with pytest.raises(ExecutorError, match="cannot schedule new futures after shutdown"):
+        list(compile_many(runs, executor=executor))
+    monkeypatch.setattr("speccompile.batch.dispatch.compile_chunk", _killed)
+    with (
+        ProcessPoolExecutor(1, mp_context=get_context("fork")) as broken,
+        pytest.raises(ExecutorError, match="BrokenProcessPool"),
+    ):
+        list(compile_many(runs, executor=broken))
+
+
+class Stumbling(Counting):
+    """Loses the first answer to every order."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.orders: set[Order] = set()
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **more: Any) -> Future[Any]:
+        future = super().submit(fn, *args, **more)
+        if args[0] not in self.orders:
+            self.orders.add(args[0])
+            future = Future()
+            future.set_exception(ValueError("lost"))
+        return future
+
+
+def test_an_answer_that_is_lost_is_asked_for_once_more() -> None:
+    runs = [run_text(index, profile='""') for index in range(10)]
+    results = compile_many(runs, executor=Stumbling())
+    assert [told(result) for result in results] == [told(result) for result in compile_many(runs)]
+
+
+def test_a_worker_with_another_compiler_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    runs = [run_text(1, profile='""')]
+    genuine = compile_chunk
+    monkeypatch.setattr(
+        "speccompile.batch.dispatch.compile_chunk",
+        lambda order: genuine(order._replace(compiler="of another version")),
+    )
+    with ThreadPoolExecutor(1) as executor, pytest.raises(ExecutorError, match="install the same version everywhere"):
+        list(compile_many(runs, executor=executor))
+
+
+def test_a_bug_in_a_worker_is_told_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("speccompile.compiler.pipeline.merge", lambda *_: 1 / 0)
+    with ThreadPoolExecutor(1) as executor, pytest.raises(RuntimeError, match="ZeroDivisionError") as raised:
+        list(compile_many([run_text(1, profile='""')], executor=executor))
+    assert not isinstance(raised.value, ExecutorError)
+
+
+def test_profiles_note_who_asks_for_them() -> None:
+    profiles = Noting({"a": 1, "b": 2})
+    assert profiles.get("a") == 1
+    assert profiles.get("c") is None
+    assert (list(profiles.asked), profiles.asks_all) == (["a", "c"], False)
+    profiles.forget()
+    assert sorted(profiles) == ["a", "b"]
+    assert profiles.asks_all
+
+
+# Clashes.
+
+
+@given(st.lists(st.tuples(st.integers(0, 2**64), st.integers(0, 2**32 - 1)), max_size=300))
+def test_a_number_stands_for_the_first_that_was_settled(entries: list[tuple[int, int]]) -> None:
+    seen, expected = Seen(4), dict[int, int]()
+    for key, number in entries:
+        key = (key & (2**64 - 1)) or 1  # noqa: PLW2901  as the table has it
+        assert seen.settle(key, number) == expected.get(key)
+        expected.setdefault(key, number)
+
+
+def test_equal_hashes_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("speccompile.compiler.duplicate_objects.hash", lambda salted: salted[0], raising=False)
+    runs = [run_text(number, profile='""') for number in (1, 2, 3, 2)]
+    results = list(compile_many(runs))
+    assert [type(result) for result in results] == [Compiled, Compiled, Compiled, CompileError]
+    assert results[3].diagnostics[0].notes[0].span == results[1].place  # type: ignore[union-attr]
+
+
+def test_a_ledger_remembers_what_a_list_does() -> None:
+    sources = [Source(f"{number}.yaml", f"name: x{number}\n" * 50, Layer.RUN) for number in range(1000)]
+    results = [result for result in compile_many([run_text(1, profile='""')]) if isinstance(result, Compiled)]
+    ledger, plain = Ledger(), list[Known]()
+    for number in range(2000):
+        source = sources[number // 2]
+        place = Span(source, 1, 1, 1, number)
+        made = tuple(one._replace(place=place) for one in results[0].objects)
+        known = Known("default", f"x{number}", place, made)
+        ledger.append(known)
+        plain.append(known)
+    assert [ledger[number] for number in (0, 1, 999, 1998, 1999)] == [
+        plain[number] for number in (0, 1, 999, 1998, 1999)
+    ]
+    ledger.close()
+    assert list(apart([])) == []
+
+
+def test_a_spool_gives_back_what_it_got_from_memory_and_from_disk() -> None:
+    spool = Spool()
+    texts = [str(number) * 1000 for number in range(1000)]
+    for text in texts:
+        spool.append((text,))
+    assert [text for (text,) in spool] == texts
+    assert spool[7] == (texts[7],)
+    spool.close()
+
+
+# Findings.
+
+FINDING = st.builds(
+    lambda code, words, line, severity, file, secret: Diagnostic(
+        code,
+        words,
+        Span(Source(file, "one\ntwo\nthree\nfour\n", Layer.RUN), line, 1, line, 2),
+        severity=severity,
+        secret=Span(Source(file, "one\ntwo\nthree\nfour\n", Layer.RUN), secret, 1, secret, 1) if secret else None,
+    ),
+    st.sampled_from(["merge/overridden", "schema/quantity", "yaml/empty"]),
+    st.sampled_from(["a", "b"]),
+    st.integers(1, 4),
+    st.sampled_from(Severity),
+    st.sampled_from(["x.yaml", "y.yaml"]),
+    st.sampled_from([0, 0, 0, 2]),
+)
+
+
+@given(
+    st.lists(FINDING, max_size=40),
+    st.lists(FINDING, max_size=3),
+    st.dictionaries(st.sampled_from(["merge/overridden", "schema/quantity"]), st.sampled_from(["error", "ignore"])),
+    st.booleans(),
+)
+def test_a_tally_tells_what_all_findings_would(
+    found: list[Diagnostic], stopping: list[Diagnostic], grades: dict[str, str], quiet: bool
+) -> None:
+    import io
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("speccompile.model.finding_text.MAX_SHOWN", 4)
+        patch.setattr("speccompile.cli.findings.MAX_SHOWN", 4)
+        whole, counted = io.StringIO(), io.StringIO()
+        findings = judged(found, grades, stopping=stopping)
+        tell(findings, whole, quiet=quiet)
+        tally = Tally(grades, stopping)
+        for finding in found:
+            tally.add([finding])
+        tally.tell(counted, quiet=quiet)
+    assert counted.getvalue() == whole.getvalue()
+    assert tally.has_errors == any(finding.severity is Severity.ERROR for finding in findings)
+
+
+def test_what_a_finding_hides_stays_hidden_if_the_finding_itself_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    import io
+
+    monkeypatch.setattr("speccompile.model.finding_text.MAX_SHOWN", 1)
+    monkeypatch.setattr("speccompile.cli.findings.MAX_SHOWN", 1)
+    source = Source("x.yaml", "one\ntwo\n", Layer.RUN)
+    place = Span(source, 2, 1, 2, 2)
+    tally = Tally({})
+    tally.add([Diagnostic("schema/quantity", "a", place)])
+    tally.add([Diagnostic("yaml/empty", "b", place, severity=Severity.NOTICE, secret=place)])
+    stream = io.StringIO()
+    tally.tell(stream)
+    assert "(not shown: this line may hold a secret)" in stream.getvalue()
+    assert "… and 1 more" in stream.getvalue()
+
+
+# The command line.
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    Path("profiles").mkdir()
+    Path("profiles/gpu.yaml").write_text(PROFILE)
+    Path("runs").mkdir()
+    for number in range(130):
+        Path(f"runs/{number:03}.yaml").write_text(run_text(number, project=("default", "vision")[number % 2]))
+    return tmp_path
+
+
+Answer = tuple[int, str, str]
+
+
+def answer(capsys: pytest.CaptureFixture[str], *arguments: str) -> Answer:
+    try:
+        code = main([*arguments])
+    except SystemExit as stop:
+        code = int(stop.code or 0)
+    told = capsys.readouterr()
+    return code, told.out, told.err
+
+
+@pytest.mark.usefixtures("project")
+@pytest.mark.parametrize("shape", [(), ("--json",), ("--helm",)])
+@pytest.mark.parametrize("faulty", [False, True])
+def test_processes_print_what_one_does(
+    shape: tuple[str, ...], faulty: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if faulty:
+        Path("runs/050.yaml").write_text(run_text(1))
+        Path("runs/051.yaml").write_text("image: [\n")
+        Path("runs/052.yaml").write_bytes(b"\xff")
+    call = ("render", "runs", "--profiles", "profiles", "--no-cache", *shape)
+    alone = answer(capsys, *call, "--jobs", "1")
+    assert alone[0] == int(faulty)
+    assert ("run-129" in alone[1]) is not faulty
+    assert answer(capsys, *call, "--jobs", "2") == alone
+
+
+@pytest.mark.usefixtures("project")
+def test_processes_write_what_one_does(capsys: pytest.CaptureFixture[str]) -> None:
+    call = ("render", "runs", "--profiles", "profiles", "--no-cache", "--kustomization")
+    assert answer(capsys, *call, "-o", "one", "--jobs", "1")[0] == 0
+    assert answer(capsys, *call, "-o", "two", "--jobs", "2")[0] == 0
+    one, two = (
+        {path.relative_to(top): path.read_bytes() for path in top.rglob("*.yaml")} for top in map(Path, ("one", "two"))
+    )
+    assert len(one) == 131
+    assert one == two
+
+
+@pytest.mark.usefixtures("project")
+def test_the_automatic_choice_starts_processes_only_for_many(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked: list[int] = []
+
+    def watched(jobs: int) -> Any:
+        asked.append(jobs)
+        return processes(jobs)
+
+    monkeypatch.setattr("speccompile.batch.executors.processes", watched)
+    monkeypatch.setattr("speccompile.batch.executors.cores", lambda: 2)
+    alone = answer(capsys, "render", "runs", "--profiles", "profiles", "--no-cache")
+    assert asked == []
+    monkeypatch.setattr("speccompile.batch.accelerate._WORTH_IT", 130)
+    assert answer(capsys, "render", "runs", "--profiles", "profiles", "--no-cache") == alone
+    assert asked == [2]
+    assert cores() >= 1
+
+
+@pytest.mark.usefixtures("project")
+def test_a_worker_that_dies_leaves_nothing_half_written(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("speccompile.batch.dispatch.compile_chunk", _killed)
+    code, out, err = answer(
+        capsys, "render", "runs", "--profiles", "profiles", "--no-cache", "--jobs", "2", "-o", "out"
+    )
+    assert (code, out) == (1, "")
+    assert err.startswith("speccompile: nothing was written: the executor failed: BrokenProcessPool")
+    assert not Path("out").exists()
+
+
+@pytest.mark.usefixtures("project")
+def test_ctrl_c_leaves_neither_files_nor_processes_nor_words() -> None:
+    for number in range(130, 1500):
+        Path(f"runs/{number:04}.yaml").write_text(run_text(number))
+    call = [sys.executable, "-m", "speccompile", "render", "runs", "--profiles", "profiles", "--no-cache"]
+    with subprocess.Popen(
+        [*call, "--jobs", "2", "-o", "out"], stderr=subprocess.PIPE, text=True, start_new_session=True
+    ) as process:
+        deadline = time.monotonic() + 30
+        while len(_children(process.pid)) < 2 and time.monotonic() < deadline:
+            time.sleep(0.01)
+        workers = _children(process.pid)
+        assert len(workers) == 2
+        # As a terminal does: to everybody at once.
+        os.killpg(process.pid, signal.SIGINT)
+        _, err = process.communicate(timeout=30)
+    assert (process.returncode, err) == (130, "")
+    assert not Path("out").exists()
+    assert not any(Path(f"/proc/{pid}").exists() for pid in workers)
+
+
+@pytest.mark.usefixtures("project")
+def test_workers_end_with_a_parent_that_is_killed() -> None:
+    for number in range(130, 1500):
+        Path(f"runs/{number:04}.yaml").write_text(run_text(number))
+    call = [
+        sys.executable,
+        "-m",
+        "speccompile",
+        "render",
+        "runs",
+        "--profiles",
+        "profiles",
+        "--no-cache",
+        "--jobs",
+        "2",
+    ]
+    with subprocess.Popen(call, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        deadline = time.monotonic() + 30
+        while len(_children(process.pid)) < 2 and time.monotonic() < deadline:
+            time.sleep(0.01)
+        workers = _children(process.pid)
+        process.kill()
+    assert len(workers) == 2
+    deadline = time.monotonic() + 10
+    while any(map(_is_running, workers)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not any(map(_is_running, workers))
+
+
+def _children(pid: int) -> list[int]:
+    try:
+        return [int(one) for one in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    except OSError:
+        return []
+
+
+def _is_running(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state != "Z"
+
+
+@pytest.mark.usefixtures("project")
+def test_a_full_disk_is_told_and_nothing_is_written(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def full() -> NoReturn:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("speccompile.batch.disk_spool._IN_MEMORY", 1000)
+    monkeypatch.setattr("tempfile.TemporaryFile", full)
+    told = answer(capsys, "render", "runs", "--profiles", "profiles", "-o", "out")
+    assert told == (1, "", "speccompile: nothing was written: temporary files: No space left on device\n")
+    assert not Path("out").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--jobs", "2", "--dask", "tcp://x:1"), "not allowed with argument"),
+        *(
+            ((f"--dask={address}",), f"{address!r} is no address of a scheduler; write it like tcp://host:8786")
+            for address in ("", "x", "tcp://", "nonsense://x:1", "host:abc", "http://127.0.0.1:80", ":1")
+        ),
+        (("--dask", "tcp://x:1", "--report", "r.json"), "make it without --dask"),
+        (("--jobs", "2", "--report", "r.json"), "make it without --dask and --jobs"),
+    ],
+)
+def test_options_that_contradict_each_other_are_refused(
+    options: tuple[str, ...], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, err = answer(capsys, "render", "run.yaml", *options)
+    assert (code, out) == (2, "")
+    assert words in err
+
+
+@pytest.mark.parametrize("jobs", ["-1", "x", "257", "1.5", "٣", ""])
+def test_a_number_of_jobs_that_is_none_is_refused(jobs: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = answer(capsys, "render", "run.yaml", f"--jobs={jobs}")
+    assert (code, out) == (2, "")
+    assert "is no number from 0" in err
+
+
+def test_the_help_of_every_command_is_one_screen() -> None:
+    environment = {**os.environ, "COLUMNS": "80"}
+
+    def help_of(*command: str) -> str:
+        call = [sys.executable, "-m", "speccompile", *command, "--help"]
+        return subprocess.run(call, capture_output=True, text=True, check=True, env=environment).stdout
+
+    commands = re.findall(r"^    (\w+) ", help_of(), re.MULTILINE)
+    assert {"render", "check", "verify"} <= set(commands)
+    long = {name: lines for name in commands if (lines := help_of(name).count("\n")) > 40}
+    assert long == {}
+
+
+# Memory and time, as far as a test can tell.
+
+
+@pytest.mark.usefixtures("project")
+def test_memory_hardly_grows_with_the_number_of_runs(tmp_path: Path) -> None:
+    def peak(folder: str) -> float:
+        script = (
+            "import os, sys\n"
+            "from speccompile.cli.main import main\n"
+            "code = main(sys.argv[1:])\n"
+            "status = open('/proc/self/status').read()\n"
+            "sys.stderr.write('VmHWM ' + status.partition('VmHWM:')[2].split()[0])\n"
+            "os._exit(code)\n"
+        )
+        call = [
+            sys.executable,
+            "-c",
+            script,
+            "render",
+            folder,
+            "--profiles",
+            "profiles",
+            "--jobs",
+            "1",
+            "-o",
+            f"{folder}-out",
+        ]
+        done = subprocess.run(call, capture_output=True, text=True, check=True)
+        return int(done.stderr.rpartition("VmHWM ")[2]) / 1024
+
+    few, many = tmp_path / "few", tmp_path / "many"
+    for folder, number in ((few, 100), (many, 2500)):
+        folder.mkdir()
+        for index in range(number):
+            (folder / f"{index:05}.yaml").write_text(run_text(index))
+    # A result that is held takes some 20 kB: 48 MB more for these.
+    assert peak("many") - peak("few") < 8
+
+
+@pytest.mark.parametrize("late", [1, 3])
+def test_an_interrupt_while_files_are_made_leaves_no_trace(
+    late: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At the worst moment: the file is there, and nobody has been told."""
+    made: list[object] = []
+
+    def interrupted(*given: Any, **named: Any) -> Any:
+        stream = open(*given, **named)  # noqa: PTH123, SIM115  as it is called
+        made.append(stream)
+        if len(made) == late:
+            stream.close()
+            raise KeyboardInterrupt
+        return stream
+
+    monkeypatch.setattr(output, "open", interrupted, raising=False)
+    texts = [output.Output(Path(f"{number}.yaml"), "a: 1\n") for number in range(4)]
+    with pytest.raises(KeyboardInterrupt):
+        output.write_files(texts, tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_link_of_an_editor_among_the_modules_changes_nothing(tmp_path: Path) -> None:
+    """Emacs makes one for every file that is not saved, and it leads nowhere."""
+    (tmp_path / "a.py").write_text("")
+    before = list(stamp._below(tmp_path, "x"))
+    (tmp_path / ".#a.py").symlink_to("me@host.1")
+    assert list(stamp._below(tmp_path, "x")) == before

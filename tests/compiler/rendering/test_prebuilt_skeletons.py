@@ -1,0 +1,137 @@
+"""Skeletons made ahead: they are fresh, they serve without Jinja, and never for other templates."""
+
+from __future__ import annotations
+
+import json
+import os
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from helpers.paths import ROOT
+
+from speccompile.compiler.bundled_library import bundled_library
+from speccompile.compiler.compile_files import compile_files
+from speccompile.compiler.compiled import Compiled
+from speccompile.compiler.documents.admin_config import prepare
+from speccompile.compiler.render import skeleton
+from speccompile.compiler.rendering.prebuilt_skeletons import fitting, prebuilt_of, read, written
+from speccompile.compiler.rendering.skeleton_cache import shelf_of
+from speccompile.model.source import Layer, Source
+from speccompile.schema.library import Library
+from speccompile.yaml_text.parse import parse
+
+PREPARED = ROOT / "speccompile" / "compiler" / "rendering" / "prebuilt_skeletons.json"
+RUN = """\
+name: train
+action: job
+image: python:3.12
+envs: {A: a, B: b, C: c}
+secrets: [TOKEN]
+volumes:
+- {volume_type: persistent_volume_claim, name: data, mount_path: /data}
+- {volume_type: empty_dir, name: tmp, mount_path: /tmp}
+resources: {mem: 1Gi, cpu: 2}
+"""
+HEAVY = ("jinja2", "jsonschema", "referencing", "inspect", "dataclasses", "decimal", "fractions", "difflib", "tempfile")
+
+
+def unprepared(prepared: str = "") -> Library:
+    known = bundled_library()
+    return known.but(known.templates, prepared)
+
+
+def compiled(text: str, library: Library) -> Compiled:
+    [result] = compile_files([parse(Source("run.yaml", text, Layer.RUN))], prepare((), None, library))
+    assert isinstance(result, Compiled)
+    return result
+
+
+def test_what_is_prepared_is_what_the_templates_make_of_the_golden_runs() -> None:
+    """If this fails, a template has changed: run `make prepared`."""
+    made = runpy.run_path(str(ROOT / "scripts" / "prepare.py"))["prepared"]()
+    assert made == PREPARED.read_text(encoding="utf-8")
+
+
+def test_prepared_skeletons_give_what_jinja_gives() -> None:
+    library = unprepared(PREPARED.read_text(encoding="utf-8"))
+    ahead, anew = compiled(RUN, library), compiled(RUN, unprepared())
+    assert ahead.to_yaml() == anew.to_yaml()
+    # Trees, and with them origins.
+    assert [one.tree for one in ahead.manifests] == [one.tree for one in anew.manifests]
+
+
+def test_prepared_skeletons_serve_without_jinja(monkeypatch: pytest.MonkeyPatch) -> None:
+    library = unprepared(PREPARED.read_text(encoding="utf-8"))
+    monkeypatch.setattr("speccompile.compiler.render.skeleton", lambda *_: pytest.fail("a template was rendered"))
+    assert compiled(RUN, library).to_yaml()
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{}", "[]", "null", "no json", '{"templates": 1, "skeletons": {}}', '{"templates": {}}']
+)
+def test_what_cannot_be_read_prepares_nothing(text: str) -> None:
+    library = unprepared(text)
+    assert prebuilt_of(library) == {}
+    assert compiled(RUN, library).to_yaml() == compiled(RUN, bundled_library()).to_yaml()
+
+
+def test_skeletons_of_other_templates_are_not_used() -> None:
+    known = bundled_library()
+    changed = {**known.templates, "kubernetes/_env.j2": "name: {{ item.name }}-x\nvalue: {{ item.value }}\n"}
+    library = known.but(changed, PREPARED.read_text(encoding="utf-8"))
+    assert prebuilt_of(library) == {}
+    assert "name: A-x" in compiled(RUN, library).to_yaml()
+
+
+def test_further_templates_do_no_harm() -> None:
+    known = bundled_library()
+    library = known.but({**known.templates, "own/a.j2": "a: 1\n"}, PREPARED.read_text(encoding="utf-8"))
+    assert prebuilt_of(library)
+
+
+def test_skeletons_survive_being_written() -> None:
+    """Every kind of question, and of what a token stands for."""
+    template = (
+        "a: {{ spec.image }}\nb: {{ spec.args | length }}\nc:\n- {{ spec.envs | each('test/env.j2') }}\n"
+        "{% for key in spec.labels %}\nx-{{ loop.index }}: 1\n{% endfor %}\n"
+        "{% if spec.replicas > 1 and 'a' in spec.args %}\nd: {{ spec.image ~ 'x' }}\n{% endif %}\n"
+    )
+    known = bundled_library()
+    library = known.but({"test/main.j2": template, "test/env.j2": "name: {{ item.name }}\n"})
+    spec = (
+        parse(Source("s.yaml", "image: i\nreplicas: 2\nargs: [a]\nlabels: {k: v}\nenvs: [{name: n}]\n", Layer.RUN))
+        .documents[0]
+        .root
+    )
+    made = skeleton("test/main.j2", {"spec": spec, "item": None}, library)
+    text = written([("test/main.j2", made)], library)
+    [again] = read(fitting(text, library)["test/main.j2"], library)
+    assert again.tree == made.tree
+    assert again.placed == made.placed
+    assert again.questions == made.questions
+    assert written([("test/main.j2", again)], library) == text
+
+
+def test_most_runs_have_their_skeletons_prepared() -> None:
+    """Those of the golden runs that hang on no single value do, by the way they are made; here are how many."""
+    known = json.loads(PREPARED.read_text(encoding="utf-8"))["skeletons"]
+    assert set(known) >= {f"kubernetes/{name}.yaml.j2" for name in ("job", "cronjob", "deployment", "service")}
+    assert len(shelf_of(unprepared())) == 0
+
+
+def test_a_good_run_costs_no_heavy_import(tmp_path: Path) -> None:
+    """What the cold start of `render` hangs on."""
+    (tmp_path / "run.yaml").write_text(RUN)
+    script = (
+        "import sys\nfrom speccompile.cli.main import main\n"
+        "code = main(['render', 'run.yaml', '--no-cache'])\n"
+        f"sys.stderr.write(','.join(name for name in {HEAVY!r} if name in sys.modules))\nsys.exit(code)"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")

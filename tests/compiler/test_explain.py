@@ -1,0 +1,545 @@
+"""Explanations: every line of every manifest, who set it, and what lost; and the listing that shows them."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from helpers.paths import ROOT
+from hypothesis import given, reject
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+from ruamel.yaml import YAML
+
+from speccompile import Compiled, CompileError, Layer, compile_run
+from speccompile.cli.findings import paint_for
+from speccompile.compiler.explain import STRONGER, Explanation, Line, explain, unseen
+from speccompile.model.key_path import format_path
+from speccompile.model.manifest import Manifest
+from speccompile.model.node import Node, Part
+from speccompile.model.origin import origin_of
+from speccompile.model.source import BUILT_IN
+from speccompile.report.explain_html import as_page
+from speccompile.report.explain_json import as_explained_json
+from speccompile.report.explain_text import WIDTH, as_answer, as_listing, brief
+from speccompile.terminal.style import coloured
+from speccompile.testing.strategies import Case, cases
+from speccompile.yaml_text.serialize import serialize
+
+RUN: dict[str, Any] = {"name": "train", "action": "job", "image": "python:3.12", "profile": "p"}
+HOSTILE = st.text(max_size=30) | st.sampled_from(
+    [
+        "# no comment",
+        "a: b",
+        "- a",
+        "a\n# b\n\nc\n",
+        "\n",
+        " lead",
+        "{{ x }}",
+        "--- ",
+        "\u202eabc",
+        "漢字\n漢",
+        "'\"",
+        "x" * 200,
+    ]
+)
+
+
+def compiled_of(case: Case) -> Compiled:
+    try:
+        return case.compile()
+    except CompileError:
+        reject()
+
+
+def line_at(compiled: Compiled, path: str) -> Line:
+    (part,) = compiled.explain(path)
+    return part.lines[0]
+
+
+def trees(leaves: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    return st.recursive(
+        leaves, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(HOSTILE, inner, max_size=3), max_leaves=12
+    )
+
+
+def manifest_of(data: dict[str, Any]) -> Manifest:
+    def node(value: Any) -> Node:
+        if isinstance(value, dict):
+            return Node({key: node(child) for key, child in value.items()}, BUILT_IN)
+        if isinstance(value, list):
+            return Node(tuple(map(node, value)), BUILT_IN)
+        return Node(value, BUILT_IN)
+
+    return Manifest(node(data))
+
+
+# Lines.
+
+
+@given(cases())
+def test_the_lines_are_what_the_compiler_writes(case: Case) -> None:
+    compiled = compiled_of(case)
+    for told in compiled.explain():
+        assert "\n".join(line.text for line in told.lines) + "\n" == serialize([told.manifest.data])
+
+
+@given(st.dictionaries(HOSTILE, trees(HOSTILE | st.booleans() | st.integers()), min_size=1, max_size=4))
+def test_the_lines_of_any_manifest_show_its_values(data: dict[str, Any]) -> None:
+    """Whatever the shape: lists of lists, texts of several lines, keys of any kind."""
+    try:
+        text = serialize([data])
+    except ValueError:
+        reject()
+    told = explain(manifest_of(data))
+    assert "\n".join(line.text for line in told.lines) + "\n" == text
+    for line in told.lines:
+        value: Any = data
+        for step in line.path:
+            value = value[step]
+        assert line.value.plain() == value
+
+
+@given(cases())
+def test_every_leaf_has_a_line_with_its_origin(case: Case) -> None:
+    compiled = compiled_of(case)
+    for told in compiled.explain():
+        leaves = {path: node for path, node in told.manifest.tree.walk() if node.is_scalar or not node.value}
+        lines = {line.path: line.origin for line in told.lines if line.origin}
+        assert lines == {path: origin_of(node) for path, node in leaves.items()}
+
+
+@given(cases())
+def test_whatever_lost_stands_beside_what_won(case: Case) -> None:
+    """Only where what won leaves nothing in the manifests, such as an empty list, there is no line to stand beside."""
+    compiled = compiled_of(case)
+    for override in unseen(compiled.replaced, compiled.manifests):
+        assert override.won.value in ((), {}) or override.path[0] in ("secrets", "volumes")
+
+
+@given(cases())
+def test_every_rule_is_a_real_one(case: Case) -> None:
+    compiled = compiled_of(case)
+    rules = {lost.rule for told in compiled.explain() for line in told.lines for lost in line.lost}
+    assert STRONGER not in rules
+
+
+# Who won, and why.
+
+
+def test_a_value_that_lost_stands_where_it_would_have_stood() -> None:
+    compiled = compile_run(
+        {**RUN, "node_selector": {"gpu": "v100"}}, profiles=[{"id": "p", "node_selector": {"gpu": "a100"}}]
+    )
+    line = line_at(compiled, "nodeSelector.gpu")
+    assert line.origin
+    assert (line.value.value, line.origin.layer) == ("a100", Layer.PROFILE)
+    (lost,) = line.lost
+    assert (lost.value.value, lost.origin.layer) == ("v100", Layer.RUN)
+    assert lost.rule == "a profile's field wins over the run and over defaults"
+
+
+def test_the_chain_of_losers_goes_from_strong_to_weak() -> None:
+    compiled = compile_run(
+        {**RUN, "priority_class": "run", "profile": "child"},
+        profiles=[
+            {"id": "child", "extends": "parent", "priority_class": "child"},
+            {"id": "parent", "priority_class": "parent", "defaults": {"priority_class": "parent-default"}},
+        ],
+        platform={"defaults": {"priority_class": "default"}, "enforce": {"priority_class": "enforced"}},
+    )
+    line = line_at(compiled, "priorityClassName")
+    assert line.origin
+    assert (line.value.value, line.origin.who) == ("enforced", "platform")
+    assert [(lost.value.value, lost.origin.who) for lost in line.lost] == [
+        ("child", "profile"),
+        ("parent", "profile"),
+        ("run", "run"),
+        ("parent-default", "profile default"),
+        ("default", "platform default"),
+    ]
+
+
+def test_a_default_gives_way_to_the_run() -> None:
+    profile = {"id": "p", "defaults": {"priority_class": "high"}}
+    line = line_at(compile_run({**RUN, "priority_class": "low"}, profiles=[profile]), "priorityClassName")
+    assert [(lost.value.value, lost.rule) for lost in line.lost] == [
+        ("high", "a default holds where the run says nothing")
+    ]
+
+
+def test_a_default_of_a_field_that_adds_up_gives_way_as_a_whole() -> None:
+    profile = {"id": "p", "defaults": {"tolerations": [{"key": "y", "operator": "Exists"}]}}
+    run = {**RUN, "tolerations": [{"key": "x", "operator": "Exists"}]}
+    line = line_at(compile_run(run, profiles=[profile]), "tolerations")
+    assert line.origin is None
+    assert [(lost.value.plain(), lost.origin.who) for lost in line.lost] == [
+        ([{"key": "y", "operator": "Exists"}], "profile default")
+    ]
+
+
+def test_what_comes_out_the_same_in_the_end_did_not_lose() -> None:
+    """The profile says otherwise than the run, and the platform then says the same as the run."""
+    compiled = compile_run(
+        {**RUN, "priority_class": "low"},
+        profiles=[{"id": "p", "priority_class": "high"}],
+        platform={"enforce": {"priority_class": "low"}},
+    )
+    line = line_at(compiled, "priorityClassName")
+    assert [lost.value.value for lost in line.lost] == ["high"]
+    assert compiled.overrides == ()
+
+
+def test_base_documents_win_over_what_nobody_asked_for_and_lose_to_the_run() -> None:
+    base = {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "spec": {"backoffLimit": 3, "template": {"spec": {"priorityClassName": "base"}}},
+    }
+    compiled = compile_run({**RUN, "priority_class": "mine"}, profiles=[[{"id": "p"}, base]])
+    limit, priority = line_at(compiled, "backoffLimit"), line_at(compiled, "priorityClassName")
+    assert limit.origin
+    assert limit.origin.part is Part.BASE
+    assert [lost.rule for lost in limit.lost] == ["what nobody asked for gives way to a base document"]
+    assert [(lost.origin.part, lost.rule) for lost in priority.lost] == [
+        (Part.BASE, "a base document gives way to what is asked for")
+    ]
+
+
+def test_an_item_that_lost_as_a_whole_stands_beside_the_value_that_differs() -> None:
+    compiled = compile_run(
+        {**RUN, "envs": {"HOME": "/a", "MODE": "x"}}, profiles=[{"id": "p", "envs": {"HOME": "/b", "MODE": "x"}}]
+    )
+    (told,) = compiled.explain()
+    (line,) = told.overridden
+    assert (format_path(line.path), line.value.value) == ("spec.template.spec.containers[0].env[0].value", "/b")
+    assert [lost.value.value for lost in line.lost] == ["/a"]
+
+
+def volume(size: str, **more: Any) -> dict[str, Any]:
+    kind = {"volume_type": "persistent_volume_claim", "mount_path": "/data", "spec": {"size": size}}
+    return {"name": "data", **kind, **more}
+
+
+def test_a_volume_that_lost_stands_beside_each_value_that_differs() -> None:
+    compiled = compile_run(
+        {**RUN, "volumes": [volume("5Gi")]}, profiles=[{"id": "p", "volumes": [volume("9Gi", mount_path="/d")]}]
+    )
+    storage, mount = line_at(compiled, "storage"), line_at(compiled, "mountPath")
+    assert [lost.value.value for lost in storage.lost] == ["5Gi"]
+    assert [lost.value.value for lost in mount.lost] == ["/data"]
+    assert unseen(compiled.replaced, compiled.manifests) == ()
+
+
+def test_what_a_volume_says_that_has_no_place_stands_beside_its_name() -> None:
+    other = {"name": "data", "volume_type": "empty_dir", "mount_path": "/other"}
+    said = ((other, {"volume_type": "empty_dir", "spec": {}}), (volume("5Gi", read_only=True), {"read_only": True}))
+    for lost, rest in said:
+        compiled = compile_run({**RUN, "volumes": [lost]}, profiles=[{"id": "p", "volumes": [volume("9Gi")]}])
+        assert [one.value.plain() for one in line_at(compiled, "volumeMounts[0].name").lost] == [rest]
+        assert unseen(compiled.replaced, compiled.manifests) == ()
+    assert [one.value.value for one in line_at(compiled, "storage").lost] == ["5Gi"]
+
+
+def test_the_preset_stands_in_the_chain_below_the_file(tmp_path: Path) -> None:
+    platform = tmp_path / "platform.yaml"
+    platform.write_text("preset: digitalhub\nservice_type: LoadBalancer\n")
+    run = {**RUN, "profile": None, "action": "serve", "service_ports": [{"port": 80}], "service_type": "ClusterIP"}
+    line = line_at(compile_run(run, platform=platform), "spec.type")
+    assert [lost.value.value for lost in line.lost] == ["LoadBalancer", "NodePort"]
+
+
+def test_an_equal_base_hides_nothing_behind_it() -> None:
+    bases = [
+        {"apiVersion": "apps/v1", "kind": "Deployment", "spec": {"template": {"spec": {"priorityClassName": name}}}}
+        for name in ("same", "other")
+    ]
+    profiles: list[list[dict[str, Any]]] = [[{"id": "p", "extends": "q"}, bases[0]], [{"id": "q"}, bases[1]]]
+    compiled = compile_run({**RUN, "action": "deploy", "priority_class": "same"}, profiles=profiles)
+    assert [lost.value.value for lost in line_at(compiled, "priorityClassName").lost] == ["other"]
+
+
+def test_a_setting_is_weaker_than_what_anybody_said(tmp_path: Path) -> None:
+    platform = tmp_path / "platform.yaml"
+    platform.write_text("pvc: {size: 1Gi}\n")
+    profile = {"id": "p", "volumes": [volume("9Gi")]}
+    compiled = compile_run({**RUN, "volumes": [volume("5Gi")]}, profiles=[profile], platform=platform)
+    assert [lost.value.value for lost in line_at(compiled, "storage").lost] == ["5Gi", "1Gi"]
+
+
+def test_parameters_that_lost_stand_beside_the_annotation_they_become() -> None:
+    compiled = compile_run({**RUN, "parameters": {"a": 1}}, profiles=[{"id": "p", "parameters": {"a": 2}}])
+    line = line_at(compiled, 'metadata.annotations["speccompile.dev/parameters"]')
+    assert [lost.value.plain() for lost in line.lost] == [{"a": 1}]
+
+
+@pytest.mark.parametrize(
+    ("setting", "fields", "path"),
+    [
+        ("service_type: NodePort", {"service_type": "LoadBalancer"}, "spec.type"),
+        ("pvc: {size: 7Gi}", {"volumes": [volume("5Gi")]}, "storage"),
+    ],
+)
+def test_a_setting_of_the_platforms_file_gives_way_visibly(
+    setting: str, fields: dict[str, Any], path: str, tmp_path: Path
+) -> None:
+    platform = tmp_path / "platform.yaml"
+    platform.write_text(f"{setting}\n")
+    run = {**RUN, "profile": None, "action": "serve", "service_ports": [{"port": 80}], **fields}
+    line = line_at(compile_run(run, platform=platform), path)
+    assert [(lost.origin.who, lost.rule) for lost in line.lost] == [
+        ("platform setting", "a setting of the platform holds where nobody says otherwise")
+    ]
+    assert line_at(compile_run(run), path).lost == (), "nobody wrote what the built-in platform has"
+
+
+def test_the_platforms_file_wins_over_its_preset(tmp_path: Path) -> None:
+    platform = tmp_path / "platform.yaml"
+    platform.write_text("preset: digitalhub\nservice_type: ClusterIP\n")
+    run = {**RUN, "profile": None, "action": "serve", "service_ports": [{"port": 80}]}
+    line = line_at(compile_run(run, platform=platform), "spec.type")
+    assert [(lost.value.value, lost.origin.span.source.name, lost.rule) for lost in line.lost] == [
+        ("NodePort", "presets/digitalhub.yaml", "the platform's file wins over its preset")
+    ]
+
+
+def test_what_the_platform_sets_in_every_run_wins_over_what_it_enforces() -> None:
+    platform = {"own_envs": {"RUN": "{name}"}, "enforce": {"envs": {"RUN": "x"}}}
+    line = line_at(compile_run({**RUN, "profile": None}, platform=platform), "env[0].value")
+    assert [lost.rule for lost in line.lost] == ["what the platform sets in every run wins over all others"]
+
+
+def test_a_default_list_lost_to_the_run_whoever_adds_to_it() -> None:
+    toleration = [{"key": "x", "operator": "Exists"}]
+    profile = {"id": "p", "defaults": {"tolerations": [{"key": "d", "operator": "Exists"}]}}
+    platform = {"enforce": {"tolerations": [{"key": "e", "operator": "Exists"}]}}
+    line = line_at(
+        compile_run({**RUN, "tolerations": toleration}, profiles=[profile], platform=platform), "tolerations"
+    )
+    assert [lost.rule for lost in line.lost] == ["a default holds where the run says nothing"]
+
+
+def test_a_default_that_left_nothing_is_told_too() -> None:
+    profile = {"id": "p", "defaults": {"secrets": ["D"]}}
+    compiled = compile_run({**RUN, "secrets": ["S"]}, profiles=[profile])
+    assert [override.lost.plain() for override in unseen(compiled.replaced, compiled.manifests)] == [["D"]]
+    assert '# ✗ secrets: ["D"]  # profile default  <profile>' in as_listing(compiled)
+
+
+def test_what_a_manifest_is_the_template_says() -> None:
+    base = {"apiVersion": "batch/v1", "kind": "Job", "spec": {"backoffLimit": 3}}
+    for more in ({}, {"schedule": "0 3 * * *"}):
+        compiled = compile_run({**RUN, **more}, profiles=[[{"id": "p"}, base]])
+        kind = line_at(compiled, "kind")
+        assert kind.origin
+        assert (kind.origin.layer, kind.origin.derived, kind.lost) == (Layer.TEMPLATE, None, ())
+
+
+def test_a_derived_value_that_lost_says_how_it_was_made() -> None:
+    limits = {"name": "main", "resources": {"limits": {"memory": "7Gi"}}}
+    base = {"apiVersion": "batch/v1", "kind": "Job", "spec": {"template": {"spec": {"containers": [limits]}}}}
+    compiled = compile_run(
+        {**RUN, "resources": {"mem": "3Gi"}}, profiles=[[{"id": "p"}, base]], platform={"memory_limit_factor": 2}
+    )
+    (lost,) = line_at(compiled, "limits.memory").lost
+    assert (lost.value.value, lost.origin.derived) == ("6Gi", "the memory request × 2")
+    assert "#   = the memory request × 2, with <platform>\n" in as_listing(compiled)
+    assert "the memory request × 2" in as_page([compiled])
+
+
+# What a value was made of.
+
+
+def test_a_derived_value_names_what_it_was_made_of(tmp_path: Path) -> None:
+    run, platform = tmp_path / "run.yaml", tmp_path / "platform.yaml"
+    run.write_text("name: train\naction: job\nimage: python:3.12\nresources:\n  mem: 4Gi\n")
+    platform.write_text("namespace: x\nmemory_limit_factor: 1.5\n")
+    line = line_at(compile_run(run, platform=platform), "limits.memory")
+    assert line.origin
+    assert (line.value.value, line.origin.derived) == ("6Gi", "the memory request × 1.5")
+    assert [(inner.layer, inner.span.line) for inner in line.origin.made_of] == [("platform", 2)]
+    assert line.origin.span.line == 5
+
+
+def test_a_hashed_name_says_so_and_names_what_it_was_made_of(tmp_path: Path) -> None:
+    run = tmp_path / "run.yaml"
+    run.write_text(
+        "name: Train_1\naction: job\nimage: python:3.12\nvolumes:\n"
+        "- {name: data, volume_type: persistent_volume_claim, mount_path: /data}\n"
+    )
+    compiled = compile_run(run)
+    claim = line_at(compiled, "claimName")
+    assert claim.origin
+    assert claim.origin.derived == "made by the pattern `{name}-{volume}` and hashed"
+    assert [(inner.layer, inner.span.line) for inner in claim.origin.made_of] == [("run", 1), ("platform", 0)]
+    assert compiled.manifests[0].name == claim.value.value
+
+
+# One path.
+
+
+def test_the_end_of_a_path_is_enough_and_the_whole_of_it_counts_first() -> None:
+    compiled = compile_run({**RUN, "profile": None, "action": "serve", "service_ports": [{"port": 80}]})
+    assert [(part.manifest.kind, format_path(part.path)) for part in compiled.explain("ports[0]")] == [
+        ("Deployment", "spec.template.spec.containers[0].ports[0]"),
+        ("Service", "spec.ports[0]"),
+    ]
+    assert [format_path(part.path) for part in compiled.explain("metadata.name")] == ["metadata.name", "metadata.name"]
+    assert len(compiled.explain(("spec", "type"))) == 1
+    with pytest.raises(KeyError, match="no manifest"):
+        compiled.explain("spec.nonsense")
+    with pytest.raises(ValueError, match="no path"):
+        compiled.explain("a b")
+
+
+# The listing.
+
+
+def both_readers(text: str) -> Iterator[list[Any]]:
+    yield list(yaml.safe_load_all(text))
+    yield list(YAML(typ="safe", pure=True).load_all(text))
+
+
+@given(cases())
+def test_a_listing_is_yaml_with_the_same_data(case: Case) -> None:
+    compiled = compiled_of(case)
+    for read in both_readers(as_listing(compiled)):
+        assert read == [manifest.data for manifest in compiled.manifests]
+
+
+@given(HOSTILE, HOSTILE, HOSTILE)
+def test_no_value_can_break_out_of_its_line(said: str, fixed: str, key: str) -> None:
+    try:
+        compiled = compile_run(
+            {**RUN, "envs": {"A": said, "B": fixed}, "args": [said], "annotations": {"a": said}},
+            profiles=[{"id": "p", "envs": {"A": fixed}, "args": [fixed, key], "annotations": {"a": fixed}}],
+        )
+    except CompileError:
+        reject()
+    text = as_listing(compiled)
+    assert not {*text} & {*"\r\t\x1b\x07\u202e\u2028\x85"}
+    for read in both_readers(text):
+        assert read == [manifest.data for manifest in compiled.manifests]
+
+
+@given(cases())
+def test_a_listing_keeps_to_its_width(case: Case) -> None:
+    """Only a value that is longer itself, or a file name, makes a line longer."""
+    compiled = compiled_of(case)
+    longest = {line for told in compiled.explain() for one in told.lines for line in one.text.split("\n")}
+    for line in as_listing(compiled).splitlines()[1:]:
+        assert len(line) <= WIDTH or line in longest or line.partition("  # ")[0].rstrip() in longest
+
+
+def test_origins_stand_in_one_column() -> None:
+    compiled = compile_run({**RUN, "profile": None, "args": ["x" * 70], "priority_class": "high"})
+    marked = [line for line in as_listing(compiled).splitlines() if "  # " in line]
+    assert len({line.index("  # ") for line in marked}) == 1
+
+
+def test_a_terminal_sees_colours_and_struck_values() -> None:
+    compiled = compile_run({**RUN, "priority_class": "low"}, profiles=[{"id": "p", "priority_class": "high"}])
+    text = as_listing(compiled, coloured)
+    assert "\x1b[9mpriorityClassName: low\x1b[0m" in text
+    assert "\x1b" not in as_listing(compiled)
+
+
+def test_the_value_of_a_secret_is_not_shown_when_it_loses(tmp_path: Path) -> None:
+    run = tmp_path / "run.yaml"
+    run.write_text(
+        "name: t\naction: job\nimage: a\nprofile: p\nenvs:\n  CLIENT_SECRET: hunter2\nargs: [{secret}]\n".replace(
+            "{secret}", "x"
+        )
+    )
+    compiled = compile_run(run, profiles=[{"id": "p", "envs": {"CLIENT_SECRET": "none"}}])
+    answers = [as_answer(compiled, compiled.explain("value")), as_explained_json([(compiled, compiled.explain())])]
+    for text in (as_listing(compiled), *answers, compiled._repr_html_()):
+        assert "hunter2" not in text
+        assert "CLIENT_SECRET" in text or "not shown" in text
+
+
+def test_a_secret_inside_a_text_of_several_lines_is_not_shown_when_it_loses(tmp_path: Path) -> None:
+    run = tmp_path / "run.yaml"
+    run.write_text(
+        "name: t\naction: job\nimage: a\nprofile: p\nenvs:\n  CONFIG: |\n    user: me\n    secret: hunter2\n"
+    )
+    compiled = compile_run(run, profiles=[{"id": "p", "envs": {"CONFIG": "none"}}])
+    for text in (as_listing(compiled), as_explained_json([(compiled, compiled.explain())]), as_page([compiled])):
+        assert "hunter2" not in text
+        assert "user: me" not in as_listing(compiled)
+
+
+def test_one_value_comes_with_its_lines_of_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("run.yaml").write_text("name: train\naction: job\nimage: a\nprofile: p\nresources:\n  gpu: 2\n")
+    Path("p.yaml").write_text("id: p\nresources:\n  gpu: 1\n")
+    compiled = compile_run(Path("run.yaml"), profiles=["p.yaml"])
+    text = as_answer(compiled, compiled.explain('limits["nvidia.com/gpu"]'))
+    assert "set by profile\n  --> p.yaml:3:8\n    |\n  3 |   gpu: 1\n    |        ^\n" in text
+    assert "lost: run, as a profile's field wins" in text
+    assert "  --> run.yaml:6:8\n    |\n  6 |   gpu: 2\n    |        ^\n" in text
+
+
+@pytest.mark.parametrize(
+    ("value", "key", "expected"),
+    [
+        ("a", "b", "b: a"),
+        ("2", None, '"2"'),
+        ("x\ny", "k", 'k: "x\\ny"'),
+        ([1, {"a": "b"}], "k", 'k: [1, {"a": "b"}]'),
+        ("x" * 100, None, "x" * 60 + "…"),
+        (True, "nvidia.com/gpu", "nvidia.com/gpu: true"),
+    ],
+)
+def test_a_value_in_brief_is_one_short_line(value: Any, key: str | None, expected: str) -> None:
+    assert brief(manifest_of({"x": value}).tree.fields["x"], key) == expected
+
+
+# As JSON.
+
+
+@pytest.fixture(scope="module")
+def schema() -> Draft202012Validator:
+    path = ROOT / "schemas" / "reports" / "explain.schema.json"
+    found = json.loads(path.read_text(encoding="utf-8"))
+    Draft202012Validator.check_schema(found)
+    return Draft202012Validator(found)
+
+
+@given(case=cases())
+def test_the_json_is_as_its_schema_says(schema: Draft202012Validator, case: Case) -> None:
+    compiled = compiled_of(case)
+    data = json.loads(as_explained_json([(compiled, compiled.explain())]))
+    assert list(schema.iter_errors(data)) == []
+    values = [value for manifest in data["runs"][0]["manifests"] for value in manifest["values"]]
+    leaves = [value for value in values if value["origin"]]
+    assert len(leaves) == sum(bool(line.origin) for told in compiled.explain() for line in told.lines)
+
+
+def test_an_explanation_knows_what_it_is_about() -> None:
+    (told,) = compile_run({**RUN, "profile": None}).explain()
+    assert isinstance(told, Explanation)
+    assert (told.manifest.kind, told.path) == ("Job", ())
+    assert told.at(("spec", "template")).lines[0].text.strip() == "template:"
+    assert told.at(("nowhere",)).lines == ()
+
+
+def test_streams_without_a_terminal_get_no_colour(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    assert paint_for(io.StringIO())("x", "run") == "x"
+    assert paint_for(Terminal())("x", "run") == "\x1b[34mx\x1b[0m"
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert paint_for(Terminal())("x", "run") == "x"
+    monkeypatch.delenv("NO_COLOR")
+    monkeypatch.setenv("TERM", "dumb")
+    assert paint_for(Terminal())("x", "run") == "x"

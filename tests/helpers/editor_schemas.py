@@ -1,0 +1,50 @@
+"""JSON Schema as editors read it, and runs in each of their forms."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from jsonschema import FormatChecker
+
+from speccompile.schema.formats.by_name import FORMATS
+from speccompile.testing.strategies import (
+    Data,
+)
+
+CHECKER = FormatChecker(formats=())
+for _name, _check in FORMATS.items():
+    CHECKER.checks(_name)(lambda value, check=_check: check(value) is None)
+UNSEEN = {
+    "schema/duplicate-item": "items of a list are told apart by a key",
+    "schema/duplicate-spelling": "one field stands in two spellings, or in two places",
+}
+"""Codes of what an editor does not see, and why."""
+
+
+def written(run: Data, form: str) -> Data:
+    """The run in one of its forms."""
+    told = dict(run)
+    if form == "flat":
+        return told
+    if form == "entity":
+        head: Data = {key: told.pop(key) for key in ("name", "project") if key in told}
+        return {"kind": f"container+{told.pop('action')}:run", **head, "spec": told}
+    metadata = {"name": told.pop("name")}
+    metadata |= {key: told.pop(key) for key in ("labels", "annotations") if isinstance(told.get(key), dict)}
+    return {"apiVersion": "speccompile.dev/v1alpha1", "kind": "Run", "metadata": metadata, "spec": told}
+
+
+def schemas_in(value: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(value, dict):
+        yield value
+    for child in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from schemas_in(child)
+
+
+def pointed(schema: Data, reference: str) -> Any:
+    """What a reference of the schema leads to."""
+    place: Any = schema
+    for step in reference.split("/")[1:]:
+        place = place[int(step) if isinstance(place, list) else step]
+    return place

@@ -1,0 +1,423 @@
+"""The plugin for Argo CD: its own commands, run as Argo CD runs them, give manifests or fail; never nothing."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+import yaml
+from helpers.paths import ROOT
+from helpers.programs import program
+from hypothesis import given
+from hypothesis import strategies as st
+
+from speccompile import CompileError, compile_run
+from speccompile.cli.main import main
+from speccompile.compiler.bundled_library import bundled_library
+from speccompile.integrations.argocd import Parameters, read_parameters
+
+PLUGIN: dict[str, Any] = yaml.safe_load((ROOT / "contrib" / "argocd" / "plugin.yaml").read_text(encoding="utf-8"))
+PAGE = ROOT / "docs" / "howto" / "argocd.md"
+SPEC = PLUGIN["spec"]
+GENERATE: list[str] = SPEC["generate"]["command"]
+ANNOUNCE: list[str] = SPEC["parameters"]["dynamic"]["command"]
+LIMIT = 90
+"""Seconds that Argo CD gives to a command."""
+
+RUN = "name: {name}\naction: job\nimage: python:3.12\n"
+PROFILED = "name: train\naction: job\nimage: python:3.12\nprofile: small\nresources: {mem: 2Gi}\n"
+PROFILE = "id: small\nresources: {mem: 1Gi}\n"
+
+
+class Answer(NamedTuple):
+    """What one command gave."""
+
+    code: int
+    stdout: str
+    stderr: str
+
+
+def told(app: str, parameters: Any) -> dict[str, str]:
+    """What Argo CD tells in the environment."""
+    return {
+        "ARGOCD_APP_NAME": "demo",
+        "ARGOCD_APP_NAMESPACE": "elsewhere",
+        "ARGOCD_APP_SOURCE_PATH": app,
+        "ARGOCD_APP_PARAMETERS": parameters if isinstance(parameters, str) else json.dumps(parameters or []),
+        "KUBE_VERSION": "1.33",
+    }
+
+
+def as_argo_cd(command: list[str], app: str = "app", parameters: Any = None) -> Answer:
+    """The command as Argo CD runs it: in the application's directory, with its words in the environment."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    environment = {**os.environ, "PATH": path, **told(app, parameters)}
+    streams: dict[str, Any] = {"stdin": subprocess.DEVNULL, "capture_output": True, "text": True}
+    done = subprocess.run(command, cwd=app, env=environment, timeout=LIMIT, check=False, **streams)
+    return checked(Answer(done.returncode, done.stdout, done.stderr))
+
+
+def briefly(command: list[str], app: str = "app", parameters: Any = None) -> Answer:
+    """The same without a process of its own."""
+    name, *arguments = command
+    assert name == "speccompile"
+    stdout, stderr = io.StringIO(), io.StringIO()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(app)
+        patch.setattr(sys, "stdout", stdout)
+        patch.setattr(sys, "stderr", stderr)
+        for variable, value in told(app, parameters).items():
+            patch.setenv(variable, value)
+        try:
+            code = main(arguments)
+        except SystemExit as stop:  # argparse ends wrong calls in this way
+            code = int(stop.code or 0)
+    return checked(Answer(code, stdout.getvalue(), stderr.getvalue()))
+
+
+def checked(answer: Answer) -> Answer:
+    assert bool(answer.stdout.strip()) == (answer.code == 0), "blank output that is no failure deletes objects"
+    assert "Traceback" not in answer.stderr
+    return answer
+
+
+@pytest.fixture(autouse=True)
+def _repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A repository with an application in it, and profiles beside it."""
+    monkeypatch.chdir(tmp_path)
+    for folder in ("app/runs", "profiles"):
+        Path(folder).mkdir(parents=True)
+    Path("profiles/small.yaml").write_text(PROFILE)
+    Path("app/speccompile.yaml").write_text("runs: [runs]\nprofiles: [../profiles]\n")
+    Path("app/runs/train.yaml").write_text(PROFILED)
+    Path("app/runs/clean.yaml").write_text(RUN.format(name="clean"))
+
+
+def rendered(*runs: str, platform: str | None = None) -> str:
+    return "---\n".join(compile_run(run, profiles=["profiles"], platform=platform).to_yaml() for run in runs)
+
+
+def test_the_plugin_is_one_that_argo_cd_knows() -> None:
+    assert (PLUGIN["apiVersion"], PLUGIN["kind"]) == ("argoproj.io/v1alpha1", "ConfigManagementPlugin")
+    assert PLUGIN.keys() == {"apiVersion", "kind", "metadata", "spec"}
+    assert PLUGIN["metadata"] == {"name": "speccompile"}
+    assert SPEC.keys() == {"discover", "generate", "parameters"}
+    assert SPEC["parameters"].keys() == {"static", "dynamic"}
+    keys = {"name", "title", "tooltip", "required", "itemType", "collectionType", "string", "array", "map"}
+    for announced in SPEC["parameters"]["static"]:
+        assert announced.keys() <= keys
+        assert isinstance(announced[announced["collectionType"]], str)
+        assert isinstance(announced["tooltip"], str)
+
+
+def test_an_application_is_a_folder_with_a_project_file() -> None:
+    assert sorted(path.as_posix() for path in Path("app").glob(SPEC["discover"]["fileName"])) == [
+        "app/speccompile.yaml"
+    ]
+
+
+def test_generate_prints_what_render_renders_and_nothing_else() -> None:
+    found = as_argo_cd(GENERATE)
+    assert found.code == 0
+    assert found.stdout == rendered(RUN.format(name="clean"), PROFILED)
+    assert "notice[merge/overridden]" in found.stderr
+    assert "elsewhere" not in found.stdout
+
+
+def test_the_announcement_is_json_and_nothing_else() -> None:
+    found = as_argo_cd(ANNOUNCE)
+    assert found == briefly(ANNOUNCE)
+    assert isinstance(json.loads(found.stdout), list)
+
+
+def test_a_failure_is_told_on_stderr_alone() -> None:
+    Path("app/runs/train.yaml").write_text("name: [")
+    found = as_argo_cd(GENERATE)
+    assert found.code == 1
+    assert "error[yaml/syntax]" in found.stderr
+
+
+def test_the_output_is_read_by_kubectl() -> None:
+    Path("out.yaml").write_text(as_argo_cd(GENERATE).stdout)
+    command = [program("kubectl"), "kustomize", "."]
+    Path("kustomization.yaml").write_text("resources: [out.yaml]\n")
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert [one["metadata"]["name"] for one in yaml.safe_load_all(done.stdout)] == ["clean", "train"]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "run", "platform"),
+    [
+        ([{"name": "runs", "array": ["runs/train.yaml"]}], PROFILED, None),
+        (
+            [{"name": "runs", "array": ["runs/train.yaml"]}, {"name": "platform", "string": "digitalhub"}],
+            PROFILED,
+            "digitalhub",
+        ),
+        ([{"name": "project", "string": "../other.yaml"}], RUN.format(name="clean"), None),
+        (
+            [{"name": "runs", "array": ["runs/clean.yaml"]}, {"name": "platform", "string": ""}],
+            RUN.format(name="clean"),
+            None,
+        ),
+        ([{"name": "runs", "array": ["runs/clean.yaml", ""], "string": None}], RUN.format(name="clean"), None),
+    ],
+)
+def test_applications_set_parameters(parameters: Any, run: str, platform: str | None) -> None:
+    Path("other.yaml").write_text("runs: [app/runs/clean.yaml]\n")
+    found = briefly(GENERATE, parameters=parameters)
+    assert found.code == 0, found.stderr
+    assert found.stdout == rendered(run, platform=platform)
+
+
+def test_strict_makes_errors_of_overrides_and_its_default_is_the_one_announced() -> None:
+    (default,) = (one["string"] for one in SPEC["parameters"]["static"] if one["name"] == "strict")
+    for value, code in (("true", 1), (default, 0)):
+        assert briefly(GENERATE, parameters=[{"name": "strict", "string": value}]).code == code
+
+
+def test_the_announcement_tells_what_the_application_has() -> None:
+    announced = {one["name"]: one for one in json.loads(briefly(ANNOUNCE).stdout)}
+    assert announced["runs"]["array"] == ["runs"]
+    assert announced["profiles"]["array"] == ["../profiles"]
+    assert "small" in announced["profiles"]["tooltip"]
+    assert announced["platform"]["string"] == ""
+    assert all(one["collectionType"] in one for one in announced.values())
+    # Setting what is announced changes nothing.
+    set_again = [{"name": name, one["collectionType"]: one[one["collectionType"]]} for name, one in announced.items()]
+    assert briefly(GENERATE, parameters=set_again) == briefly(GENERATE)
+    # Nor does it leave out what comes later.
+    Path("app/runs/later.yaml").write_text(RUN.format(name="later"))
+    assert briefly(GENERATE, parameters=set_again) == briefly(GENERATE)
+
+
+@pytest.mark.parametrize(
+    ("project", "parameters", "announced"),
+    [
+        ("runs: [runs/*.yaml]\nprofiles: [../profiles]\n", [], []),
+        ("runs: [runs/clean.yaml]\nprofiles: [../profiles]\n", [], ["runs/clean.yaml"]),
+        (
+            "runs: [runs]\nprofiles: [../profiles]\n",
+            [{"name": "runs", "array": ["runs/clean.yaml"]}],
+            ["runs/clean.yaml"],
+        ),
+        ("runs: [runs]\n", [{"name": "project", "string": "../speccompile.yaml"}], ["runs/clean.yaml"]),
+    ],
+)
+def test_runs_are_announced_as_they_are_named(project: str, parameters: Any, announced: list[str]) -> None:
+    Path("app/speccompile.yaml").write_text(project)
+    Path("speccompile.yaml").write_text("runs: [app/runs/clean.yaml]\n")
+    found = {one["name"]: one for one in json.loads(briefly(ANNOUNCE, parameters=parameters).stdout)}
+    assert found["runs"]["array"] == announced
+    set_again = [one for one in parameters if one["name"] == "project"] + [{"name": "runs", "array": announced}]
+    assert briefly(GENERATE, parameters=set_again).stdout == briefly(GENERATE, parameters=parameters).stdout
+
+
+TELLING = "hunter2: [hunter2\n"
+
+
+@pytest.fixture
+def outside(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("outside")
+    for name in ("secret.yaml", "speccompile.yaml"):
+        (folder / name).write_text(TELLING)
+    return folder
+
+
+def test_no_link_leads_out_of_the_repository(outside: Path) -> None:
+    for link in ("profiles/link.yaml", "app/runs/link.yaml", "app/speccompile.yaml"):
+        target, kept = Path(link), Path(link).read_text() if Path(link).exists() else None
+        target.unlink(missing_ok=True)
+        target.symlink_to(outside / "secret.yaml")
+        for command in (GENERATE, ANNOUNCE):
+            found = briefly(command)
+            assert found.code == 1, link
+            assert "error[input/outside-repository]" in found.stderr
+            assert "hunter2" not in found.stderr
+        target.unlink()
+        if kept:
+            target.write_text(kept)
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        [],
+        [{"name": "runs", "array": ["runs"]}],
+        [{"name": "runs", "array": ["sub/a.yaml"]}],
+        [{"name": "project", "string": "."}],
+    ],
+)
+def test_no_project_file_is_looked_for_outside_of_the_repository(outside: Path, parameters: Any) -> None:
+    app = outside / "repository" / "app"
+    (app / "runs").mkdir(parents=True)
+    (app / "sub").mkdir()
+    (app / "sub" / "speccompile.yaml").symlink_to(outside / "secret.yaml")
+    for folder in ("runs", "sub"):
+        (app / folder / "a.yaml").write_text(RUN.format(name="a"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(outside / "repository")
+        found = briefly(GENERATE, parameters=parameters or [{"name": "runs", "array": ["runs"]}])
+        assert "hunter2" not in found.stderr
+        is_asked_for = any(one["name"] == "project" for one in parameters)
+        assert found.code == is_asked_for
+        assert ("error[input/missing-file]" in found.stderr) == is_asked_for
+
+
+def test_profiles_and_platform_of_the_parameters_are_no_runs() -> None:
+    Path("app/speccompile.yaml").unlink()
+    Path("profiles").rename("app/profiles")
+    Path("app/platform.yaml").write_text("namespace: ai-jobs\n")
+    parameters = [{"name": "profiles", "array": ["profiles"]}, {"name": "platform", "string": "platform.yaml"}]
+    found = briefly(GENERATE, parameters=parameters)
+    assert found.code == 0, found.stderr
+    assert found.stdout.count("  namespace: ai-jobs\n") == 2
+
+
+@pytest.mark.parametrize(
+    ("project", "message"),
+    [
+        (
+            "profiles: [../profiles]\n",
+            "there are no `runs` in speccompile.yaml; add them there, or set the parameter `runs`",
+        ),
+        ("runs: [runs]\nprofiles: [loop]\n", "'loop' leads nowhere"),
+    ],
+)
+def test_faults_of_an_application_are_no_faults_of_the_command_line(project: str, message: str) -> None:
+    Path("app/loop").symlink_to("loop")
+    Path("app/speccompile.yaml").write_text(project)
+    found = briefly(GENERATE)
+    assert found.code == 1
+    assert message in found.stderr
+    assert "usage" not in found.stderr
+
+
+def test_secrets_in_parameters_are_never_shown() -> None:
+    found = briefly(GENERATE, parameters='[{"name": "runs", "secrets": {"A": "hunter2hunter2"}, "bogus": 1}]')
+    assert found.code == 1
+    assert "hunter2" not in found.stderr
+
+
+def test_what_the_plugin_fixes_is_not_for_applications_to_set() -> None:
+    Path("fixed.yaml").write_text("namespace: fixed\n")
+    fixed = ["--platform", str(Path("fixed.yaml").resolve())]
+    assert briefly([*GENERATE, *fixed]).stdout.count("  namespace: fixed\n") == 2
+    found = briefly([*GENERATE, *fixed], parameters=[{"name": "platform", "string": "digitalhub"}])
+    assert (found.code, "the plugin sets it itself" in found.stderr) == (1, True)
+    assert "platform" not in [one["name"] for one in json.loads(briefly([*ANNOUNCE, *fixed]).stdout)]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ("[{", "error[yaml/syntax]"),
+        ('{"name": "runs"}', "error[schema/wrong-type]: expected a list"),
+        ('[{"name": "strict", "string": "true"}]\n---\n[]', "the parameters are one document, and this is another"),
+        ([1], "error[schema/wrong-type]"),
+        ([{"string": "x"}], "error[schema/missing-key]: missing `name`"),
+        ([{"name": "profile", "array": ["x"]}], "did you mean `profiles`?"),
+        ([{"name": "runs", "string": "x"}], "parameter `runs` is given as `array`"),
+        ([{"name": "platform", "array": ["x"]}], "parameter `platform` is given as `string`"),
+        ([{"name": "platform", "map": {"a": "x"}}], "parameter `platform` is given as `string`"),
+        ([{"name": "strict", "string": "yes"}], "expected one of `true`, `false`"),
+        ([{"name": "runs", "array": ["runs"]}, {"name": "runs", "array": ["runs"]}], "stands here a second time"),
+        ([{"name": "runs", "array": ["nowhere.yaml"]}], "error[input/missing-file]"),
+        ([{"name": "runs", "array": ["-"]}], "error[input/missing-file]"),
+        ([{"name": "runs", "array": ["/etc/passwd"]}], "error[input/outside-repository]"),
+        ([{"name": "platform", "string": "../../secret.yaml"}], "error[input/outside-repository]"),
+        ([{"name": "project", "string": "/etc/passwd"}], "error[input/outside-repository]"),
+        ([{"name": "profiles", "array": ["link"]}], "error[input/outside-repository]"),
+        ([{"name": "profiles", "array": ["loop"]}], "error"),
+    ],
+)
+def test_parameters_that_are_wrong_fail(parameters: Any, message: str) -> None:
+    Path("app/link").symlink_to("/etc")
+    Path("app/loop").symlink_to("loop")
+    for command in (
+        (GENERATE, ANNOUNCE) if not isinstance(parameters, list) or "runs" not in str(parameters) else (GENERATE,)
+    ):
+        found = briefly(command, parameters=parameters)
+        assert found.code != 0
+        assert message in found.stderr
+
+
+@pytest.mark.parametrize(
+    "project", ["", "runs: []\n", "profiles: [../profiles]\n", "runs: [empty]\n", "runs: [empty/*]\n"]
+)
+def test_an_application_without_runs_is_a_failure(project: str) -> None:
+    Path("app/empty").mkdir()
+    Path("app/speccompile.yaml").write_text(project)
+    assert briefly(GENERATE).code != 0
+
+
+def test_one_faulty_run_fails_the_whole_application() -> None:
+    Path("app/runs/bad.yaml").write_text(RUN.format(name="bad") + "resources: {mem: 8GB}\n")
+    found = briefly(GENERATE)
+    assert found.code == 1
+    assert "  --> runs/bad.yaml:4:18\n" in found.stderr
+    assert briefly([*GENERATE, "--ignore", "schema/quantity"]).code == 1
+
+
+def test_a_folder_without_a_project_file_is_all_that_is_in_it_under_the_project_above() -> None:
+    Path("app/speccompile.yaml").unlink()
+    Path("speccompile.yaml").write_text("runs: [profiles]\nprofiles: [profiles]\n")
+    found = briefly(GENERATE, app="app/runs")
+    assert found.code == 0, found.stderr
+    assert found.stdout == rendered(RUN.format(name="clean"), PROFILED)
+    announced = {one["name"]: one for one in json.loads(briefly(ANNOUNCE, app="app/runs").stdout)}
+    assert announced["runs"]["array"] == ["."]
+    assert announced["profiles"]["array"] == ["../../profiles"]
+
+
+def test_the_sidecar_runs_the_image_that_the_page_builds() -> None:
+    folder = ROOT / "contrib" / "argocd"
+    patch = yaml.safe_load((folder / "sidecar.yaml").read_text(encoding="utf-8"))
+    pod = patch["spec"]["template"]["spec"]
+    (container,) = pod["containers"]
+    told = [(folder / "Dockerfile").read_text(encoding="utf-8"), PAGE.read_text(encoding="utf-8")]
+    assert [re.findall(r"docker build -f contrib/argocd/Dockerfile -t (\S+) \.\n", text) for text in told] == [
+        [container["image"]]
+    ] * 2
+    (user,) = re.findall(r"^USER (\d+)$", told[0], re.MULTILINE)
+    assert int(user) == container["securityContext"]["runAsUser"]
+    copied = dict(re.findall(r"^COPY (\S+) (\S+)$", told[0], re.MULTILINE))
+    assert all((ROOT / source).exists() for source in copied)
+    # What the sidecar has of its own is mounted, and nothing hides the plugin that the image brings.
+    mounts = {mount["name"]: Path(mount["mountPath"]) for mount in container["volumeMounts"]}
+    assert {volume["name"] for volume in pod["volumes"]} <= mounts.keys()
+    plugin = Path(copied["contrib/argocd/plugin.yaml"])
+    assert not any(plugin.is_relative_to(path) for path in mounts.values())
+    assert any(Path(container["command"][0]).is_relative_to(path) for path in mounts.values())
+
+
+def test_the_image_is_made_of_nothing_that_git_does_not_know() -> None:
+    names = (ROOT / ".dockerignore").read_text(encoding="utf-8").split("\n")
+    ignored = {line.removesuffix("/") for line in (ROOT / ".gitignore").read_text(encoding="utf-8").split()}
+    kept = {line.removeprefix("**/") for line in names if line and not line.startswith("#")}
+    assert ignored - {"examples/manifests"} <= kept
+    assert ".git" in kept
+
+
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=9) | st.sampled_from(["runs", "strict", "true"]),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(["name", "string", "array", "map", "x"]), inner, max_size=3)
+    ),
+    max_leaves=8,
+)
+
+
+@given(text=_JSON.map(json.dumps) | st.text(max_size=30))
+def test_no_parameters_make_it_stumble(text: str) -> None:
+    with suppress(CompileError):
+        assert isinstance(read_parameters(text, (), bundled_library()), Parameters)

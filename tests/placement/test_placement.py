@@ -1,0 +1,828 @@
+"""`place`: reading what kubectl printed, what would help, how much fits at once, and the command line."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from helpers.cluster import (
+    MOST,
+    ROOMY,
+    TAINT,
+    Plain,
+    anything,
+    cluster_of,
+    clusters,
+    container,
+    listed,
+    machine,
+    node,
+    pod,
+    printed,
+    subject,
+    tree,
+    wanting,
+)
+from helpers.command_line import Answer, Call
+from helpers.programs import program
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+
+from speccompile.model.source import Layer, Source
+from speccompile.placement.capacity import ALL, Fleet, fleet, pool_of
+from speccompile.placement.cluster_snapshot import Cluster, snapshot
+from speccompile.placement.cluster_snapshot_reader import read_snapshot, trimmed
+from speccompile.placement.fit import Verdict, verdicts
+from speccompile.placement.node_pools import Pool, Taint
+from speccompile.placement.placement import Known, answer
+from speccompile.placement.pod_requirements import needs_of
+from speccompile.placement.scheduler_filters import Filter, Machine, Usage, reasons
+from speccompile.placement.suggest import changed, nearest, suggestion
+from speccompile.report.place_json import as_placed_json
+from speccompile.report.place_text import FEW, as_placed_table, waiting_text
+from speccompile.verify.kubectl_scalars import as_kubernetes_reads
+from speccompile.yaml_text.parse import parse
+
+
+def verdict_of(spec: Plain, machines: Sequence[Machine]) -> tuple[Verdict, Cluster]:
+    named = tuple(one._replace(name=f"n{number}") for number, one in enumerate(machines))
+    cluster = Cluster(named)
+    (told,) = verdicts([subject(spec)], cluster)
+    return told, cluster
+
+
+# What kubectl printed
+
+
+def test_a_node_is_read_as_it_is() -> None:
+    cluster = cluster_of(
+        node("b", unschedulable=True),
+        node(
+            "a",
+            {"cpu": "7910m", "nvidia.com/gpu": "2"},
+            labels={"pool": "gpu"},
+            taints=[{"key": "k", "effect": "NoSchedule"}],
+        ),
+    )
+    first, second = cluster.machines
+    assert (first.name, first.labels, first.taints) == ("a", {"pool": "gpu"}, (Taint("k", "", "NoSchedule"),))
+    assert first.allocatable == {"cpu": 7910, "memory": 32 * 2**30, "nvidia.com/gpu": 2, "pods": 110}
+    assert (second.name, second.cordoned, first.cordoned) == ("b", True, False)
+
+
+def test_a_node_that_tells_no_allocatable_has_all_its_capacity() -> None:
+    data = node("a")
+    data["status"] = {"capacity": {"cpu": "4"}}
+    assert cluster_of(data).machines[0].allocatable == {"cpu": 4000}
+
+
+def test_pods_take_what_they_ask_for_until_they_are_done() -> None:
+    running = [
+        pod("p1", "a"),
+        pod("p2", "a", "Pending"),
+        pod("p3", "a", "Succeeded"),
+        pod("p4", "a", "Failed"),
+        pod("p5", ""),
+        pod("p6", "b", hostNetwork=True, containers=[{"name": "c", "ports": [{"containerPort": 80}]}]),
+    ]
+    cluster = cluster_of(node("a"), node("b"), node("c"), pods=running)
+    first, second, third = (cluster.usage(one) for one in cluster.machines)
+    assert (first.amounts, first.pods) == ({"cpu": 2000}, 2)
+    assert (second.pods, [port.number for port in second.ports]) == (1, [80])
+    assert third == Usage()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        json.dumps(listed(node("a"))),
+        json.dumps(node("a")),
+        json.dumps({**listed(), "kind": "NodeList", "items": [{"metadata": {"name": "a"}}]}),
+        printed(listed(node("a"))),
+        printed(node("a")),
+        "---\n".join([printed(node("a")), printed(node("b"))]),
+        "# saved today\n" + printed(listed(node("a"))),
+    ],
+)
+def test_nodes_may_be_written_in_any_shape_that_kubectl_has(text: str) -> None:
+    seen = snapshot(read_snapshot(Source("nodes", text, Layer.PLATFORM), "Node", MOST).documents)
+    assert seen.findings == ()
+    assert seen.cluster.machines[0].name == "a"
+
+
+texts = st.text(st.sampled_from("ab:#-'\"\\|>{}[]&*! \n\tenvstatuspecnodeName0é\u2028"), max_size=60) | st.sampled_from(
+    ["x\nstatus:\n  phase: Failed\n", "env:", "- a\n- b", "  nodeName: b", "long words " * 20, "yes", "012", "", "~"]
+)
+plain_labels = st.dictionaries(
+    st.sampled_from(["env", "pool", "images", "message", "a/b"]), st.sampled_from(["x", "1", "on", ""])
+)
+
+
+@st.composite
+def running_pods(draw: st.DrawFn) -> dict[str, Any]:
+    data = pod(draw(st.sampled_from(["p", "q", "r", "s"])), draw(st.sampled_from(["a", "b"])))
+    data["metadata"] |= {
+        "annotations": {"note": draw(texts)},
+        "labels": draw(plain_labels),
+        "managedFields": [{"f": {}}],
+    }
+    data["spec"]["containers"] = [
+        {
+            "args": draw(st.lists(texts, max_size=2)),
+            "env": [{"name": "A", "value": draw(texts)}],
+            "image": "x:1",
+            "name": "main",
+            "resources": {"requests": {"cpu": draw(st.sampled_from(["1", "250m"]))}},
+        }
+        for _ in range(draw(st.integers(0, 2)))
+    ]
+    data["status"] |= {"message": draw(texts), "conditions": [{"message": draw(texts), "type": "Ready"}]}
+    return data
+
+
+@st.composite
+def some_nodes(draw: st.DrawFn) -> dict[str, Any]:
+    data = node(draw(st.sampled_from(["a", "b", "c"])), labels=draw(plain_labels))
+    data["metadata"]["annotations"] = {"note": draw(texts)}
+    data["status"] |= {"images": [{"names": [draw(texts)]}], "conditions": [{"message": draw(texts)}]}
+    return data
+
+
+def seen_by(read: Callable[[Source, str], Any], nodes: Plain, pods: Plain, write: Callable[[Plain], str]) -> Any:
+    both = [read(Source("f", write(data), Layer.PLATFORM), kind) for data, kind in ((nodes, "Node"), (pods, "Pod"))]
+    return snapshot(both[0].documents, both[1].documents).cluster
+
+
+@given(nodes=st.lists(some_nodes(), max_size=3), pods=st.lists(running_pods(), max_size=4))
+def test_leaving_out_what_nobody_looks_at_changes_nothing(nodes: list[Plain], pods: list[Plain]) -> None:
+    written = listed(*nodes), listed(*pods)
+    plainly = seen_by(lambda source, _: as_kubernetes_reads(parse(source)), *written, printed)
+    quickly = seen_by(lambda source, kind: read_snapshot(source, kind, MOST), *written, printed)
+    as_json = seen_by(lambda source, kind: read_snapshot(source, kind, MOST), *written, json.dumps)
+    assert quickly == plainly == as_json
+
+
+def test_of_a_list_by_kubectl_most_lines_are_left_out_and_the_others_keep_their_numbers() -> None:
+    data = pod("p", "a")
+    data["metadata"] |= {"annotations": {"a": "b " * 60}, "managedFields": [{"f": {"g": {}}}] * 3}
+    data["spec"]["containers"][0] |= {"args": ["x: y\nenv:\n"], "env": [{"name": "A", "value": "1"}]}
+    data["status"]["message"] = "The node was low on resource: memory. " * 4
+    text = printed(listed(data))
+    short = trimmed(text, "Pod")
+    assert short is not None
+    kept = [(at, line) for at, line in enumerate(short.split("\n")) if line.strip(" -")]
+    assert len(kept) < text.count("\n") * 2 / 3
+    assert [line for at, line in kept if line.strip() and text.split("\n")[at] != line] == []
+    assert not re.search("args|env|annotations|managedFields|message", short)
+    # It is read so, and not as it is, which nothing is allowed to be here.
+    assert read_snapshot(Source("pods", text, Layer.PLATFORM), "Pod", 0).findings == ()
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        "    note: &x y\n",
+        "    note: |\n      text\n",
+        "    # a comment\n",
+        "    note: 'a\n      b'\n",
+        "\tx: y\n",
+        "    note: {a: b}\n",
+    ],
+)
+def test_a_list_with_any_odd_line_is_read_as_it_is(odd: str) -> None:
+    text = printed(listed(node("a"))).replace("  kind: Node\n", f"  kind: Node\n{odd}")
+    assert trimmed(text, "Node") is None
+
+
+def test_a_text_that_is_too_long_to_be_read_as_it_is_says_so() -> None:
+    text = "# by hand\n" + printed(listed(node("a")))
+    read = read_snapshot(Source("nodes.yaml", text, Layer.PLATFORM), "Node", 10)
+    (told,) = read.findings
+    assert (told.code, read.documents) == ("input/too-large", ())
+    assert "not written as kubectl writes it" in told.message
+
+
+def test_what_kubectl_itself_prints_is_read_as_its_json_is(tmp_path: Path) -> None:
+    data = node(
+        "a",
+        {"nvidia.com/gpu": "1"},
+        labels={"a": "012", "b": "no", "c": "1e3"},
+        taints=[{"key": "k", "value": "yes", "effect": "NoSchedule"}],
+    )
+    file = tmp_path / "node.json"
+    file.write_text(json.dumps(data))
+    printing = [program("kubectl"), "label", "--local", "-f", str(file), "extra=on", "-o"]
+    texts = [
+        subprocess.run([*printing, form], capture_output=True, text=True, check=True).stdout
+        for form in ("yaml", "json")
+    ]
+    both = [snapshot(read_snapshot(Source("n", text, Layer.PLATFORM), "Node", MOST).documents) for text in texts]
+    assert both[0].cluster == both[1].cluster
+    assert both[0].cluster.machines[0].labels == {"a": "012", "b": "no", "c": "1e3", "extra": "on"}
+
+
+_KEYS = (
+    *("apiVersion", "kind", "items", "metadata", "name", "labels", "spec", "taints", "key", "effect", "status"),
+    *("allocatable", "cpu", "nodeName", "containers", "phase", "capacity", "unschedulable"),
+)
+json_values: st.SearchStrategy[Any] = st.recursive(
+    st.none() | st.booleans() | st.integers(0, 9) | st.sampled_from(["a", "Node", "Pod", "List", "v1"]),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(_KEYS),
+            inner,
+            max_size=5,
+        )
+    ),
+    max_leaves=15,
+)
+
+
+@given(nodes=json_values, pods=json_values)
+def test_whatever_a_snapshot_holds_it_is_read_or_refused(nodes: Any, pods: Any) -> None:
+    for write in (json.dumps, printed):
+        read = [
+            read_snapshot(Source("f", write(data), Layer.PLATFORM), kind, MOST)
+            for data, kind in ((nodes, "Node"), (pods, "Pod"))
+        ]
+        seen = snapshot(read[0].documents, read[1].documents)
+        assert all(finding.code.startswith("snapshot/") for finding in seen.findings)
+
+
+# Verdicts
+
+
+def test_nodes_that_are_refused_alike_are_one_group() -> None:
+    machines = [
+        *(
+            machine(f"cpu-{number}", labels={"pool": "cpu"}, allocatable={**ROOMY, "cpu": 1000 * number})
+            for number in range(5)
+        ),
+        machine("gpu", labels={"pool": "gpu"}),
+        machine("other", labels={"pool": "gpu"}, taints=(TAINT,)),
+    ]
+    told, _ = verdict_of({"nodeSelector": {"pool": "gpu"}, "containers": [container({"cpu": "9"})]}, machines)
+    assert [one.name for one in told.fits] == ["n5"]
+    first, second = told.others
+    assert [one.name for one in first.machines] == ["n0", "n1", "n2", "n3", "n4"]
+    assert [alike[0].filter for alike in first.alike] == [Filter.AFFINITY, Filter.RESOURCES]
+    assert [reason.lack.free for reason in [*first.alike][1] if reason.lack] == [0, 1000, 2000, 3000, 4000]
+    assert [one.name for one in second.machines] == ["n6"]
+
+
+def test_ports_that_are_taken_count() -> None:
+    spec: dict[str, Any] = {"containers": [{"name": "c", "ports": [{"containerPort": 80, "hostPort": 80}]}]}
+    cluster = cluster_of(node("a"), node("b"), pods=[pod("p", "a", **spec)])
+    (told,) = verdicts([subject(spec)], cluster)
+    assert [one.name for one in told.fits] == ["b"]
+
+
+@given(spec=anything, machines=clusters)
+def test_every_node_is_told_of_once_with_all_its_reasons(spec: Plain, machines: list[Machine]) -> None:
+    told, cluster = verdict_of(spec, machines)
+    apart = {one.name: found for group in told.others for one, found in zip(group.machines, group.reasons, strict=True)}
+    apart |= {one.name: () for one in told.fits}
+    assert apart == {one.name: reasons(told.needs, one, Usage()) for one in cluster.machines}
+    assert sum(len(group.machines) for group in told.others) + len(told.fits) == len(machines)
+
+
+# What would help
+
+CURED: Mapping[str, tuple[Plain, Machine, str]] = {
+    "a toleration": ({}, machine(taints=(TAINT,)), "add a toleration of `dedicated=gpu:NoSchedule`"),
+    "a toleration without a value": (
+        {"tolerations": [{"key": "x", "operator": "Exists"}]},
+        machine(taints=(Taint("k", "", "NoExecute"),)),
+        "add a toleration of `k:NoExecute`",
+    ),
+    "one toleration of two taints": (
+        {},
+        machine(taints=(TAINT, Taint("dedicated", "other", "NoExecute"))),
+        "add a toleration of `dedicated, whatever its value and effect`",
+    ),
+    "another label": ({"nodeSelector": {"a": "1", "b": "2"}}, machine(labels={"a": "3", "b": "2"}), "select `a`: `3`"),
+    "no label": ({"nodeSelector": {"a": "1"}}, machine(), "do not select by `a`"),
+    "another value": (
+        wanting({"matchExpressions": [{"key": "a", "operator": "In", "values": ["1"]}]}),
+        machine(labels={"a": "2"}),
+        "allow `2` for `a`",
+    ),
+    "no expression": (
+        wanting({"matchExpressions": [{"key": "a", "operator": "Exists"}, {"key": "b", "operator": "DoesNotExist"}]}),
+        machine(labels={"a": "2", "b": "1"}),
+        "do not ask for `b`",
+    ),
+    "the last expression": (
+        wanting({"matchExpressions": [{"key": "a", "operator": "Exists"}]}),
+        machine(),
+        "do not ask for `a`",
+    ),
+    "the last expression beside a field": (
+        wanting(
+            {
+                "matchExpressions": [{"key": "a", "operator": "Exists"}],
+                "matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n0"]}],
+            }
+        ),
+        machine(),
+        "do not ask for `a`",
+    ),
+    "one of two in an alternative": (
+        wanting(
+            {"matchExpressions": [{"key": "a", "operator": "Exists"}, {"key": "b", "operator": "DoesNotExist"}]},
+            {"matchExpressions": [{"key": "c", "operator": "Exists"}]},
+        ),
+        machine(),
+        "do not ask for `a`",
+    ),
+    "no alternative": (
+        wanting(
+            {"matchExpressions": [{"key": "a", "operator": "Exists"}, {"key": "b", "operator": "Exists"}]},
+            {"matchExpressions": [{"key": "c", "operator": "Gt", "values": ["3"]}]},
+        ),
+        machine(),
+        "do not require any node affinity",
+    ),
+    "none of two expressions": (
+        wanting({"matchExpressions": [{"key": "a", "operator": "Exists"}, {"key": "b", "operator": "Exists"}]}),
+        machine(),
+        "do not require any node affinity",
+    ),
+    "no empty term": (wanting({}), machine(), "do not require any node affinity"),
+    "not one node by its label": (
+        {"nodeSelector": {"kubernetes.io/hostname": "typo"}},
+        machine(labels={"kubernetes.io/hostname": "a"}),
+        "do not select by `kubernetes.io/hostname`",
+    ),
+    "no device": (
+        {"containers": [container({"nvidia.com/gpu": "1"}, {"nvidia.com/gpu": "1"})]},
+        machine(allocatable={"pods": 1}),
+        "do not ask for nvidia.com/gpu",
+    ),
+    "no node by name": ({"nodeName": "other"}, machine(), "do not name a node"),
+    "less of a resource": (
+        {"containers": [container({"cpu": "1"}), container({"cpu": "3"})]},
+        machine(allocatable={**ROOMY, "cpu": 3500}),
+        "ask for 2.5 of cpu instead of 3",
+    ),
+    "less memory": (
+        {"containers": [container({"memory": "3Gi"})]},
+        machine(allocatable={**ROOMY, "memory": 2**30 + 5}),
+        "ask for 1024Mi of memory instead of 3Gi",
+    ),
+    "fewer devices": (
+        {"containers": [container({"nvidia.com/gpu": "4"}, {"nvidia.com/gpu": "4"})]},
+        machine(allocatable={**ROOMY, "nvidia.com/gpu": 2}),
+        "ask for 2 of nvidia.com/gpu instead of 4",
+    ),
+}
+
+
+@pytest.mark.parametrize("cured", CURED)
+def test_what_would_help_is_suggested(cured: str) -> None:
+    spec, one, what = CURED[cured]
+    told, cluster = verdict_of(spec, [one])
+    made = suggestion(told, cluster)
+    assert made is not None
+    assert made.change.what == what
+    again = changed(told.subject.workload.pod, made.change)
+    assert reasons(needs_of(again), cluster.machines[0], Usage()) == ()
+
+
+def test_what_a_term_asks_beside_stays() -> None:
+    spec, one, _ = CURED["the last expression beside a field"]
+    told, cluster = verdict_of(spec, [one])
+    made = suggestion(told, cluster)
+    assert made is not None
+    (term,) = needs_of(changed(told.subject.workload.pod, made.change)).pin.terms or ()
+    assert (term.expressions, [asked.key for asked in term.fields]) == ((), ["metadata.name"])
+
+
+@pytest.mark.parametrize(
+    ("network", "port", "what"),
+    [
+        ({}, {"hostPort": 80}, "do not take host port 80/TCP"),
+        ({"hostNetwork": True}, {"containerPort": 80}, "do not use the network of the node"),
+        ({"hostNetwork": True}, {"containerPort": 80, "hostPort": 80}, None),
+    ],
+)
+def test_a_port_that_is_taken_is_suggested_to_be_left(network: Plain, port: Plain, what: str | None) -> None:
+    spec: dict[str, Any] = {**network, "containers": [{"name": "c", "ports": [port]}]}
+    cluster = cluster_of(node("a"), pods=[pod("p", "a", **spec)])
+    (told,) = verdicts([subject(spec)], cluster)
+    made = suggestion(told, cluster)
+    assert (made.change.what if made else None) == what
+
+
+def test_a_suggestion_among_thousands_takes_no_minutes() -> None:
+    machines = [machine(labels={"rack": str(number // 2 if number < 4 else number)}) for number in range(3000)]
+    told, cluster = verdict_of({"nodeSelector": {"rack": "typo"}}, machines)
+    before = time.monotonic()
+    made = suggestion(told, cluster)
+    assert time.monotonic() - before < 10
+    assert made is not None
+    assert (made.change.what, len(made.machines)) == ("select `rack`: `0`", 2)
+
+
+def test_a_device_is_limited_as_it_is_requested() -> None:
+    spec, one, _ = CURED["fewer devices"]
+    told, cluster = verdict_of(spec, [one])
+    made = suggestion(told, cluster)
+    assert made is not None
+    resources = changed(told.subject.workload.pod, made.change).plain()["containers"][0]["resources"]
+    assert resources == {"requests": {"nvidia.com/gpu": "2"}, "limits": {"nvidia.com/gpu": "2"}}
+
+
+@pytest.mark.parametrize(
+    ("spec", "one"),
+    [
+        ({}, machine(cordoned=True)),
+        ({}, machine(taints=(Taint("node.kubernetes.io/not-ready", "", "NoSchedule"),))),
+        ({}, machine(taints=(Taint("node-role.kubernetes.io/control-plane", "", "NoSchedule"),))),
+        ({}, machine(taints=(Taint("node-role.kubernetes.io/master", "", "NoSchedule"),))),
+        ({}, machine(taints=(Taint("ToBeDeletedByClusterAutoscaler", "1", "NoSchedule"),))),
+        ({}, machine(taints=(Taint("DeletionCandidateOfClusterAutoscaler", "1", "NoSchedule"),))),
+        ({}, machine(taints=(TAINT, Taint("other", "", "NoSchedule")))),
+        ({}, machine(allocatable={"pods": 0})),
+        ({"containers": [container({"memory": "1Gi"})]}, machine(allocatable={"pods": 1})),
+        (
+            {"resources": {"requests": {"memory": "10Gi"}}, "containers": [container({"memory": "9Gi"})]},
+            machine(allocatable={"pods": 1, "memory": 6 * 2**30}),
+        ),
+        ({"nodeSelector": {"a": "1", "b": "2"}}, machine()),
+        ({"nodeSelector": [1]}, machine()),
+    ],
+)
+def test_where_no_single_change_helps_none_is_suggested(spec: Plain, one: Machine) -> None:
+    told, cluster = verdict_of(spec, [one])
+    assert suggestion(told, cluster) is None
+    near = nearest(told)
+    assert near is not None
+    assert near.reasons == told.others[0].reasons[0]
+
+
+def test_the_change_that_gives_up_least_is_suggested() -> None:
+    machines = [machine(taints=(TAINT,)), *(machine(allocatable={**ROOMY, "cpu": cpu}) for cpu in (1000, 3900, 3800))]
+    told, cluster = verdict_of({"containers": [container({"cpu": "4"})]}, machines)
+    made = suggestion(told, cluster)
+    assert made is not None
+    assert made.change.what == "ask for 3.9 of cpu instead of 4"
+
+
+def test_of_equal_changes_the_one_that_opens_most_nodes_is_suggested() -> None:
+    machines = [machine(labels={"a": value}) for value in "xyyz"]
+    told, cluster = verdict_of({"nodeSelector": {"a": "w"}}, machines)
+    made = suggestion(told, cluster)
+    assert made is not None
+    assert (made.change.what, len(made.machines)) == ("select `a`: `y`", 2)
+
+
+@given(spec=anything, machines=clusters)
+def test_a_suggestion_is_true(spec: Plain, machines: list[Machine]) -> None:
+    told, cluster = verdict_of(spec, machines)
+    assume(not told.fits)
+    made = suggestion(told, cluster)
+    if made is None:
+        single = [found[0] for group in told.others for found in group.reasons if len(found) == 1]
+        assert [reason for reason in single if reason.filter in (Filter.TAINTS, Filter.AFFINITY)] == []
+    else:
+        again = changed(told.subject.workload.pod, made.change)
+        assert made.machines
+        assert {one.name for one in made.machines} == {
+            one.name for one in cluster.machines if not reasons(needs_of(again), one, Usage())
+        }
+        assert told.subject.workload.pod.plain() == spec
+
+
+# How much fits at once
+
+
+def first_fit(specs: Sequence[tuple[Plain, int]], cluster: Cluster) -> tuple[int, dict[str, Usage]]:
+    """One pod after the other, on the first node that takes it."""
+    used = {one.name: cluster.usage(one) for one in cluster.machines}
+    placed = 0
+    for spec, count in specs:
+        needs = needs_of(tree(spec))
+        for _ in range(count):
+            there = next((one for one in cluster.machines if not reasons(needs, one, used[one.name])), None)
+            if there is not None:
+                used[there.name] = used[there.name].with_pods(needs, 1)
+                placed += 1
+    return placed, used
+
+
+def fleet_of(specs: Sequence[tuple[Plain, int]], cluster: Cluster, pools: Sequence[Pool] = ()) -> Fleet:
+    return fleet(verdicts([subject(spec, count) for spec, count in specs], cluster), cluster, pools)
+
+
+@given(specs=st.lists(st.tuples(anything, st.integers(0, 4)), max_size=4), machines=clusters, room=st.integers(0, 5))
+def test_the_estimate_is_first_fit(specs: list[tuple[Plain, int]], machines: list[Machine], room: int) -> None:
+    named = tuple(
+        one._replace(name=f"n{number}", allocatable={**one.allocatable, "cpu": 9000, "pods": room})
+        for number, one in enumerate(machines)
+    )
+    told = fleet_of(specs, Cluster(named))
+    placed, used = first_fit(specs, Cluster(named))
+    assert told.placed == placed
+    assert told.pods - placed == sum(one.pods for one in told.unplaced)
+    (pool,) = told.pools or (None,)
+    if pool is not None:
+        assert {share.resource: share.added for share in pool.shares}["pods"] == sum(one.pods for one in used.values())
+        assert all(share.before + share.added <= share.allocatable for share in pool.shares)
+
+
+def test_a_pool_that_is_short_says_of_what_and_by_how_much() -> None:
+    cluster = cluster_of(
+        node("a", labels={"pool": "x"}), node("b", labels={"pool": "x"}), node("c", labels={"pool": "z"})
+    )
+    spec = {"nodeSelector": {"pool": "x"}, "containers": [container({"cpu": "3"})]}
+    told = fleet_of([(spec, 6)], cluster, [Pool("mine", {"pool": "x"}, (), {}), Pool("other", {"pool": "z"}, (), {})])
+    assert (told.pods, told.placed, told.workloads, told.whole) == (6, 4, 1, 0)
+    mine, other = told.pools
+    assert (mine.name, len(mine.machines), other.name) == ("mine", 2, "other")
+    cpu = mine.shares[0]
+    assert cpu == ("cpu", 16000, 0, 12000, 2000)
+    assert cpu.free == 4000
+    (waiting,) = told.unplaced
+    assert (waiting.pods, waiting.pools, waiting.short) == (2, ("mine",), ("cpu",))
+
+
+def test_pods_that_want_one_port_go_on_nodes_of_their_own() -> None:
+    spec = {"containers": [{"name": "c", "ports": [{"hostPort": 80}]}]}
+    told = fleet_of([(spec, 3)], cluster_of(node("a"), node("b")))
+    assert (told.placed, told.unplaced[0].short, told.unplaced[0].ports) == (2, (), ("80/TCP",))
+    assert waiting_text(told.unplaced[0]) == "1 pod of Job train would wait: host port 80/TCP is taken on every node"
+
+
+def test_enormous_numbers_of_pods_take_no_time() -> None:
+    before = time.monotonic()
+    told = fleet_of([({}, 2**62)], cluster_of(node("a")))
+    assert (told.placed, told.unplaced[0].pods) == (110, 2**62 - 110)
+    assert time.monotonic() - before < 1
+
+
+def test_a_node_that_is_cordoned_is_no_room() -> None:
+    told = fleet_of(
+        [({"containers": [container({"cpu": "1"})]}, 1)], cluster_of(node("a"), node("b", unschedulable=True))
+    )
+    assert told.pools[0].shares[0].allocatable == 8000
+
+
+@pytest.mark.parametrize(
+    ("labels", "expected"),
+    [
+        ({"cloud.google.com/gke-nodepool": "g"}, "g"),
+        ({"eks.amazonaws.com/nodegroup": "e"}, "e"),
+        ({"karpenter.sh/nodepool": "k", "node-role.kubernetes.io/worker": ""}, "k"),
+        ({"node-role.kubernetes.io/worker": ""}, "worker"),
+        ({"a": "b", "cloud.google.com/gke-nodepool": "g"}, "declared"),
+        ({}, ALL),
+    ],
+)
+def test_a_pool_is_named_by_the_platform_or_by_its_nodes(labels: dict[str, str], expected: str) -> None:
+    pools = [Pool("nothing", {}, (), {}), Pool("declared", {"a": "b"}, (), {})]
+    assert pool_of(machine(labels=labels), pools) == expected
+
+
+# The command line
+
+RUN = "name: train\naction: job\nimage: python:3.12\n"
+
+
+@pytest.fixture
+def files(call: Call) -> None:
+    """What a call needs, where calls are made."""
+    assert call is not None
+    Path("run.yaml").write_text(RUN)
+    Path("nodes.yaml").write_text(printed(listed(node("a"), node("b", labels={"pool": "gpu"}))))
+    Path("pods.yaml").write_text(printed(listed(pod("p", "a"))))
+
+
+def placed(call: Call, *more: str) -> Answer:
+    return call("place", "run.yaml", "--nodes", "nodes.yaml", *more)
+
+
+@pytest.mark.usefixtures("files")
+def test_a_run_that_fits_is_told_where(call: Call) -> None:
+    answer = placed(call)
+    assert (answer.code, answer.stderr) == (0, "")
+    assert answer.stdout.splitlines()[0] == "Job train (run.yaml:1:7): fits 2 of 2 nodes: a, b"
+    assert answer.stdout.splitlines()[-1] == "1 workload on 2 nodes: all fit some node"
+
+
+@pytest.mark.usefixtures("files")
+def test_a_run_that_fits_nowhere_is_exit_code_4(call: Call) -> None:
+    Path("run.yaml").write_text(f"{RUN}node_selector: {{pool: none}}\n")
+    answer = placed(call)
+    assert (answer.code, answer.stderr) == (4, "")
+    assert "label `pool`: asks for `none`, found none or `gpu`  run run.yaml:4:23" in answer.stdout
+    assert "suggestion" not in answer.stdout
+    assert (
+        "suggestion: select `pool`: `gpu` (run run.yaml:4:23): would fit 1 node: b" in placed(call, "--suggest").stdout
+    )
+
+
+@pytest.mark.usefixtures("files")
+def test_a_run_of_no_pods_needs_no_node(call: Call) -> None:
+    Path("run.yaml").write_text("name: a\naction: deploy\nimage: x\nreplicas: 0\nnode_selector: {pool: none}\n")
+    assert placed(call).code == 0
+
+
+@pytest.mark.usefixtures("files")
+def test_errors_of_runs_and_of_snapshots_are_told_together(call: Call) -> None:
+    Path("run.yaml").write_text(f"{RUN}nope: 1\n")
+    Path("nodes.yaml").write_text(RUN)
+    answer = placed(call, "--pods", "missing.yaml")
+    assert (answer.code, answer.stdout) == (1, "")
+    for code in ("schema/unknown-key", "snapshot/unexpected-object", "input/missing-file"):
+        assert f"[{code}]" in answer.stderr
+
+
+@pytest.mark.usefixtures("files")
+def test_what_is_wrong_in_json_is_told_at_its_line(call: Call) -> None:
+    text = json.dumps(node("a", {"cpu": "eight"}), indent=2)
+    Path("nodes.yaml").write_text(text)
+    line = text[: text.index("eight")].count("\n") + 1
+    answer = placed(call)
+    assert answer.code == 1
+    assert f"--> nodes.yaml:{line}:14\n" in answer.stderr
+
+
+@pytest.mark.usefixtures("files")
+def test_other_runs_are_told_of_if_one_has_errors_that_are_ignored(call: Call) -> None:
+    Path("run.yaml").write_text(f"{RUN}---\n{RUN.replace('train', 'other')}nope: 1\n")
+    answer = placed(call, "--ignore", "schema/unknown-key")
+    assert (answer.code, "1 run is left out" in answer.stderr) == (0, True)
+    assert "Job train" in answer.stdout
+
+
+@pytest.mark.usefixtures("files")
+def test_manifests_are_placed_as_they_are(call: Call) -> None:
+    rendered = call("render", "run.yaml").stdout
+    answer = call("place", "-", "--nodes", "nodes.yaml", stdin=rendered)
+    assert answer.stdout.splitlines()[0] == "Job train (<stdin>:1:1): fits 2 of 2 nodes: a, b"
+
+
+MODEL = {
+    "apiVersion": "mlops.seldon.io/v1alpha1",
+    "kind": "Model",
+    "metadata": {"name": "iris", "namespace": "m"},
+    "spec": {"requirements": ["nobody-has-it"]},
+}
+OTHERS: Mapping[str, Plain] = {
+    "DaemonSet": {"apiVersion": "apps/v1", "spec": {"template": {"spec": {"containers": []}}}},
+    "Rollout": {"apiVersion": "argoproj.io/v1alpha1", "spec": {"template": {"spec": {"containers": []}}}},
+    "Service": {"apiVersion": "v1", "spec": {}},
+}
+
+
+@pytest.mark.usefixtures("files")
+def test_models_that_the_cluster_has_are_not_asked_about(call: Call) -> None:
+    Path("model.yaml").write_text(printed(MODEL))
+    answer = placed(call, "--objects", "model.yaml", "--format", "json")
+    assert (answer.code, json.loads(answer.stdout)["models"]) == (0, [])
+    assert call("place", "model.yaml", "--nodes", "nodes.yaml").code == 4
+
+
+@pytest.mark.usefixtures("files")
+def test_what_has_pods_and_is_not_placed_is_told(call: Call, root: Path) -> None:
+    objects = [{**spec, "kind": kind, "metadata": {"name": "x"}} for kind, spec in OTHERS.items()]
+    Path("others.yaml").write_text(printed(listed(*objects)))
+    answer = call("place", "others.yaml", "--nodes", "nodes.yaml")
+    assert answer.code == 0
+    assert "pods of 1 DaemonSet, 1 Rollout are not placed\n" in answer.stdout
+    data = json.loads(call("place", "others.yaml", "--nodes", "nodes.yaml", "--format", "json").stdout)
+    schema = json.loads((root / "schemas" / "reports" / "place.schema.json").read_text())
+    assert list(Draft202012Validator(schema).iter_errors(data)) == []
+    assert ([one["kind"] for one in data["left_out"]], data["workloads"]) == (["DaemonSet", "Rollout"], [])
+    page = call("place", "others.yaml", "--nodes", "nodes.yaml", "--html", "-").stdout
+    assert "pods of 1 DaemonSet, 1 Rollout are not placed" in page
+
+
+@pytest.mark.usefixtures("files")
+def test_what_is_suspended_takes_no_room_and_must_still_fit(call: Call) -> None:
+    job: dict[str, Any] = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "later"}}
+    template: dict[str, Any] = {"spec": {"containers": [container({"cpu": "1"})]}}
+    Path("job.yaml").write_text(printed({**job, "spec": {"suspend": True, "template": template}}))
+    answer = call("place", "job.yaml", "--nodes", "nodes.yaml")
+    assert answer.code == 0
+    assert answer.stdout.startswith("Job later, suspended (job.yaml:1:1): fits 2 of 2 nodes: a, b\n")
+    assert "at once" not in answer.stdout
+    template["spec"] = {"nodeName": "nowhere"}
+    Path("job.yaml").write_text(printed({**job, "spec": {"suspend": True, "template": template}}))
+    answer = call("place", "job.yaml", "--nodes", "nodes.yaml", "--format", "json")
+    (told,) = json.loads(answer.stdout)["workloads"]
+    assert (answer.code, told["pods"], told["is_suspended"]) == (4, 0, True)
+
+
+@pytest.mark.usefixtures("files")
+def test_claims_of_each_pod_are_volumes_that_are_not_looked_at(call: Call) -> None:
+    claims = [{"metadata": {"name": "data"}, "spec": {}}]
+    config = {"podSpec": {"containers": []}, "volumeClaimTemplates": claims}
+    objects: list[dict[str, Any]] = [
+        {
+            "apiVersion": "apps/v1",
+            "kind": "StatefulSet",
+            "spec": {"template": {"spec": {"containers": []}}, "volumeClaimTemplates": claims},
+        },
+        {"apiVersion": "mlops.seldon.io/v1alpha1", "kind": "Server", "spec": {"serverConfig": "own"}},
+        {"apiVersion": "mlops.seldon.io/v1alpha1", "kind": "ServerConfig", "spec": config},
+    ]
+    Path("all.yaml").write_text(printed(listed(*(one | {"metadata": {"name": "own"}} for one in objects))))
+    text = call("place", "all.yaml", "--nodes", "nodes.yaml").stdout
+    assert text.count("  not looked at, and this run has it: volumes: ") == 2
+
+
+@pytest.mark.usefixtures("files")
+def test_the_json_is_as_its_schema_says(call: Call, root: Path) -> None:
+    Path("run.yaml").write_text(f"{RUN}node_selector: {{pool: none}}\nresources: {{cpu: 90}}\n")
+    schema = Draft202012Validator(json.loads((root / "schemas" / "reports" / "place.schema.json").read_text()))
+    for more in ((), ("--suggest",), ("--pods", "pods.yaml")):
+        data = json.loads(placed(call, "--format", "json", *more).stdout)
+        assert list(schema.iter_errors(data)) == []
+        assert [reason["filter"] for reason in data["workloads"][0]["others"][0]["reasons"]] == [
+            "NodeAffinity",
+            "NodeResourcesFit",
+        ]
+
+
+@pytest.mark.usefixtures("files")
+def test_what_a_run_has_that_is_not_looked_at_is_told(call: Call) -> None:
+    Path("run.yaml").write_text(f"{RUN}runtime_class: nvidia\npriority_class: high\n")
+    text = placed(call).stdout
+    assert "  not looked at, and this run has it: priority and preemption (run run.yaml:" in text
+    assert "  not looked at, and this run has it: runtimeClassName: " in text
+
+
+@pytest.mark.parametrize(
+    ("call_with", "reason"),
+    [
+        ((), "the following arguments are required: --nodes"),
+        (("--nodes", "-"), "only a PATH can be standard input"),
+        (("--nodes", "n", "--html", "-", "--format", "json"), "both go to standard output"),
+    ],
+)
+def test_a_call_that_cannot_be_meant_is_refused(call: Call, call_with: tuple[str, ...], reason: str) -> None:
+    answer = call("place", "run.yaml", *call_with)
+    assert (answer.code, answer.stdout) == (2, "")
+    assert reason in answer.stderr
+
+
+@pytest.mark.usefixtures("files")
+def test_a_page_is_written_beside_the_table_and_replaces_only_a_page(call: Call) -> None:
+    answer = placed(call, "--html", "page.html")
+    assert (answer.code, Path("page.html").read_text()[:15]) == (0, "<!doctype html>")
+    assert placed(call, "--html", "page.html") == answer
+    before = Path("nodes.yaml").read_text()
+    assert placed(call, "--html", "nodes.yaml").code == 1
+    assert Path("nodes.yaml").read_text() == before
+    assert placed(call, "--html", "-").stdout.startswith("<!doctype html>")
+
+
+@pytest.mark.usefixtures("files")
+def test_the_same_call_prints_the_same(call: Call) -> None:
+    assert placed(call, "--suggest", "--format", "json") == placed(call, "--suggest", "--format", "json")
+
+
+def test_many_workloads_are_told_of_only_if_they_fit_nowhere() -> None:
+    cluster = cluster_of(node("a"))
+    subjects = [subject({}, name=f"fit-{number}") for number in range(FEW)]
+    odd = subject({"nodeSelector": {"a": "b"}}, name="odd")
+    text = as_placed_table(answer([*subjects, odd], Known(), cluster))
+    assert "Job odd (run.yaml): fits no node" in text
+    assert "Job fit-1 " not in text
+    assert text.endswith(f"{FEW + 1} workloads on 1 node: {FEW} fit some node, 1 fit none\n")
+
+
+def test_names_of_a_cluster_cannot_steer_a_terminal() -> None:
+    bad = "x\u202e"
+    cluster = Cluster((machine(bad, labels={bad: bad}, taints=(Taint(bad, bad, "NoSchedule"),)),))
+    told = answer(
+        [subject({"nodeSelector": {bad: "y"}}, name=bad), subject({}, name="b")], Known(), cluster, suggests=True
+    )
+    evil = Cluster((machine("x\x1b[31m", labels={"\x1b": "\x1b"}, taints=(Taint("\x1b", "\x1b", "NoSchedule"),)),))
+    worse = answer([subject({"nodeSelector": {bad: "y"}})], Known(), evil, suggests=True)
+    for text in (as_placed_table(told), as_placed_json(told), as_placed_table(worse), as_placed_json(worse)):
+        assert {char for char in text if not char.isprintable()} == {"\n"}
+
+
+def test_a_thousand_pods_on_five_hundred_nodes_take_seconds() -> None:
+    machines = tuple(machine(f"n{number:03}", labels={"pool": "abcde"[number % 5]}) for number in range(500))
+    cluster = Cluster(machines)
+    specs = [
+        {"nodeSelector": {"pool": "abcde"[number % 5]}, "containers": [container({"cpu": f"{number + 1}m"})]}
+        for number in range(1000)
+    ]
+    subjects = [subject(spec, name=f"run-{number}") for number, spec in enumerate(specs)]
+    before = time.monotonic()
+    told = answer(subjects, Known(), cluster, suggests=True)
+    assert told.fleet.placed == 1000
+    assert time.monotonic() - before < 30

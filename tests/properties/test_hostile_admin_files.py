@@ -1,0 +1,168 @@
+"""Whatever is wrong with a file of the admin: the answer is manifests or findings, never a traceback."""
+
+from __future__ import annotations
+
+import copy
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+import yaml
+from helpers.paths import GOLDEN
+from hypothesis import given
+from hypothesis import strategies as st
+
+from speccompile import CompileError, compile_run
+from speccompile.schema.formats.safe_regex import matches, pattern_fault
+
+ACCEPTED = GOLDEN / "accept"
+
+
+class Inputs(NamedTuple):
+    """The documents of a case: its runs, the files of its profiles, and its platform."""
+
+    runs: list[Any]
+    profiles: list[list[Any]]
+    platform: dict[str, Any]
+
+
+def _documents(path: Path) -> list[Any]:
+    return [document for document in yaml.safe_load_all(path.read_text(encoding="utf-8")) if document is not None]
+
+
+def _inputs(case: Path) -> Inputs:
+    platform = case / "platform.yaml"
+    return Inputs(
+        _documents(case / "run.yaml"),
+        [_documents(path) for path in sorted((case / "profiles").glob("*.yaml"))],
+        _documents(platform)[0] if platform.exists() and _documents(platform) else {},
+    )
+
+
+CASES = [
+    case.name
+    for case in sorted(ACCEPTED.iterdir())
+    if (case / "run.yaml").exists() and ((case / "profiles").exists() or (case / "platform.yaml").exists())
+]
+JUNK: st.SearchStrategy[Any] = st.sampled_from(
+    [
+        *(
+            None,
+            True,
+            0,
+            -1,
+            1.5,
+            2**63,
+            "",
+            "x",
+            "1e3",
+            "1Gi",
+            "{name}",
+            "{",
+            "a.b[",
+            "resources.mem",
+            "nvidia.com/gpu",
+        ),
+        *("digitalhub", "default", "main", "Job", "v1", "-x0123456789", "\u202e", "\x00", "Ä" * 300, "(a+)+", "*"),
+        *(
+            [],
+            {},
+            [1],
+            ["x", "x"],
+            [[]],
+            [None],
+            [{}],
+            {"": ""},
+            {"a": 1},
+            {"a": None},
+            {"name": "main"},
+            {"kind": "Job"},
+        ),
+    ]
+).map(copy.deepcopy)
+KEYS = st.sampled_from(
+    [
+        *("x", "kind", "id", "name", "spec", "metadata", "containers", "resources", "min", "preset", "extends"),
+        *("{id}", "requests", "gpu", "secrets", "data", "labels", "template"),
+    ]
+)
+
+
+def _places(value: Any) -> Iterator[tuple[Any, Any]]:
+    """Every container below the value, with each of its keys or positions."""
+    children = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, child in list(children):
+        yield value, key
+        yield from _places(child)
+
+
+def _break(value: Any, data: st.DataObject) -> None:
+    """Changes one place: junk in place of what stands there, nothing at all, or another key."""
+    places = list(_places(value))
+    if not places:
+        return
+    container, key = data.draw(st.sampled_from(places))
+    how = data.draw(st.sampled_from(["junk", "junk", "junk", "nothing", "key"]))
+    if how == "junk":
+        container[key] = data.draw(JUNK)
+    elif how == "nothing":
+        del container[key]
+    elif isinstance(container, dict):
+        container[data.draw(KEYS)] = container.pop(key)
+    else:
+        container.append(copy.deepcopy(container[key]))
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_hostile_files_of_the_admin_are_answered(case: str) -> None:
+    """Every case as it is: the inputs that are broken below were whole."""
+    inputs = _inputs(ACCEPTED / case)
+    for run in inputs.runs:
+        compile_run(run, profiles=inputs.profiles, platform=inputs.platform)
+
+
+@given(st.data())
+def test_hostile_files_of_the_admin_may_be_wrong_anywhere(data: st.DataObject) -> None:
+    inputs = _inputs(ACCEPTED / data.draw(st.sampled_from(CASES)))
+    for _ in range(data.draw(st.integers(1, 3))):
+        _break([inputs.profiles, inputs.platform], data)
+    try:
+        answer = compile_run(inputs.runs[0], profiles=inputs.profiles, platform=inputs.platform).to_yaml()
+    except CompileError as error:
+        answer = str(error)
+    assert answer
+
+
+@pytest.mark.parametrize("pattern", ["a*a*b", "a*a*a*b", "a*a*a*a*b", "[a-z]*.*[a-z]*x", "(a)*?(a)*?(a)*?b"])
+def test_no_text_keeps_a_pattern_busy(pattern: str) -> None:
+    began = time.perf_counter()
+    for length in (30, 56, 200, 999, 100_000):
+        assert not matches(pattern, "a" * length + "!")
+    assert time.perf_counter() - began < 2
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text"),
+    [
+        ("[a-z]+/[a-z]+/[a-z]+/[a-z]+:[0-9]+", f"a/b/{'c' * 900}/d:1"),
+        ("(a|b|c|d|e|f|g|h|i|j)-(a|b|c)-.+", f"j-c-{'x' * 900}"),
+        (".+@.+", f"{'x' * 400}@{'y' * 400}"),
+    ],
+)
+def test_patterns_whose_parts_stand_apart_are_tried_on_long_texts(pattern: str, text: str) -> None:
+    assert pattern_fault(pattern) is None
+    assert matches(pattern, text)
+
+
+def test_many_bans_and_rules_take_little_time() -> None:
+    names = [f"E{number}" for number in range(6000)]
+    bans = [*(f"envs.X{name}" for name in names), "args"]
+    closed = {"id": "closed", "forbid": bans, "rules": {f"envs.Y{name}": {"pattern": "x"} for name in names}}
+    run = {"name": "a", "action": "job", "image": "x", "profile": "closed", "args": ["x"]}
+    said = {"envs": dict.fromkeys(names, "x"), "secrets": [f"S{name}" for name in names]}
+    began = time.perf_counter()
+    with pytest.raises(CompileError, match="args"):
+        compile_run({**run, **said}, profiles=[closed])
+    assert time.perf_counter() - began < 8

@@ -1,0 +1,238 @@
+"""Schemas, templates and golden cases keep one another honest: what one of them names, the others know."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from helpers.paths import GOLDEN, ROOT
+from jinja2 import Environment, meta, nodes
+from jsonschema import Draft202012Validator
+from jsonschema.protocols import Validator
+
+from speccompile.compiler.approve import approve
+from speccompile.compiler.bundled_library import bundled_library
+from speccompile.compiler.documents.admin_config import prepare
+from speccompile.compiler.documents.run import read_run
+from speccompile.compiler.documents.run_forms import flatten
+from speccompile.compiler.merge import STRATEGIES, merge
+from speccompile.compiler.plan import plan
+from speccompile.files.read import load
+from speccompile.model.documents import Document
+from speccompile.model.key_spelling import spelled
+from speccompile.model.node import Node
+from speccompile.model.source import Layer, Source
+from speccompile.model.spec import Plan
+from speccompile.schema.library import Library, Schema
+from speccompile.yaml_text.from_python import wrap
+
+FILES = sorted((ROOT / "schemas").glob("*.json"))
+ACCEPTED = sorted((GOLDEN / "accept").iterdir())
+TEMPLATES = sorted(name for name in bundled_library().templates if name.endswith(".j2"))
+
+_DECLARING = ("items", "additionalProperties")
+_DECLARING_MAPS = ("properties", "patternProperties", "$defs")
+"""Keywords under which properties are declared; what stands under `if`, `then` or `not` only restricts them."""
+
+
+class Declaration(NamedTuple):
+    """A property as a schema declares it."""
+
+    where: str
+    file: str
+    schema: Schema
+
+
+def declarations(library: Library, *files: str) -> Iterator[Declaration]:
+    """Every property of the schemas, however deep."""
+    for file in files or sorted(library.schemas):
+        yield from _declared(library.schemas[file], file, file)
+
+
+def _declared(schema: Any, where: str, file: str) -> Iterator[Declaration]:
+    if not isinstance(schema, Mapping):
+        return
+    for name, child in schema.get("properties", {}).items():
+        yield Declaration(f"{where}.{name}", file, child)
+    for keyword in _DECLARING:
+        yield from _declared(schema.get(keyword), f"{where}.{keyword}", file)
+    for keyword in _DECLARING_MAPS:
+        for name, child in schema.get(keyword, {}).items():
+            yield from _declared(child, f"{where}.{name}", file)
+
+
+def _schemas_within(schema: Any) -> Iterator[Schema]:
+    """Every mapping inside a schema, conditions included."""
+    if isinstance(schema, Mapping):
+        yield schema
+    if isinstance(schema, (Mapping, list)):
+        for child in schema.values() if isinstance(schema, Mapping) else schema:
+            yield from _schemas_within(child)
+
+
+def _own_validator(declaration: Declaration, library: Library) -> Validator:
+    """The validator of one property; it follows references and checks formats like the whole schema's."""
+    return library.validator(declaration.file).evolve(schema=dict(declaration.schema))
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_a_schema_file_is_a_schema(path: Path) -> None:
+    schema = json.loads(path.read_text(encoding="utf-8"))
+    assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+    assert schema["$id"].rpartition("/")[2] == path.name
+    Draft202012Validator.check_schema(schema)
+
+
+def test_every_schema_file_is_bundled(library: Library) -> None:
+    assert [path.name.removesuffix(".schema.json") for path in FILES] == sorted(library.schemas)
+
+
+def test_every_property_is_described(library: Library) -> None:
+    """Except in base documents, whose properties are Kubernetes' own."""
+    silent = [
+        declaration.where
+        for declaration in declarations(library, *(library.schemas.keys() - {"base"}))
+        if not str(library.resolve(declaration.schema).get("description", "")).strip()
+    ]
+    assert silent == []
+
+
+def test_every_default_and_example_is_valid(library: Library) -> None:
+    faulty = [
+        (declaration.where, value, error.message)
+        for declaration in declarations(library)
+        for value in (
+            *([declaration.schema["default"]] if "default" in declaration.schema else []),
+            *declaration.schema.get("examples", ()),
+        )
+        for error in _own_validator(declaration, library).iter_errors(value)
+    ]
+    assert faulty == []
+
+
+def test_every_field_shows_an_example(library: Library) -> None:
+    assert [name for name, schema in library.fields.items() if not schema.get("examples")] == []
+
+
+def test_every_merge_strategy_is_known(library: Library) -> None:
+    named = {
+        inner["x-merge"]
+        for schema in library.schemas.values()
+        for inner in _schemas_within(schema)
+        if isinstance(inner.get("x-merge"), str)
+    }
+    assert named - STRATEGIES.keys() == set()
+    assert STRATEGIES.keys() - named == {"replace"}, "a strategy that no field uses; `replace` is the one nobody names"
+
+
+def test_items_merge_by_a_key_that_they_must_have(library: Library) -> None:
+    keyed = {name: schema for name, schema in library.fields.items() if schema.get("x-merge") == "keyed"}
+    for name, schema in keyed.items():
+        assert schema["x-key"] in library.resolve(schema["items"])["required"], name
+
+
+class Uses:
+    """The properties that documents use, with the scalars they give them; null is not using."""
+
+    def __init__(self, library: Library) -> None:
+        self._library = library
+        self._values: dict[int, set[object]] = {}
+
+    def add(self, node: Node, schema: Schema) -> None:
+        schema = self._library.resolve(schema)
+        properties = schema.get("properties", {})
+        for written, child in node.fields.items():
+            declared = properties.get(spelled(written, properties))
+            if declared is not None and child.value is not None:
+                self._values.setdefault(id(declared), set()).update({child.value} if child.is_scalar else ())
+            others = schema.get("additionalProperties")
+            self.add(child, declared or (others if isinstance(others, Mapping) else {}))
+        for item in node.items:
+            self.add(item, schema.get("items", {}))
+
+    def __contains__(self, declaration: Declaration) -> bool:
+        return id(declaration.schema) in self._values
+
+    def values(self, schema: Schema) -> set[object]:
+        return self._values.get(id(schema), set())
+
+
+def _documents(layer: Layer, *patterns: str) -> Iterator[Document]:
+    """The documents of all golden cases that match one of the patterns."""
+    for path in (path for case in ACCEPTED for pattern in patterns for path in case.glob(pattern)):
+        parsed = load(path, layer)
+        assert parsed.findings == (), path
+        yield from parsed.documents
+
+
+def _used_by_runs(library: Library) -> Uses:
+    uses = Uses(library)
+    for document in _documents(Layer.RUN, "run.yaml", "run.json"):
+        fields = flatten(document, (), library).fields
+        assert fields is not None, document.source.name
+        uses.add(fields, library.schemas["run"])
+    return uses
+
+
+def test_every_field_has_a_golden_run(library: Library) -> None:
+    """Or a golden profile, if it is a field of one target: some of those are not for runs to say."""
+    uses = _used_by_runs(library)
+    own = {name: schema for name, schema in library.fields.items() if "x-targets" in schema}
+    for document in _documents(Layer.PROFILE, "profiles/*"):
+        uses.add(document.root, {"properties": own})
+    wanted = declarations(library, "run", "fields", "placement")
+    assert [declaration.where for declaration in wanted if declaration not in uses] == []
+
+
+def test_every_volume_type_has_a_golden_run(library: Library) -> None:
+    declared = library.schemas["fields"]["$defs"]["volume"]["properties"]["volume_type"]
+    assert set(declared["enum"]) - _used_by_runs(library).values(declared) == set()
+
+
+@pytest.mark.parametrize(
+    ("name", "files", "layer"),
+    [
+        ("profile", "profiles/*", Layer.PROFILE),
+        ("platform", "platform.yaml", Layer.PLATFORM),
+        ("project", "speccompile.yaml", Layer.PLATFORM),
+    ],
+)
+def test_every_setting_has_a_golden_file(name: str, files: str, layer: Layer, library: Library) -> None:
+    uses = Uses(library)
+    for document in _documents(layer, files):
+        uses.add(document.root, library.schemas[name])
+    assert [declaration.where for declaration in declarations(library, name) if declaration not in uses] == []
+
+
+@pytest.mark.parametrize("template", TEMPLATES)
+def test_every_template_has_a_golden_case(template: str, library: Library) -> None:
+    """Its own literals are in some origins, or, if it has none, those of a template that includes it."""
+    including = [name for name, text in library.templates.items() if f'"{template}"' in text]
+    origins = "".join(file.read_text(encoding="utf-8") for case in ACCEPTED for file in case.glob("origins.txt"))
+    assert any(f" templates/{name}:" in origins for name in (template, *including))
+
+
+def _plan(library: Library) -> Plan:
+    setting = prepare((), None, library)
+    data = {"name": "train", "action": "job", "image": "python:3.12"}
+    document = wrap(data, Source("<run>", "", Layer.RUN)).documents[0]
+    merged, _ = merge(read_run(document, setting)[0], None, setting.platform, library)
+    return plan(approve(merged, library)[0])
+
+
+@pytest.mark.parametrize("template", TEMPLATES)
+def test_templates_use_only_what_the_plan_provides(template: str, library: Library) -> None:
+    environment = Environment(autoescape=True)
+    environment.filters["each"] = str
+    parsed = environment.parse(library.templates[template])
+    assert meta.find_undeclared_variables(parsed) - {*_plan(library).context, "item"} == set()
+
+
+@pytest.mark.parametrize("template", TEMPLATES)
+def test_templates_include_only_templates_that_exist(template: str, library: Library) -> None:
+    parsed = Environment(autoescape=True).parse(library.templates[template])
+    each = [str(one.args[0].as_const()) for one in parsed.find_all(nodes.Filter) if one.name == "each"]
+    assert {*meta.find_referenced_templates(parsed), *each} - library.templates.keys() == set()
