@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,11 @@ from pathlib import Path
 import pytest
 from helpers.paths import PACKAGE
 
+FOLDERS = (
+    *("model", "terminal", "yaml_text", "schema", "compiler", "diff", "admin", "editor_schema", "verify", "placement"),
+    *("integrations", "files", "report", "batch", "cli", "testing"),
+)
+"""The folders of the package, bottom-up: each imports only from those before it."""
 STAGES = {
     "parse": "yaml_text",
     "validate": "schema",
@@ -57,6 +63,24 @@ def imports(module: Path) -> set[str]:
         elif isinstance(node, ast.ImportFrom) and node.module:
             names.add(node.module)
     return names
+
+
+def architecture() -> str:
+    return (PACKAGE.parent / "ARCHITECTURE.md").read_text(encoding="utf-8")
+
+
+def test_the_page_lists_all_folders_in_order() -> None:
+    section = architecture().partition("\n## Folders\n")[2].partition("\n\nBeside the package")[0]
+    folders = {path.parent.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("__init__.py")} - {"."}
+    assert {folder.partition("/")[0] for folder in folders} == set(FOLDERS)
+    expected = sorted(folders, key=lambda folder: (FOLDERS.index(folder.partition("/")[0]), folder))
+    assert re.findall(r"`([a-z_/]+)/`", section) == expected
+
+
+def test_the_page_draws_all_stages_in_order() -> None:
+    diagram = architecture().partition("```\n")[2].partition("```")[0]
+    drawn = [path for path in re.findall(r"[a-z_/]+\.py", diagram) if path != "compiler/base_documents.py"]
+    assert drawn == [f"{folder}/{stage}.py" for stage, folder in STAGES.items()]
 
 
 @pytest.mark.parametrize("stage", STAGES)

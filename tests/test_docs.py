@@ -1,4 +1,4 @@
-"""Texts that speak of the code say what is true of it."""
+"""Pages about the code: paths exist, examples run, generated pages are current."""
 
 from __future__ import annotations
 
@@ -7,9 +7,18 @@ import runpy
 from pathlib import Path
 
 import pytest
+from helpers.paths import ROOT
 from helpers.page_examples import has_examples, played
 
 from speccompile.version import VERSION
+
+ARCHITECTURE = ROOT / "ARCHITECTURE.md"
+DECISIONS = ROOT / "docs" / "decisions"
+MAX_LINES = 140
+"""ARCHITECTURE.md is read in one sitting."""
+MAX_DECISION_LINES = 30
+_SUFFIXES = (".py", ".md", ".json", ".yaml", ".toml", ".j2")
+_SEARCHED = ("speccompile", "tests", "schemas", "templates", "docs")
 
 
 def test_the_pages_that_are_made_are_fresh(root: Path) -> None:
@@ -18,12 +27,44 @@ def test_the_pages_that_are_made_are_fresh(root: Path) -> None:
         assert (root / "docs" / name).read_text(encoding="utf-8") == page(), "run `make reference`"
 
 
-def test_architecture_names_only_modules_that_exist_and_all_of_them(root: Path) -> None:
-    named = set(re.findall(r"`([a-z_/]+\.py)`", (root / "ARCHITECTURE.md").read_text(encoding="utf-8")))
-    package = root / "speccompile"
-    modules = {path.relative_to(package).as_posix() for path in package.rglob("*.py")}
-    assert named - {path.relative_to(root).as_posix() for path in (root / "tests").rglob("*.py")} <= modules
-    assert {name for name in modules - named if not name.endswith(("__init__.py", "__main__.py"))} == set()
+def mentioned_paths(text: str) -> set[str]:
+    """Files and folders (with a slash at the end) in backticks, and modules wherever they are mentioned."""
+    quoted = {name for name in re.findall(r"`([\w./-]+)`", text) if name.endswith((*_SUFFIXES, "/"))}
+    return quoted | set(re.findall(r"\w+(?:/\w+)+\.py", text))
+
+
+def is_in_repository(path: str) -> bool:
+    """Whether the path is relative to the repository or the package; a bare file name may be anywhere."""
+    if "/" in path:
+        return any((top / path).exists() for top in (ROOT, ROOT / "speccompile"))
+    return (ROOT / path).exists() or any(found for top in _SEARCHED for found in (ROOT / top).rglob(path))
+
+
+@pytest.mark.parametrize("page", [ARCHITECTURE, *sorted(DECISIONS.glob("*.md"))], ids=lambda page: page.stem)
+def test_the_paths_that_a_page_about_the_code_mentions_exist(page: Path) -> None:
+    paths = mentioned_paths(page.read_text(encoding="utf-8"))
+    assert [path for path in sorted(paths) if not is_in_repository(path)] == []
+
+
+def test_architecture_is_one_page() -> None:
+    assert len(ARCHITECTURE.read_text(encoding="utf-8").splitlines()) <= MAX_LINES
+
+
+def test_the_index_of_decisions_lists_each_once() -> None:
+    pages = sorted(DECISIONS.glob("0*.md"))
+    titles = [page.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ") for page in pages]
+    index = (DECISIONS / "index.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^- \[(.+)\]\((.+)\)$", index, re.MULTILINE)
+    assert sorted(listed, key=lambda row: row[1]) == list(zip(titles, [page.name for page in pages], strict=True))
+    assert [int(page.name.partition("-")[0]) for page in pages] == [*range(1, len(pages) + 1)]
+
+
+@pytest.mark.parametrize("page", sorted(DECISIONS.glob("0*.md")), ids=lambda page: page.stem)
+def test_a_decision_has_date_context_decision_and_consequences(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert re.match(r"# .+\n\nDate: \d{4}-\d{2}\n", text)
+    assert re.findall(r"^## (.+)$", text, re.MULTILINE) == ["Context", "Decision", "Consequences"]
+    assert len(text.splitlines()) <= MAX_DECISION_LINES
 
 
 def test_the_examples_of_the_readme_give_what_it_shows(
