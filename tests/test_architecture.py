@@ -6,16 +6,21 @@ import ast
 import re
 import subprocess
 import sys
+from functools import cache
+from graphlib import TopologicalSorter
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from helpers.paths import PACKAGE
 
 FOLDERS = (
-    *("model", "terminal", "yaml_text", "schema", "compiler", "diff", "admin", "editor_schema", "verify", "placement"),
+    *("terminal", "model", "yaml_text", "schema", "compiler", "diff", "admin", "editor_schema", "verify", "placement"),
     *("integrations", "files", "report", "batch", "cli", "testing"),
 )
 """The folders of the package, bottom-up: each imports only from those before it."""
+FRONT = "(front)"
+"""The modules at the top of the package, which users import."""
 STAGES = {
     "parse": "yaml_text",
     "validate": "schema",
@@ -29,17 +34,13 @@ STAGES = {
 # Render reads what templates give with the one YAML reader.
 EXCEPTIONS = {"render": {"parse"}}
 OUTSIDE = {"os", "sys", "io", "pathlib", "tempfile", "time", "datetime", "random", "subprocess", "socket", "secrets"}
-EDGES = {
-    "api",
-    "schema.bundled",
-    "testing.suite",
-    *("batch.cache_store", "batch.compiler_fingerprint", "batch.disk_spool", "batch.executors"),
-    *("files.call_inputs", "files.find", "files.git_revision", "files.load_admin_config", "files.orphans"),
-    *("files.project_file", "files.read", "files.write"),
-}
-COMMANDS = "cli."
+EDGES = ("api", "schema.bundled", "testing.suite", "files.", "batch.", "cli.")
+"""Modules and folders that may use files, streams, clocks and processes."""
 TESTING = "speccompile.testing"
 HEAVY = {"subprocess", "jinja2", "ruamel", "jsonschema", "deepmerge", "referencing", "hypothesis"}
+
+MOST_LATE = 60
+LATE: dict[tuple[str, str], str] = {}
 
 
 def modules() -> list[Path]:
@@ -52,17 +53,52 @@ def called(module: Path) -> str:
 
 
 def is_edge(module: Path) -> bool:
-    return called(module) in EDGES or called(module).startswith(COMMANDS)
+    return called(module) in EDGES or called(module).startswith(tuple(edge for edge in EDGES if edge.endswith(".")))
+
+
+class Import(NamedTuple):
+    """An import somewhere in a module."""
+
+    module: str
+    """The module that imports, inside the package: `compiler.merge`."""
+    name: str
+    """The module that is imported: `jinja2.sandbox`, `speccompile.model.node`."""
+    function: str
+    """The function it is in; empty at module level."""
+
+
+NAMES = {f"speccompile.{called(path)}".removesuffix(".__init__") for path in modules()}
+
+
+@cache
+def imports_in(module: Path) -> tuple[Import, ...]:
+    """Every import of a module, also those inside functions and under TYPE_CHECKING."""
+    found: list[Import] = []
+
+    def visit(node: ast.AST, function: str) -> None:
+        for child in ast.iter_child_nodes(node):
+            inner = f"{function}.{child.name}".lstrip(".") if isinstance(child, ast.FunctionDef) else function
+            if isinstance(child, ast.Import):
+                found.extend(Import(called(module), alias.name, function) for alias in child.names)
+            elif isinstance(child, ast.ImportFrom):
+                assert child.module, "no relative imports"
+                whole = {f"{child.module}.{alias.name}" for alias in child.names} & NAMES
+                found.extend(Import(called(module), name, function) for name in sorted(whole or {child.module}))
+            visit(child, inner)
+
+    visit(ast.parse(module.read_text(encoding="utf-8")), "")
+    return tuple(found)
 
 
 def imports(module: Path) -> set[str]:
-    names: set[str] = set()
-    for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            names.add(node.module)
-    return names
+    return {one.name for one in imports_in(module)}
+
+
+def rank(name: str) -> int:
+    """The place of a module's folder in the order; the public front is above all that `testing` is not."""
+    folder = name.removeprefix("speccompile.").partition(".")[0]
+    order = ("version", *FOLDERS[:-1], FRONT, FOLDERS[-1])
+    return order.index(folder if folder in order else FRONT)
 
 
 def architecture() -> str:
@@ -81,6 +117,28 @@ def test_the_page_draws_all_stages_in_order() -> None:
     diagram = architecture().partition("```\n")[2].partition("```")[0]
     drawn = [path for path in re.findall(r"[a-z_/]+\.py", diagram) if path != "compiler/base_documents.py"]
     assert drawn == [f"{folder}/{stage}.py" for stage, folder in STAGES.items()]
+
+
+@pytest.mark.parametrize("module", modules(), ids=called)
+def test_imports_point_down_the_order_of_folders(module: Path) -> None:
+    assert {name for name in imports(module) if name in NAMES and rank(name) > rank(called(module))} == set()
+
+
+def test_no_imports_close_a_cycle() -> None:
+    graph = {
+        f"speccompile.{called(path)}".removesuffix(".__init__"): {name for name in imports(path) if name in NAMES}
+        for path in modules()
+    }
+    order = TopologicalSorter(graph)
+    order.prepare()  # raises CycleError, which names the modules
+
+
+def test_imports_inside_functions_are_those_of_the_list() -> None:
+    found = [one for path in modules() for one in imports_in(path) if one.function]
+    places = {(one.module, one.name) for one in found}
+    assert places - LATE.keys() == set(), "import it at module level, or add the place with its reason"
+    assert LATE.keys() - places == set(), "no longer there"
+    assert len(found) <= MOST_LATE
 
 
 @pytest.mark.parametrize("stage", STAGES)

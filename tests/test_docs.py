@@ -7,8 +7,8 @@ import runpy
 from pathlib import Path
 
 import pytest
-from helpers.paths import ROOT
 from helpers.page_examples import has_examples, played
+from helpers.paths import ROOT
 
 from speccompile.version import VERSION
 

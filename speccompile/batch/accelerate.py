@@ -5,16 +5,16 @@ Whatever is skipped or done elsewhere, the results are those of `compile_files`,
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from functools import cached_property
 from itertools import chain, islice
 from typing import TYPE_CHECKING, TypeAlias
 
-from speccompile.batch.cache_store import key_of, opened
 from speccompile.batch.compiler_fingerprint import local_stamp
 from speccompile.batch.disk_spool import Ledger
-from speccompile.batch.incremental import LentSkeletons, Recall
+from speccompile.batch.incremental import Recall
 from speccompile.batch.wire_format import from_portable
 from speccompile.batch.work_units import Answer, Piece, sources_of
 from speccompile.compiler.compiled import Result
@@ -28,8 +28,9 @@ from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.yaml_text.parse import Parsed
 
 if TYPE_CHECKING:
+    from speccompile.batch.cache_store import Kept
     from speccompile.batch.compile_unit import Compiler
-    from speccompile.batch.dispatch import Crew
+    from speccompile.batch.lent_skeletons import LentSkeletons
 
 _WINDOW = 100
 """Files that are looked at before it is decided who compiles them."""
@@ -87,10 +88,18 @@ def _recall(work: Work, effort: Effort, admin: Admin, stack: ExitStack) -> tuple
     stamp = local_stamp() if effort.uses_cache else None
     if stamp is None:
         return None, None
+    from speccompile.batch.cache_store import key_of, opened
+
     cache = stack.enter_context(opened())
-    lent = LentSkeletons(cache, key_of, stamp, admin) if admin.templates else None
+    lent = _lent(cache, key_of, stamp, admin) if admin.templates else None
     known = Recall(cache, key_of, stamp=stamp, shape=effort.shape, admin=admin, setting=lambda: work.setting)
     return known, lent
+
+
+def _lent(cache: Kept, key_of: Callable[..., bytes], stamp: bytes, admin: Admin) -> LentSkeletons:
+    from speccompile.batch.lent_skeletons import LentSkeletons
+
+    return LentSkeletons(cache, key_of, stamp, admin)
 
 
 def _apart(results: Iterable[Rendered], ledger: Memory) -> Iterator[Rendered]:
@@ -117,20 +126,16 @@ class _Route:
     def rendered(self) -> Iterator[Rendered]:
         pieces = self._pieces()
         if self._effort.dask:
-            from speccompile.batch.executors import cluster
-
-            yield from self._by(self._stack.enter_context(cluster(self._effort.dask)), pieces)
+            yield from self._elsewhere(pieces)
             return
         left = len(self._work.inputs.runs)
         while window := list(islice(pieces, _WINDOW)):
             left -= len(window)
             jobs = _jobs(self._effort.jobs, window, left)
             if jobs > 1:
-                from speccompile.batch.executors import processes
-
                 # Forked workers inherit it.
                 _ = self._work.setting
-                yield from self._by(self._stack.enter_context(processes(jobs)), chain(window, pieces))
+                yield from self._elsewhere(chain(window, pieces), jobs)
                 return
             for piece in window:
                 yield from self._here(piece)
@@ -143,10 +148,13 @@ class _Route:
                 known = self._recall.answer(read) if self._recall else None
                 yield Piece(read, Text(read.name, read.text), known)
 
-    def _by(self, crew: Crew, pieces: Iterable[Piece]) -> Iterator[Rendered]:
-        """Those that are to be compiled go to the crew."""
+    def _elsewhere(self, pieces: Iterable[Piece], jobs: int = 0) -> Iterator[Rendered]:
+        """Those that are to be compiled go to the cluster, or to so many processes."""
         from speccompile.batch.dispatch import spread
+        from speccompile.batch.executors import cluster, processes
 
+        workers = cluster(self._effort.dask) if self._effort.dask else processes(jobs)
+        crew = self._stack.enter_context(workers)
         for piece, answer in spread(pieces, self._admin, self._effort.shape, crew):
             if self._recall and piece.answer is None:
                 self._recall.keep(piece.source, answer)
@@ -170,11 +178,15 @@ class _Route:
         for number, data in enumerate(answer[0]):
 
             def again(number: int = number) -> Result:
-                from speccompile.batch.compile_unit import compiled_again
-
-                return compiled_again(piece, number, self._work.setting)
+                return self._compiler.again(piece, number)
 
             yield from_portable(data, self._effort.shape, piece.source, self._known, again)
+
+
+def cores() -> int:
+    """How many processes this one may keep busy."""
+    affinity = getattr(os, "sched_getaffinity", None)
+    return len(affinity(0)) if affinity else os.cpu_count() or 1
 
 
 def _jobs(asked: int | None, window: Sequence[Piece], left: int) -> int:
@@ -187,7 +199,5 @@ def _jobs(asked: int | None, window: Sequence[Piece], left: int) -> int:
         return 1
     if asked:
         return asked if weight > 1 or left else 1
-    from speccompile.batch.executors import cores
-
     total = weight * (len(window) + left) // len(window)
     return cores() if total >= _WORTH_IT and 2 * weight >= len(window) else 1

@@ -10,10 +10,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-if TYPE_CHECKING:
+try:
     import sqlite3
+except ImportError:
+    # Some builds of Python have no SQLite.
+    _HAS_SQLITE = False
+else:
+    _HAS_SQLITE = True
 
 MAX_BYTES: Final = 512 * 1024 * 1024
 """What the cache may take on disk; a run takes about five thousand."""
@@ -68,8 +73,6 @@ class Kept:
         """What was put under the key, if it is still there."""
         if self._connection is None:
             return None
-        import sqlite3
-
         try:
             row = self._connection.execute(_READ[table], (key,)).fetchone()
         except (sqlite3.Error, OverflowError, MemoryError) as error:
@@ -100,8 +103,6 @@ class Kept:
         self._touched = {table: [] for table in _TABLES}
         if connection is None or not any((*waiting.values(), *touched.values())):
             return
-        import sqlite3
-
         try:
             connection.execute("BEGIN IMMEDIATE")
             for table in _TABLES:
@@ -125,8 +126,6 @@ class Kept:
 
     def _give_up(self, error: Exception) -> None:
         """Does without the cache from now on; a damaged one is gone for the next call as well."""
-        import sqlite3
-
         connection, self._connection = self._connection, None
         if connection is not None:
             connection.close()
@@ -152,12 +151,7 @@ def _opened() -> Kept:
     # A home without a name would be the root of all.
     home = os.path.expanduser("~") if os.environ.get("HOME") != "" else ""  # noqa: PTH111  Path raises
     folder = cache_folder(sys.platform, os.environ, home)
-    if folder is None:
-        return NOTHING
-    try:
-        import sqlite3
-    except ImportError:
-        # Some builds of Python have no SQLite.
+    if folder is None or not _HAS_SQLITE:
         return NOTHING
     today = int(time.time()) // _DAY
     file = folder / _FILE
@@ -210,8 +204,6 @@ def _is_mine(told: os.stat_result) -> bool:
 
 
 def _connected(file: Path) -> sqlite3.Connection:
-    import sqlite3
-
     connection = sqlite3.connect(file, timeout=_WAIT, isolation_level=None)
     try:
         connection.execute("PRAGMA synchronous = OFF")
@@ -227,8 +219,6 @@ def _connected(file: Path) -> sqlite3.Connection:
 
 def _check_layout(connection: sqlite3.Connection) -> None:
     """Raises DatabaseError if a table is arranged in another way, which no later call could mend either."""
-    import sqlite3
-
     for table in _TABLES:
         if [row[1] for row in connection.execute(f"PRAGMA table_info({table})")] != ["key", "day", "value"]:
             raise sqlite3.DatabaseError(f"the columns of {table} are others")
@@ -257,8 +247,6 @@ def _signature(key: bytes, value: bytes) -> bytes:
 
 
 def _quietly(connection: sqlite3.Connection, statement: str) -> None:
-    import sqlite3
-
     try:
         connection.execute(statement)
     except sqlite3.Error:

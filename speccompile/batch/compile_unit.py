@@ -100,10 +100,9 @@ class Compiler(NamedTuple):
         )
         return results, None if self.profiles.asks_all else tuple(self.profiles.asked)
 
-
-def compiled_again(piece: Piece, number: int, setting: Setting) -> Result:
-    """What became of one run of a file, with everything about it: a result that has travelled lacks its trees."""
-    return list(compile_file(parsed(piece.text, Layer.RUN), setting))[number]
+    def again(self, piece: Piece, number: int) -> Result:
+        """What became of one run of a file, with everything about it: a result that has travelled lacks its trees."""
+        return list(compile_file(parsed(piece.text, Layer.RUN), self.setting))[number]
 
 
 def compile_chunk(order: Order) -> tuple[str, Any]:

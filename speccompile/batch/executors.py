@@ -1,11 +1,17 @@
-"""Takes a number of processes or the address of a Dask cluster, gives whoever works there, as long as it is wanted."""
+"""Executors to hand work to: processes on this machine, or the workers of a Dask cluster."""
 
 from __future__ import annotations
 
+import logging
+import multiprocessing
 import os
+import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
+from multiprocessing import connection, parent_process
 from typing import Any
 
 from speccompile.batch.dispatch import Crew
@@ -18,19 +24,9 @@ _ABANDONED = 12
 """How often in a row a cluster may be asked for workers and have none: a minute."""
 
 
-def cores() -> int:
-    """How many processes this one may keep busy."""
-    affinity = getattr(os, "sched_getaffinity", None)
-    return len(affinity(0)) if affinity else os.cpu_count() or 1
-
-
 @contextmanager
 def processes(jobs: int) -> Iterator[Crew]:
     """Processes on this machine. None of them is left behind, whatever becomes of this one."""
-    import multiprocessing
-    import threading
-    from concurrent.futures import ProcessPoolExecutor
-
     # A copy of this process has everything at hand, but a lock that another thread holds would stay locked in it.
     can_fork = sys.platform == "linux" and threading.active_count() == 1
     context = multiprocessing.get_context("fork" if can_fork else "spawn")
@@ -52,17 +48,12 @@ def _nothing() -> None:
 
 def _begin() -> None:
     """A worker's first act: Ctrl-C is for its parent to hear, and without that it has nothing left to do."""
-    import signal
-    import threading
-
     # Where signals cannot be held back, this comes late for some.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 
 def _end_with_parent() -> None:
-    from multiprocessing import connection, parent_process
-
     parent = parent_process()
     if parent is not None:
         connection.wait([parent.sentinel])
@@ -94,8 +85,6 @@ def cluster(address: str) -> Iterator[Crew]:
 
 
 def _client(make: Callable[..., Any], address: str) -> Any:
-    import logging
-
     # What it logs of a connection that fails is told in our own words.
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     try:

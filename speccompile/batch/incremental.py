@@ -16,16 +16,13 @@ from speccompile.model.source import Source
 if TYPE_CHECKING:
     from speccompile.compiler.documents.admin_config import Setting
 
-_TABLE, _LENT = "results", "skeletons"
-_MOST_LENT = 256
-"""Skeletons that go from one call to the next: five times as many as the bundled templates come to."""
-_LARGEST_LENT = 2 * 1024 * 1024
+_TABLE = "results"
 Digests: TypeAlias = Mapping[str, bytes]
 """What each profile comes to, with all its parents, by id."""
 
 
 class Cache(Protocol):
-    """What `kept.py` has."""
+    """What `cache_store.py` offers."""
 
     def get(self, key: bytes, table: str) -> bytes | None: ...
     def put(self, key: bytes, value: bytes, table: str) -> None: ...
@@ -51,7 +48,7 @@ class Recall:
         self._key_of: Final = key_of
         self._known: Final = sources_of(admin)
         platform = _parts(admin.platform) if admin.platform else ()
-        of_all = (*platform, *(_encoded(part) for template in admin.templates for part in template))
+        of_all = (*platform, *(encoded(part) for template in admin.templates for part in template))
         self._head: Final = key_of(stamp, shape.encode(), *of_all)
         self._whole: Final = key_of(
             stamp, b"setting", *of_all, b"", *(part for text in admin.profiles for part in (b"", *_parts(text)))
@@ -92,7 +89,7 @@ class Recall:
         return known.findings
 
     def _key(self, source: Source) -> bytes:
-        return self._key_of(self._head, _encoded(source.name), _encoded(source.text))
+        return self._key_of(self._head, encoded(source.name), encoded(source.text))
 
     def _digest(self, name: str | None) -> bytes:
         return self._whole if name is None else self._digests.get(name, b"")
@@ -110,38 +107,6 @@ class Recall:
         self._cache.put(key, value, _TABLE)
 
 
-class LentSkeletons:
-    """Skeletons of admins' own templates, which go from one call to the next; they change no result."""
-
-    def __init__(self, cache: Cache, key_of: Callable[..., bytes], stamp: bytes, admin: Admin) -> None:
-        from speccompile.compiler.bundled_library import library_of
-        from speccompile.compiler.rendering.prebuilt_skeletons import lend
-
-        self._cache: Final = cache
-        self._key: Final = key_of(stamp, *(_encoded(part) for template in admin.templates for part in template))
-        self._library: Final = library_of(admin.templates)
-        known = cache.get(self._key, _LENT)
-        if known is not None:
-            lend(known.decode("utf-8", "replace"), self._library)
-
-    def keep(self) -> None:
-        """Hands on what this call had, if it had to make some of it."""
-        from speccompile.compiler.rendering.prebuilt_skeletons import of_any_run, prebuilt_of, read, written
-        from speccompile.compiler.rendering.skeleton_cache import shelf_of
-
-        library, shelf = self._library, shelf_of(self._library)
-        if not shelf.added:
-            return
-        # What was lent and not wanted this time is handed on as well, and goes first if it is too much.
-        prebuilt = prebuilt_of(library)
-        unread = [name for name in prebuilt if not shelf.knows(name)]
-        others = ((name, skeleton) for name in unread for skeleton in read(prebuilt[name], library))
-        kept = [*others, *of_any_run(shelf, library)][-_MOST_LENT:]
-        text = written(kept, library).encode("utf-8")
-        if len(text) <= _LARGEST_LENT:
-            self._cache.put(self._key, text, _LENT)
-
-
 def digests(profiles: Mapping[str, Profile], key_of: Callable[..., bytes]) -> dict[str, bytes]:
     """What each profile comes to: its file, and its parents'."""
     found: dict[str, bytes] = {}
@@ -153,7 +118,7 @@ def digests(profiles: Mapping[str, Profile], key_of: Callable[..., bytes]) -> di
         missing = [parent for parent in parents if parent not in found]
         if name not in found and not missing:
             source = profile.source
-            found[name] = key_of(_encoded(source.name), _encoded(source.text), *(found[parent] for parent in parents))
+            found[name] = key_of(encoded(source.name), encoded(source.text), *(found[parent] for parent in parents))
         if name in found:
             pending.pop()
         pending += missing
@@ -161,8 +126,8 @@ def digests(profiles: Mapping[str, Profile], key_of: Callable[..., bytes]) -> di
 
 
 def _parts(text: Text) -> tuple[bytes, ...]:
-    return _encoded(text.name), _encoded(text.text), b"data" if text.is_data else b"text"
+    return encoded(text.name), encoded(text.text), b"data" if text.is_data else b"text"
 
 
-def _encoded(text: str) -> bytes:
+def encoded(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")

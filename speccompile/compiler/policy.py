@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Callable, Iterator, Mapping
 from itertools import pairwise
 from typing import TypeAlias
@@ -412,8 +413,6 @@ def _command_is_no_shell_line(merged: Merged) -> Iterator[Diagnostic]:
 
 
 def _words(line: str) -> list[str]:
-    import shlex  # wanted for a warning, only
-
     try:
         return shlex.split(line)
     except ValueError:

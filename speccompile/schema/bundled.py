@@ -99,9 +99,7 @@ def _packaged(name: str) -> str:
     file = _PACKAGE / name
     if file.is_file():
         return file.read_text(encoding="utf-8")
-    from importlib.resources import files  # an installation read from a zip archive
-
-    return (files("speccompile") / name).read_text(encoding="utf-8")
+    return (_archive() / name).read_text(encoding="utf-8")
 
 
 def starter_texts() -> dict[str, str]:
@@ -123,10 +121,14 @@ def _folder(name: str) -> Traversable:
     # The test for pyproject.toml keeps a broken installation from picking up somebody else's `templates` folder.
     if (_PACKAGE.parent / "pyproject.toml").is_file() and (_PACKAGE.parent / name).is_dir():
         return _PACKAGE.parent / name
-    # An installation read from a zip archive has no files of its own.
-    from importlib.resources import files  # costs as much as all of pathlib
-
-    packaged = files("speccompile") / "_bundled" / name
+    packaged = _archive() / "_bundled" / name
     if packaged.is_dir():
         return packaged
     raise FileNotFoundError(f"this installation of speccompile lacks its `{name}` folder; install it again")
+
+
+def _archive() -> Traversable:
+    """The package as an installation read from a zip archive has it, which has no files of its own."""
+    from importlib.resources import files
+
+    return files("speccompile")

@@ -24,10 +24,11 @@ from hypothesis import strategies as st
 
 from speccompile import Compiled, CompileError, compile_many, compile_run
 from speccompile.batch import compiler_fingerprint as stamp
+from speccompile.batch.accelerate import cores
 from speccompile.batch.compile_unit import Noting, Order, compile_chunk
 from speccompile.batch.disk_spool import Ledger, Spool
 from speccompile.batch.dispatch import CHUNK
-from speccompile.batch.executors import cores, processes
+from speccompile.batch.executors import processes
 from speccompile.batch.wire_format import from_portable, sources_by_name, to_portable
 from speccompile.batch.work_units import ExecutorError, Piece
 from speccompile.cli.findings import Tally, judged, tell
@@ -439,7 +440,7 @@ def test_the_automatic_choice_starts_processes_only_for_many(
         return processes(jobs)
 
     monkeypatch.setattr("speccompile.batch.executors.processes", watched)
-    monkeypatch.setattr("speccompile.batch.executors.cores", lambda: 2)
+    monkeypatch.setattr("speccompile.batch.accelerate.cores", lambda: 2)
     alone = answer(capsys, "render", "runs", "--profiles", "profiles", "--no-cache")
     assert asked == []
     monkeypatch.setattr("speccompile.batch.accelerate._WORTH_IT", 130)
