@@ -12,7 +12,6 @@ from benchmarks.warm import compiled, setting_of, sources
 from benchmarks.workload import Workload
 from speccompile.compiler.approve import approve
 from speccompile.compiler.documents.admin_config import Setting
-from speccompile.compiler.documents.profiles import choose
 from speccompile.compiler.documents.run import read_run
 from speccompile.compiler.documents.run_forms import flatten
 from speccompile.compiler.merge import merge
@@ -59,7 +58,7 @@ def _round(folder: Path, runs: int) -> Mapping[str, float]:
 
 
 def _apart(text: Source, setting: Setting) -> Iterator[tuple[str, float]]:
-    """The line, a stage at a time; see `pipeline.py` and `runs.py`."""
+    """The line, a stage at a time; see `compiler/pipeline.py` and `compiler/documents/run.py`."""
     library, platform = setting.library, setting.platform
     at = process_time()
     document = parse(text).documents[0]
@@ -74,10 +73,10 @@ def _apart(text: Source, setting: Setting) -> Iterator[tuple[str, float]]:
     at = process_time()
     normalize(tree, platform, library, None)
     yield "normalize", process_time() - at
-    run, told = read_run(document, setting)  # these three, and a run made of what they give
-    profile, _ = choose(run.profile, setting.profiles)
+    # These three, and a run made of what they give.
+    run, profile, target, told, _ = read_run(document, setting)
     at = process_time()
-    merged, lost = merge(run, profile, platform, library)
+    merged, lost = merge(run, profile, target, platform, library)
     yield "merge", process_time() - at
     at = process_time()
     approved, warnings = approve(merged, library)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from speccompile.compiler.admin_rules import broken_bans, broken_rules
 from speccompile.compiler.ceilings import above_ceilings
+from speccompile.compiler.choose_manifests import workload_in
 from speccompile.compiler.derive import derive
 from speccompile.compiler.normalizers import disk_name, gpu_names
 from speccompile.compiler.policy import RULES, RULES_OF_A_LAYER, comes_to_nothing
@@ -17,8 +18,9 @@ from speccompile.schema.library import Library
 
 def approve(merged: Merged, library: Library) -> tuple[Approved, tuple[Diagnostic, ...]]:
     """The spec with everything derived; raises all violations of the rules together."""
-    stop_if_any(tuple(comes_to_nothing(merged)))
     complete = derive(merged)
+    complete = complete._replace(workload=workload_in(complete))
+    stop_if_any(tuple(comes_to_nothing(complete)))
     warnings = stop_if_any(
         (
             *(finding for rule in RULES for finding in rule(complete)),

@@ -44,9 +44,8 @@ def workload_in(merged: Merged) -> Workload | None:
 
 def workload_of(merged: Merged) -> Workload:
     """What an approved run comes to."""
-    workload = workload_in(merged)
-    assert workload is not None
-    return workload
+    assert merged.workload is not None
+    return merged.workload
 
 
 def steps_of(merged: Merged) -> Iterator[Step]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import reduce
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from speccompile.compiler.choose_manifests import fields_of, target_of
+from speccompile.compiler.choose_manifests import fields_of
 from speccompile.compiler.merge_affinity import both_hold, united
 from speccompile.compiler.name_placeholders import facts_of
 from speccompile.compiler.normalizers import DISK, SCRATCH_DISK, is_extended, same_quantity, settled
@@ -33,11 +33,10 @@ Strategy: TypeAlias = Callable[["Merger", list[Any], Node, Node, Library], Node]
 
 
 def merge(
-    run: Run, profile: Profile | None, platform: Platform, library: Library
+    run: Run, profile: Profile | None, target: Target, platform: Platform, library: Library
 ) -> tuple[Merged, tuple[Diagnostic, ...]]:
     """The spec of the run under profile and platform; nothing given is altered, and what lost hangs on what won."""
     platform, displaced = _with_namespace(platform, run)
-    target = target_of(profile, library)
     action = str(run.action.value)
     default, fixed, enforced, admins, disputed, notices = _layers(profile, platform, target, action, library)
     # Weakest first.

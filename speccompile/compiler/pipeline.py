@@ -1,4 +1,4 @@
-"""Takes a document and a setting, gives the compilation: the line from a run to its manifests."""
+"""The whole compiler on one page: one document through all stages."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from speccompile.compiler.approve import approve
 from speccompile.compiler.base_documents import misfits, over_bases
 from speccompile.compiler.compiled import Compiled, Made, Whole
 from speccompile.compiler.documents.admin_config import Setting
-from speccompile.compiler.documents.profiles import choose
 from speccompile.compiler.documents.run import read_run
 from speccompile.compiler.merge import merge
 from speccompile.compiler.plan import plan
@@ -29,15 +28,14 @@ from speccompile.yaml_text.serialize import serialize
 
 def compile_document(document: Document, setting: Setting) -> Compiled:
     """The compilation of one run. Raises CompileError with everything found by the time it had to stop."""
-    run, told = read_run(document, setting)
+    run, profile, target, told, unknown = read_run(document, setting)
     if setting.is_broken:
         raise CompileError(told)
-    profile, unknown = choose(run.profile, setting.profiles)
     stop_if_any((*told, *unknown))
-    merged, lost = merge(run, profile, setting.platform, setting.library)
+    merged, lost = merge(run, profile, target, setting.platform, setting.library)
     try:
         approved, warnings = approve(merged, setting.library)
-        made = _made(sketches(plan(approved), setting.library), merged, setting.library)
+        made = _made(sketches(plan(approved), setting.library), approved.merged, setting.library)
     except CompileError as error:
         raise CompileError((*told, *lost, *error.diagnostics), run, merged.overrides) from None
     except TemplateFault as error:

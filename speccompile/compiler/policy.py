@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import pairwise
 from typing import TypeAlias
 
-from speccompile.compiler.choose_manifests import bases_of, workload_in, workload_of
+from speccompile.compiler.choose_manifests import bases_of, workload_of
 from speccompile.compiler.normalizers import amount
 from speccompile.compiler.pod_structure import main_of, pod_of, volumes_of
 from speccompile.model.diagnostic import Diagnostic, Note, Severity, shown
@@ -57,7 +57,7 @@ def own_labels(platform: Platform) -> Mapping[str, Node]:
 
 def comes_to_nothing(merged: Merged) -> Iterator[Diagnostic]:
     """A run that is nothing to its target, so that there is nothing else to be said about it."""
-    if workload_in(merged) is None:
+    if merged.workload is None:
         yield Diagnostic(
             code="run/foreign-action",
             message=f"target `{merged.target.name}` makes nothing of a run like this one",

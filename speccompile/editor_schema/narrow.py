@@ -634,7 +634,7 @@ def _refused(action: str, view: View) -> Iterator[tuple[KeyPath, Diagnostic]]:
         facts={},
         fields=Node({}, BUILT_IN),
     )
-    merged, _ = merge(run, view.profile, view.platform, view.library)
+    merged, _ = merge(run, view.profile, target_of(view.profile, view.library), view.platform, view.library)
     try:
         approve(merged, view.library)
     except CompileError as error:

@@ -82,6 +82,8 @@ class Merged(NamedTuple):
     """What any layer said and a stronger one replaced."""
     overrides: tuple[Override, ...] = ()
     """What became of the run's own words: replaced, or added to."""
+    workload: Workload | None = None
+    """What the target makes of it, chosen when the spec is complete; see `approve`."""
 
 
 class Approved(NamedTuple):

@@ -203,7 +203,7 @@ def _childless(patch: pytest.MonkeyPatch) -> None:
             profile._replace(fields=profile.fields.with_fields({})) if profile.parents else profile
         ), findings
 
-    patch.setattr(pipeline, "choose", choose)
+    patch.setattr("speccompile.compiler.documents.run.choose", choose)
 
 
 BREACHES: dict[str, tuple[Callable[[pytest.MonkeyPatch], None], Data, Admin]] = {

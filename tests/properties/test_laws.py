@@ -20,7 +20,6 @@ from speccompile import Compiled, CompileError, compile_many, compile_run
 from speccompile.compiler.approve import approve
 from speccompile.compiler.bundled_library import bundled_library
 from speccompile.compiler.documents.admin_config import Setting, prepare
-from speccompile.compiler.documents.profiles import choose
 from speccompile.compiler.documents.run import read_run
 from speccompile.compiler.merge import merge, merge_layers, replacements
 from speccompile.compiler.normalize import normalize
@@ -113,9 +112,8 @@ def stages(case: Case, read: Callable[[Data, Layer], Parsed] = as_data) -> Stage
 
 def _stages(case: Case, read: Callable[[Data, Layer], Parsed]) -> Stages:
     setting = setting_of(case, read)
-    run, _ = read_run(read(case.run, Layer.RUN).documents[0], setting)
-    profile, _ = choose(run.profile, setting.profiles)
-    merged, _ = merge(run, profile, setting.platform, LIBRARY)
+    run, profile, target, _, _ = read_run(read(case.run, Layer.RUN).documents[0], setting)
+    merged, _ = merge(run, profile, target, setting.platform, LIBRARY)
     approved, _ = approve(merged, LIBRARY)
     return Stages(run, profile, merged, plan(approved))
 
@@ -661,7 +659,7 @@ def test_form_does_not_matter(case: Case) -> None:
 def test_normal_form_is_stable_and_valid(case: Case) -> None:
     """Normalising again changes nothing, and what is normal is valid and in canonical spelling."""
     setting = setting_of(case)
-    run, _ = read_run(as_data(case.run, Layer.RUN).documents[0], setting)
+    run = read_run(as_data(case.run, Layer.RUN).documents[0], setting).run
     for fields in (run.fields, *(profile.fields for profile in setting.profiles.values())):
         again, findings = normalize(fields, setting.platform, LIBRARY)
         assert (again.plain(), findings) == (fields.plain(), ())

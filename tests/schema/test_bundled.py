@@ -219,7 +219,8 @@ def _plan(library: Library) -> Plan:
     setting = prepare((), None, library)
     data = {"name": "train", "action": "job", "image": "python:3.12"}
     document = wrap(data, Source("<run>", "", Layer.RUN)).documents[0]
-    merged, _ = merge(read_run(document, setting)[0], None, setting.platform, library)
+    run, profile, target, _, _ = read_run(document, setting)
+    merged, _ = merge(run, profile, target, setting.platform, library)
     return plan(approve(merged, library)[0])
 
 

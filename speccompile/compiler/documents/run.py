@@ -23,8 +23,19 @@ from speccompile.schema.library import Library
 from speccompile.schema.validate import validate, without_faulty
 
 
-def read_run(document: Document, setting: Setting) -> tuple[Run, tuple[Diagnostic, ...]]:
-    """The run, whatever form it was written in, with its notices. Raises whatever the document alone shows wrong."""
+class ReadRun(NamedTuple):
+    """A run, and the profile and target that it is compiled under."""
+
+    run: Run
+    profile: Profile | None
+    target: Target
+    notices: tuple[Diagnostic, ...]
+    unknown: tuple[Diagnostic, ...]
+    """What is wrong with the profile that it names."""
+
+
+def read_run(document: Document, setting: Setting) -> ReadRun:
+    """Read a run, whatever form it was written in. Raises whatever the document alone shows wrong."""
     flat = flatten(document, facts_used(setting.platform), setting.library)
     if flat.fields is None:
         raise CompileError(flat.findings)
@@ -32,8 +43,9 @@ def read_run(document: Document, setting: Setting) -> tuple[Run, tuple[Diagnosti
     profile, unknown = choose(_said(tree.fields.get("profile")), setting.profiles)
     gpu_key = str(profile.gpu_key.value) if profile and profile.gpu_key else None
     fields, more = normalize(without_faulty(tree, found), setting.platform, setting.library, gpu_key)
+    target = target_of(profile, setting.library)
     # Nobody knows the target of a profile that is not there.
-    foreign = _foreign(tree, profile, setting.library, knows_target=not unknown)
+    foreign = _foreign(tree, profile, target, setting.library, knows_target=not unknown)
     findings = (*flat.findings, *found, *foreign, *more)
     if has_errors(findings):
         # A profile that could not be read is unknown as well, and not for the run to answer for.
@@ -51,7 +63,7 @@ def read_run(document: Document, setting: Setting) -> tuple[Run, tuple[Diagnosti
         facts=flat.facts,
         fields=fields,
     )
-    return run, findings
+    return ReadRun(run, profile, target, findings, unknown)
 
 
 def _said(profile: Node | None) -> Node | None:
@@ -59,13 +71,12 @@ def _said(profile: Node | None) -> Node | None:
 
 
 def _foreign(
-    tree: Node, profile: Profile | None, library: Library, *, knows_target: bool = True
+    tree: Node, profile: Profile | None, target: Target, library: Library, *, knows_target: bool
 ) -> Iterator[Diagnostic]:
     """The fields that are not for this action or this target, and an action that is not for this target."""
     action = tree.fields.get("action")
     if action is None or not isinstance(action.value, str):
         return
-    target = target_of(profile, library)
     known = actions_of(target)
     knows_target = knows_target and not _is_faulty(profile, library)
     if knows_target and action.value in _actions(library) and action.value not in known:
