@@ -97,22 +97,16 @@ def of_any_run(shelf: Iterable[tuple[str, Skeleton]], library: Library) -> Itera
 def _skeleton(plain: list[Any], library: Library) -> Skeleton:
     """Raises one of the mistakes if it is no skeleton of the library."""
     tree, placed, questions, steps = plain
-    made = Skeleton(_tree(tree, library), tuple(map(_placed, placed)), tuple(map(_question, questions)), steps)
+    texts: list[str] = []
+    made = Skeleton(_tree(tree, library, texts), tuple(map(_placed, placed)), tuple(map(_question, questions)), steps)
     _check(steps.__class__ is int and steps > 0)
-    _check(all(int(token) < len(made.placed) for text in _texts(made.tree) for token in TOKEN.findall(text)))
+    _check(all(int(token) < len(made.placed) for token in TOKEN.findall("\n".join(texts))))
     return made
 
 
 def _check(is_good: bool) -> None:
     if not is_good:
         raise ValueError
-
-
-def _texts(tree: Node) -> Iterator[str]:
-    for _, node in tree.walk():
-        yield from node.fields
-        if isinstance(node.value, str):
-            yield node.value
 
 
 def _plain(skeleton: Skeleton, library: Library) -> list[Any]:
@@ -134,13 +128,18 @@ def _plain_node(node: Node, library: Library) -> list[Any]:
     return [library.paths[node.span.source.name], node.span.line, value]
 
 
-def _tree(plain: list[Any], library: Library) -> Node:
+def _tree(plain: list[Any], library: Library, texts: list[str]) -> Node:
+    """The tree, whose keys and strings are added to the texts: every cold start reads some thousand of them."""
     name, line, value = plain
-    _check(line.__class__ is int and line > 0)
+    if line.__class__ is not int or line <= 0:
+        raise ValueError
     if isinstance(value, dict):
-        value = {key: _tree(child, library) for key, child in value.items()}
+        texts += value
+        value = {key: _tree(child, library, texts) for key, child in value.items()}
     elif isinstance(value, list):
-        value = tuple([_tree(child, library) for child in value])
+        value = tuple([_tree(child, library, texts) for child in value])
+    elif isinstance(value, str):
+        texts.append(value)
     return Node(value, template_span(library, name, line))
 
 
