@@ -6,20 +6,17 @@ Whatever is skipped or done elsewhere, the results are those of `compile_files`,
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from functools import cached_property
 from itertools import chain, islice
 from typing import TYPE_CHECKING, TypeAlias
 
-from speccompile.batch.compiler_fingerprint import local_stamp
 from speccompile.batch.disk_spool import Ledger
-from speccompile.batch.incremental import Recall
 from speccompile.batch.wire_format import from_portable
 from speccompile.batch.work_units import Answer, Piece, sources_of
-from speccompile.compiler.compiled import Result
+from speccompile.compiler.compiled import Rendered, Result
 from speccompile.compiler.duplicate_objects import Memory, apart
-from speccompile.files.manifest_text import Rendered, rendered
 from speccompile.files.work import Work
 from speccompile.model.diagnostic import Diagnostic
 from speccompile.model.findings import has_errors
@@ -28,9 +25,8 @@ from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.yaml_text.parse import Parsed
 
 if TYPE_CHECKING:
-    from speccompile.batch.cache_store import Kept
     from speccompile.batch.compile_unit import Compiler
-    from speccompile.batch.lent_skeletons import LentSkeletons
+    from speccompile.batch.incremental import Recall
 
 _WINDOW = 100
 """Files that are looked at before it is decided who compiles them."""
@@ -61,7 +57,11 @@ def accelerated(work: Work, effort: Effort) -> Iterator[Results]:
         if admin is None or _is_plain(work, effort):
             yield _plainly(work, effort, ledger)
             return
-        recall, lent = _recall(work, effort, admin, stack)
+        recall, lent = None, None
+        if effort.uses_cache:
+            from speccompile.batch.answer_cache import opened_recall
+
+            recall, lent = opened_recall(work, effort.shape, admin, stack)
         findings = recall.findings if recall else work.setting.findings
         if has_errors(findings):
             yield _plainly(work, effort, ledger)
@@ -79,27 +79,9 @@ def _is_plain(work: Work, effort: Effort) -> bool:
 
 def _plainly(work: Work, effort: Effort, ledger: Memory) -> Results:
     from speccompile.compiler.compile_files import compile_files
+    from speccompile.files.manifest_text import rendered
 
     return work.setting.findings, rendered(compile_files(work.files, work.setting, ledger), effort.shape)
-
-
-def _recall(work: Work, effort: Effort, admin: Admin, stack: ExitStack) -> tuple[Recall | None, LentSkeletons | None]:
-    """What was compiled before, and skeletons of custom templates, if that may be used."""
-    stamp = local_stamp() if effort.uses_cache else None
-    if stamp is None:
-        return None, None
-    from speccompile.batch.cache_store import key_of, opened
-
-    cache = stack.enter_context(opened())
-    lent = _lent(cache, key_of, stamp, admin) if admin.templates else None
-    known = Recall(cache, key_of, stamp=stamp, shape=effort.shape, admin=admin, setting=lambda: work.setting)
-    return known, lent
-
-
-def _lent(cache: Kept, key_of: Callable[..., bytes], stamp: bytes, admin: Admin) -> LentSkeletons:
-    from speccompile.batch.lent_skeletons import LentSkeletons
-
-    return LentSkeletons(cache, key_of, stamp, admin)
 
 
 def _apart(results: Iterable[Rendered], ledger: Memory) -> Iterator[Rendered]:

@@ -11,6 +11,7 @@ from speccompile.batch.work_units import Answer, Piece, sources_of
 from speccompile.compiler.compile_files import compile_file
 from speccompile.compiler.compiled import Result
 from speccompile.compiler.documents.admin_config import Setting, parsed, setting_of
+from speccompile.files.manifest_text import rendered
 from speccompile.model.input_texts import Admin, Text
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.source import Layer, Source
@@ -96,7 +97,7 @@ class Compiler(NamedTuple):
     def compiled(self, file: Parsed, source: Source) -> Answer:
         self.profiles.forget()
         results = tuple(
-            to_portable(result, self.shape, source, self.known) for result in compile_file(file, self.setting)
+            to_portable(result, source, self.known) for result in rendered(compile_file(file, self.setting), self.shape)
         )
         return results, None if self.profiles.asks_all else tuple(self.profiles.asked)
 

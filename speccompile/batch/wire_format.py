@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias
 
-from speccompile.compiler.compiled import Compiled, Made, Result
-from speccompile.files.manifest_text import TEXTS, Rendered
+from speccompile.compiler.compiled import Compiled, Made, Rendered, Result
 from speccompile.model.diagnostic import Diagnostic, Note, Severity
 from speccompile.model.findings import CompileError
 from speccompile.model.redaction import masked
@@ -22,14 +21,15 @@ def sources_by_name(sources: Iterable[Source]) -> dict[tuple[str, str], Source]:
     return {(source.layer.value, source.name): source for source in sources}
 
 
-def to_portable(result: Result, shape: str, own: Source, known: Sources) -> Portable:
-    """The result as data. The run's own source and the known ones are named in it, all others stand in it whole."""
+def to_portable(rendered: Rendered, own: Source, known: Sources) -> Portable:
+    """The result as data. The run's own source and the known ones are named in it, all others are in it whole."""
+    result, text = rendered
     book = _Book(own, known)
     findings = pack_findings(result.diagnostics, book)
     if isinstance(result, CompileError):
         return book.refs(), findings, None
     objects = tuple((made.kind, made.name, made.namespace, book.packed(made.place)) for made in result.objects)
-    made = (result.project, result.name, book.packed(result.place), objects, TEXTS[shape](result))
+    made = (result.project, result.name, book.packed(result.place), objects, text)
     return book.refs(), findings, made
 
 

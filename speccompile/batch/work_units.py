@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from speccompile.batch.wire_format import Portable, Sources, sources_by_name, to_portable
+from speccompile.compiler.compiled import Rendered
 from speccompile.model.findings import CompileError
 from speccompile.model.input_texts import Admin, Text
 from speccompile.model.light_namedtuple import NamedTuple
@@ -34,7 +35,9 @@ class Piece(NamedTuple):
     def unread(cls, file: Parsed) -> Piece:
         """A file that is nothing but faults."""
         source = next(finding.span.source for finding in file.findings if finding.span)
-        return cls(source, Text(source.name, ""), ((to_portable(CompileError(file.findings), "yaml", source, {}),), ()))
+        return cls(
+            source, Text(source.name, ""), ((to_portable(Rendered(CompileError(file.findings), ""), source, {}),), ())
+        )
 
     @property
     def weight(self) -> int:

@@ -151,6 +151,13 @@ Result: TypeAlias = Compiled | CompileError
 """What became of one run."""
 
 
+class Rendered(NamedTuple):
+    """What became of a run, and the text of its manifests in the shape that was asked for."""
+
+    result: Result
+    text: str
+
+
 def _revived(*told: Any) -> Compiled:
     name, project, place, objects, diagnostics, text, whole = told
     return Compiled(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
 from collections.abc import Callable, Iterator, Mapping
 from itertools import pairwise
 from typing import TypeAlias
@@ -413,6 +412,8 @@ def _command_is_no_shell_line(merged: Merged) -> Iterator[Diagnostic]:
 
 
 def _words(line: str) -> list[str]:
+    import shlex
+
     try:
         return shlex.split(line)
     except ValueError:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -10,6 +9,8 @@ from contextlib import contextmanager
 @contextmanager
 def deaf() -> Iterator[None]:
     """Ctrl-C is heard at the end; whatever thread or process is begun meanwhile never hears of it."""
+    import signal
+
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return

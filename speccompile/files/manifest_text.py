@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from speccompile.compiler.compiled import Compiled, Result
+from speccompile.compiler.compiled import Compiled, Rendered, Result
 from speccompile.integrations.helm_chart import as_chart_template
-from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.yaml_text.serialize import serialize_json
 
 
@@ -24,13 +23,6 @@ TEXTS: Mapping[str, Callable[[Compiled], str]] = {
     "helm": _as_chart_template,
 }
 """How manifests are written, by shape."""
-
-
-class Rendered(NamedTuple):
-    """What became of a run, and the text of its manifests in the shape that was asked for."""
-
-    result: Result
-    text: str
 
 
 def rendered(results: Iterable[Result], shape: str) -> Iterator[Rendered]:

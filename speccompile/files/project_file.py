@@ -9,7 +9,6 @@ from pathlib import Path, PurePath
 from types import MappingProxyType
 from typing import Any
 
-from speccompile.compiler.bundled_library import bundled_library
 from speccompile.files.find import ANYTHING, PROJECT_FILE, SUFFIXES, Identity, Unlisted, identity, is_folder, matching
 from speccompile.files.read import expand, load
 from speccompile.model.diagnostic import Diagnostic, Note, shown
@@ -18,7 +17,7 @@ from speccompile.model.key_path import KeyPath
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
 from speccompile.model.source import Layer, Source, Span
-from speccompile.schema.bundled import bundled_codes, preset_names
+from speccompile.schema.bundled import bundled_codes, preset_names, schema_library
 from speccompile.schema.validate import near, unknown_key, validate, without_faulty
 from speccompile.yaml_text.parse import several_documents
 
@@ -141,7 +140,7 @@ def _read(file: Path) -> tuple[Node, list[Diagnostic]]:
     findings = [*parsed.findings, *(several_documents(document, "project") for document in parsed.documents[1:])]
     if not parsed.documents:
         raise CompileError(findings)
-    tree, found = validate(parsed.documents[0].root, "project", bundled_library())
+    tree, found = validate(parsed.documents[0].root, "project", schema_library())
     found = (*found, *_unknown_codes(tree))
     if parsed.findings:
         # What a scalar means is in doubt, and so is where it leads.

@@ -12,12 +12,10 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Protocol, TextIO
 
-from speccompile.compiler.compiled import Compiled
 from speccompile.compiler.duplicate_objects import Seen
 from speccompile.files.call_inputs import STREAM
 from speccompile.files.defer_interrupt import deaf
 from speccompile.files.find import PROJECT_FILE
-from speccompile.files.manifest_text import TEXTS
 from speccompile.integrations import kustomization
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.object_names import object_name
@@ -57,10 +55,6 @@ class Output(NamedTuple):
     text: str
     sign: re.Pattern[str] | None = None
     """What a file has that such a text was written to before; without it, the sign that manifests have."""
-
-    @classmethod
-    def of(cls, compiled: Compiled, shape: str) -> Output:
-        return cls(path_of(compiled.project, compiled.name, shape), TEXTS[shape](compiled))
 
 
 class Outputs(Protocol):

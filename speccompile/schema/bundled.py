@@ -7,11 +7,13 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from speccompile.model.diagnostic_codes import Code, read_codes
 from speccompile.model.light_namedtuple import NamedTuple
+from speccompile.schema.library import Library, Schemas
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
+
+    from speccompile.model.diagnostic_codes import Code
 
 _SCHEMA = ".schema.json"
 _YAML = ".yaml"
@@ -44,6 +46,12 @@ def read_bundle() -> Bundle:
 def preset_names() -> tuple[str, ...]:
     """The platforms that ship with the package and can be chosen by name."""
     return tuple(_Files({"": _folder("presets")}, _YAML))
+
+
+@cache
+def schema_library() -> Library:
+    """The bundled schemas alone, for documents in which no fields of targets occur, such as the project file."""
+    return Library(Schemas(read_bundle().schemas), {})
 
 
 class _Files(Mapping[str, str]):
@@ -85,6 +93,8 @@ def _in_order(folder: Traversable) -> list[Traversable]:
 @cache
 def bundled_codes() -> Mapping[str, Code]:
     """The diagnostic codes by name."""
+    from speccompile.model.diagnostic_codes import read_codes
+
     return read_codes(_packaged(_CODES))
 
 

@@ -136,9 +136,9 @@ def test_platform_and_shape_count_for_all(call: Call) -> None:
 
 def test_another_compiler_has_other_answers(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     call()
-    monkeypatch.setattr("speccompile.batch.accelerate.local_stamp", lambda: b"another")
+    monkeypatch.setattr("speccompile.batch.answer_cache.local_stamp", lambda: b"another")
     assert call().compiled == set("abcd")
-    monkeypatch.setattr("speccompile.batch.accelerate.local_stamp", lambda: None)
+    monkeypatch.setattr("speccompile.batch.answer_cache.local_stamp", lambda: None)
     assert call().compiled == set("abcd")
     assert call().compiled == set("abcd")
 

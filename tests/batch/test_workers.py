@@ -39,7 +39,7 @@ from speccompile.compiler.documents.admin_config import parsed
 from speccompile.compiler.duplicate_objects import Known, Seen, apart
 from speccompile.files import write as output
 from speccompile.files.load_admin_config import read_setting
-from speccompile.files.manifest_text import TEXTS
+from speccompile.files.manifest_text import TEXTS, rendered
 from speccompile.model.diagnostic import Diagnostic, Note, Severity
 from speccompile.model.input_texts import Text
 from speccompile.model.redaction import masked
@@ -92,7 +92,8 @@ def test_a_result_is_the_same_after_a_journey(case: Path, monkeypatch: pytest.Mo
         for result in compile_file(parsed(text, Layer.RUN), setting):
             known = sources_by_name(_sources(result))
             shape = "json" if isinstance(result, Compiled) and len(result.name) % 2 else "yaml"
-            data = to_portable(result, shape, piece.source, known)
+            (carried,) = rendered([result], shape)
+            data = to_portable(carried, piece.source, known)
             back = from_portable(data, shape, piece.source, known, partial(_same, result))
             assert _plain(data)
             assert back.text == (TEXTS[shape](result) if isinstance(result, Compiled) else "")
@@ -102,7 +103,7 @@ def test_a_result_is_the_same_after_a_journey(case: Path, monkeypatch: pytest.Mo
                 assert isinstance(back.result, Compiled)
                 assert back.result.manifests == result.manifests
             # And without any source at hand but the run's own.
-            alone = from_portable(to_portable(result, "yaml", piece.source, {}), "yaml", piece.source, {}, _never)
+            alone = from_portable(to_portable(carried, piece.source, {}), shape, piece.source, {}, _never)
             assert alone.result.diagnostics == result.diagnostics
 
 

@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 
 from speccompile import compile_run
 from speccompile.cli.main import main
-from speccompile.files.write import Output
+from speccompile.files.manifest_text import TEXTS as MANIFEST_TEXTS
+from speccompile.files.write import path_of
 from speccompile.integrations.helm_chart import as_chart_template, from_chart_template
 
 HELMS = ["helm", "helm3"]
@@ -71,8 +72,8 @@ def test_law_helm_gives_what_was_rendered(helm: str, texts: Sequence[str]) -> No
         (chart / "Chart.yaml").write_text(CHART)
         (chart / "templates").mkdir()
         for compiled in made:
-            output = Output.of(compiled, "helm")
-            (chart / "templates" / output.path).write_text(output.text, encoding="utf-8")
+            file = path_of(compiled.project, compiled.name, "helm")
+            (chart / "templates" / file).write_text(MANIFEST_TEXTS["helm"](compiled), encoding="utf-8")
         given_back = templated(helm, chart)
     for compiled in made:
         documents = given_back[f"{compiled.name}.yaml"]

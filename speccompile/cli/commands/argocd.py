@@ -10,7 +10,6 @@ from typing import TextIO
 
 from speccompile.cli.findings import grades_of, judged, tell
 from speccompile.cli.options import COMMANDS, Commands, add_command, add_findings, add_inputs
-from speccompile.compiler.bundled_library import bundled_library
 from speccompile.compiler.compile_files import compile_files
 from speccompile.files.call_inputs import STREAM, CallError, Flags, Inputs, run_files, settle
 from speccompile.files.find import PROJECT_FILE, identity, template_files
@@ -22,6 +21,7 @@ from speccompile.model.diagnostic import Diagnostic
 from speccompile.model.findings import CompileError, has_errors, stop_if_any
 from speccompile.model.severity import STRICT
 from speccompile.model.source import Layer, Source, Span
+from speccompile.schema.bundled import schema_library
 
 DONE, INPUT = 0, 1
 _FIXED = ("profiles", "platform", "project")
@@ -64,7 +64,7 @@ def run_argocd(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) ->
     """The exit code of one call; with errors nothing goes to stdout, and without there is always something."""
     fixed = [name for name in _FIXED if vars(arguments)[name]]
     try:
-        parameters = read_parameters(os.environ.get(VARIABLE, ""), fixed, bundled_library())
+        parameters = read_parameters(os.environ.get(VARIABLE, ""), fixed, schema_library())
         arguments.strict = arguments.strict or parameters.strict
         inputs = _inputs(arguments, parameters)
         if arguments.about == "parameters":

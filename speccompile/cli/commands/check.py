@@ -25,9 +25,10 @@ from speccompile.compiler.compiled import Compiled
 from speccompile.diff.drift import Committed, as_diff, field_drift, linked, missing, orphan, stale
 from speccompile.files.call_inputs import STREAM, CallError, Inputs
 from speccompile.files.find import identity
+from speccompile.files.manifest_text import TEXTS
 from speccompile.files.orphans import orphans
 from speccompile.files.work import Work
-from speccompile.files.write import Output, has_text, listing, nothing_written, read_text, write_files
+from speccompile.files.write import Output, has_text, listing, nothing_written, path_of, read_text, write_files
 from speccompile.integrations.helm_chart import from_chart_template
 from speccompile.model.diagnostic import Diagnostic, Severity
 from speccompile.model.finding_text import as_text
@@ -152,7 +153,7 @@ def _compared(arguments: argparse.Namespace, work: Work, folder: Path, paint: Pa
         if isinstance(result, CompileError):
             left_out += 1
             continue
-        output = Output.of(result, arguments.shape)
+        output = Output(path_of(result.project, result.name, arguments.shape), TEXTS[arguments.shape](result))
         files.add(folder / output.path)
         try:
             drifts += _drift(output, result, folder, arguments, paint)

@@ -9,7 +9,6 @@ from typing import TextIO
 
 from speccompile.cli.options import COMMANDS, Commands, add_command, add_findings, add_inputs
 from speccompile.cli.piped import piped, settled, told
-from speccompile.compiler.bundled_library import bundled_library
 from speccompile.compiler.documents.admin_config import Setting
 from speccompile.files.call_inputs import CallError, Inputs
 from speccompile.files.load_admin_config import setting_with
@@ -28,6 +27,7 @@ from speccompile.integrations.krm_function import (
 from speccompile.model.findings import CompileError, has_errors
 from speccompile.model.node import Node
 from speccompile.model.source import Layer
+from speccompile.schema.bundled import schema_library
 from speccompile.yaml_text.parse import Parsed
 
 DONE, INPUT = 0, 1
@@ -51,7 +51,7 @@ def run_krm(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> in
     """The exit code of one call; with errors the resources go to stdout as they came, with results."""
     resources = None
     try:
-        resources = read_resources(piped(), bundled_library())
+        resources = read_resources(piped(), schema_library())
         return _compile(arguments, resources, stdout, stderr)
     except CallError as error:
         arguments.refuse(str(error))
@@ -63,7 +63,7 @@ def run_krm(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> in
 
 
 def _compile(arguments: argparse.Namespace, resources: Resources, stdout: TextIO, stderr: TextIO) -> int:
-    config = read_config(resources.config, bundled_library())
+    config = read_config(resources.config, schema_library())
     arguments.strict = arguments.strict or config.strict
     paths = [path for path in config.profiles if isinstance(path, str)]
     platform = config.platform if isinstance(config.platform, str) else None

@@ -26,7 +26,6 @@ from speccompile.cli.options import (
     path,
 )
 from speccompile.files.call_inputs import STREAM, CallError, Inputs
-from speccompile.files.manifest_text import rendered
 from speccompile.files.work import Work, read_work
 from speccompile.files.write import Output, is_stdout, listing, nothing_written, path_of, write
 from speccompile.model.findings import CompileError
@@ -129,6 +128,7 @@ def _compiled(arguments: argparse.Namespace, work: Work, stack: ExitStack) -> Re
         return stack.enter_context(accelerated(work, effort))
     # A report needs trees, which neither the cache nor workers hand back.
     from speccompile.compiler.compile_files import compile_files
+    from speccompile.files.manifest_text import rendered
 
     ledger = stack.enter_context(closing(Ledger()))
     return work.setting.findings, rendered(compile_files(work.files, work.setting, ledger), arguments.shape)
