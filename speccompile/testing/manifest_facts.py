@@ -6,7 +6,7 @@ Written from Kubernetes' documentation and not from the compiler, which the laws
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 from speccompile.model.light_namedtuple import NamedTuple
@@ -45,7 +45,7 @@ def at(data: Any, *path: str) -> Any:
     return data
 
 
-def pod_templates(manifests: list[Data]) -> Iterator[Data]:
+def pod_templates(manifests: Iterable[Data]) -> Iterator[Data]:
     """The pod template of every workload."""
     for manifest in manifests:
         if manifest["kind"] in _POD_PATHS:

@@ -1,0 +1,63 @@
+"""A pod fits exactly the nodes that its run and its profile accept."""
+
+from __future__ import annotations
+
+from itertools import product
+
+from helpers.cases import LIBRARY, compiled, fields_of
+from helpers.manifest_data import of_kind
+from hypothesis import event, given
+from hypothesis import strategies as st
+
+from speccompile.compiler.merge import merge_layers
+from speccompile.testing.manifest_facts import pod_templates
+from speccompile.testing.node_matcher import Node as ClusterNode
+from speccompile.testing.node_matcher import fits
+from speccompile.testing.strategies import (
+    NODE_KEYS,
+    NODE_NAMES,
+    NODE_VALUES,
+    Case,
+    Data,
+    placements,
+)
+
+NODES = [
+    ClusterNode(name, {key: value for key, value in zip(NODE_KEYS, values, strict=True) if value is not None})
+    for values in product((None, *NODE_VALUES), repeat=len(NODE_KEYS))
+    for name in NODE_NAMES
+]
+"""Every node that the labels and names of the strategies can tell apart."""
+
+
+def pod_placement(fields: Data) -> Data:
+    """What the fields alone ask of a node, in Kubernetes' own words."""
+    return {"nodeSelector": fields.get("node_selector", {}), "affinity": fields.get("affinity", {})}
+
+
+@given(placements(2), st.sampled_from(("job", "deploy")))
+def test_affinity_both_hold(layers: list[Data], action: str) -> None:
+    """A pod fits exactly the nodes that its profile accepts and that the run accepts, where the profile lets it.
+
+    So no run can make a pod fit a node that its profile's `node_selector` or required affinity excludes.
+    """
+    run, profile = layers
+    case = Case({"name": "a", "action": action, "image": "a", **run}, {"id": "default", **profile})
+    (template,) = pod_templates(of_kind(compiled(case), "Job", "Deployment"))
+    theirs = pod_placement(profile)
+    ours = pod_placement(run)
+    ours["nodeSelector"] = {
+        key: value for key, value in ours["nodeSelector"].items() if key not in theirs["nodeSelector"]
+    }
+    accepted = [node for node in NODES if fits(template["spec"], node)]
+    assert accepted == [node for node in NODES if fits(theirs, node) and fits(ours, node)]
+    event("some nodes fit" if accepted else "no node fits")
+
+
+@given(placements(3))
+def test_affinity_three_layers_hold(layers: list[Data]) -> None:
+    """Merging any number of layers keeps exactly what each of them requires."""
+    merged = merge_layers([fields_of({"id": "a", **layer}) for layer in layers], LIBRARY).plain()
+    required = [{"affinity": layer.get("affinity", {})} for layer in layers]
+    for node in NODES:
+        assert fits({"affinity": merged.get("affinity", {})}, node) == all(fits(told, node) for told in required)
