@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from speccompile.testing.admin import Admin
     from speccompile.testing.hostile_runs import attempts
-    from speccompile.testing.laws import LAWS, Law
+    from speccompile.testing.laws.table import LAWS, Law
     from speccompile.testing.suite import AdminLaws
 
 __all__ = ["LAWS", "Admin", "AdminLaws", "Law", "attempts"]
 
-_HOMES = {"LAWS": "laws", "Admin": "admin", "AdminLaws": "suite", "Law": "laws", "attempts": "hostile_runs"}
+_HOMES = {"LAWS": "laws.table", "Admin": "admin", "AdminLaws": "suite", "Law": "laws.table", "attempts": "hostile_runs"}
 
 
 def __getattr__(name: str) -> Any:

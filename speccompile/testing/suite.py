@@ -22,7 +22,7 @@ from speccompile.model.findings import CompileError
 from speccompile.model.source import Layer
 from speccompile.testing.admin import Admin, Data
 from speccompile.testing.hostile_runs import attempts
-from speccompile.testing.laws import LAWS, Law
+from speccompile.testing.laws.table import LAWS, Law
 from speccompile.testing.pytest_plugin import LawBroken
 from speccompile.yaml_text.serialize import serialize
 

@@ -21,7 +21,9 @@ from speccompile.testing import manifest_facts as witness
 from speccompile.testing.admin import Admin, Data
 from speccompile.testing.admin_strategies import NAME_PATTERNS, VOLUME_PATTERNS, attempted
 from speccompile.testing.hostile_runs import attempts
-from speccompile.testing.laws import LAWS, Law, share_nothing, what_is_fixed_stays
+from speccompile.testing.laws.fixed_values import what_is_fixed_stays
+from speccompile.testing.laws.object_names import share_nothing
+from speccompile.testing.laws.table import LAWS, Law
 from speccompile.testing.strategies import dns_labels, run_names
 
 IMAGE = {"name": "a", "action": "job", "image": "python"}
