@@ -48,7 +48,7 @@ def modules() -> list[Path]:
 
 
 def called(module: Path) -> str:
-    """The module's name inside the package, such as `testing.laws`."""
+    """The module's name inside the package, such as `testing.admin`."""
     return ".".join(module.relative_to(PACKAGE).with_suffix("").parts)
 
 

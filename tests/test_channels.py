@@ -18,7 +18,7 @@ from helpers.command_line import piped
 from helpers.programs import program
 from hypothesis import given, settings
 
-from speccompile.testing.strategies import Case, cases
+from speccompile.testing.strategies.documents import Case, cases
 
 ENVELOPE = {"apiVersion": "speccompile.dev/v1alpha1", "kind": "Run"}
 LIST = {"apiVersion": "config.kubernetes.io/v1", "kind": "ResourceList"}

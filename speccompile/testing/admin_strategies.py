@@ -13,22 +13,12 @@ from speccompile.model.key_spelling import snake_case
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.testing.admin import Admin, Data
 from speccompile.testing.hostile_runs import attempts, is_usable
-from speccompile.testing.strategies import (
-    ACTIONS,
-    GPU_KEY,
-    VOLUME_NAMES,
-    VOLUME_TYPES,
-    affinities,
-    env_names,
-    field_values,
-    label_keys,
-    label_values,
-    platforms,
-    required_affinities,
-    selectors,
-    texts,
-    tolerations,
-)
+from speccompile.testing.strategies.documents import platforms
+from speccompile.testing.strategies.fields import ACTIONS, field_values
+from speccompile.testing.strategies.node_placement import affinities, required_affinities, selectors, tolerations
+from speccompile.testing.strategies.resources import GPU_KEY
+from speccompile.testing.strategies.text import env_names, label_keys, label_values, texts
+from speccompile.testing.strategies.volumes import VOLUME_NAMES, VOLUME_TYPES
 
 _IDS = ("default", "gpu", "big", "1e3")
 _RULES: tuple[tuple[str, Data], ...] = (

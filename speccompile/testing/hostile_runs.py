@@ -19,24 +19,19 @@ from speccompile.model.quantity import parse_quantity
 from speccompile.schema.field_path import Place, place_of
 from speccompile.testing import manifest_facts as witness
 from speccompile.testing.admin import Admin, Data
-from speccompile.testing.strategies import (
-    ACTIONS,
-    NODE_KEYS,
-    NODE_VALUES,
-    REQUIRED,
-    VOLUME_NAMES,
+from speccompile.testing.strategies.fields import ACTIONS, field_values, fields_of
+from speccompile.testing.strategies.node_placement import NODE_KEYS, NODE_VALUES, REQUIRED
+from speccompile.testing.strategies.text import (
     dns_labels,
     dns_subdomains,
     env_names,
-    field_values,
-    fields_of,
     label_keys,
     label_values,
     run_names,
     secret_ids,
     texts,
-    volumes,
 )
+from speccompile.testing.strategies.volumes import VOLUME_NAMES, volumes
 
 _MOSTLY = st.sampled_from((True, True, True, False))
 _SEED = ("name", "action", "profile", "project")

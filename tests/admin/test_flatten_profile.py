@@ -15,7 +15,8 @@ from speccompile.admin.show_profiles import as_yaml
 from speccompile.files.load_admin_config import read_setting, setting_with
 from speccompile.model.documents import Profile
 from speccompile.model.source import Layer, Source
-from speccompile.testing.strategies import Case, Data, cases, profiles
+from speccompile.testing.strategies.building_blocks import Data
+from speccompile.testing.strategies.documents import Case, cases, profiles
 from speccompile.yaml_text.parse import parse
 
 GPU = {"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}

@@ -12,7 +12,7 @@ from speccompile import Diagnostic, Severity
 from speccompile.admin.lint_profiles import lint
 from speccompile.files.load_admin_config import read_setting
 from speccompile.schema.bundled import bundled_codes
-from speccompile.testing.strategies import Case, cases
+from speccompile.testing.strategies.documents import Case, cases
 
 TAINT = {"key": "gpu", "operator": "Exists"}
 NODES = {

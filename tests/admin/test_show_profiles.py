@@ -10,7 +10,7 @@ from hypothesis import given
 from speccompile.admin.show_profiles import WIDTH, as_data, as_table, as_yaml, summary_data
 from speccompile.files.load_admin_config import read_setting
 from speccompile.model.documents import Profile
-from speccompile.testing.strategies import Case, cases
+from speccompile.testing.strategies.documents import Case, cases
 
 PARENT = """\
 id: gpu

@@ -28,7 +28,7 @@ from speccompile.report.explain_html import as_page
 from speccompile.report.explain_json import as_explained_json
 from speccompile.report.explain_text import WIDTH, as_answer, as_listing, brief
 from speccompile.terminal.style import coloured
-from speccompile.testing.strategies import Case, cases
+from speccompile.testing.strategies.documents import Case, cases
 from speccompile.yaml_text.serialize import serialize
 
 RUN: dict[str, Any] = {"name": "train", "action": "job", "image": "python:3.12", "profile": "p"}

@@ -18,7 +18,8 @@ from speccompile.model.key_path import KeyPath
 from speccompile.model.node import Node
 from speccompile.model.source import Layer
 from speccompile.schema.library import Library
-from speccompile.testing.strategies import Data, texts
+from speccompile.testing.strategies.building_blocks import Data
+from speccompile.testing.strategies.text import texts
 
 PLACEHOLDERS = "\ue000\ue001\ue002\ue003"
 

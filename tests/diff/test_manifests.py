@@ -15,7 +15,8 @@ from speccompile import CompileError, compile_run
 from speccompile.diff.list_keys import KEYED, SETS, is_unordered
 from speccompile.diff.manifests import Change, difference, is_same
 from speccompile.model.key_path import KeyPath
-from speccompile.testing.strategies import Case, Data, cases
+from speccompile.testing.strategies.building_blocks import Data
+from speccompile.testing.strategies.documents import Case, cases
 
 MAIN: KeyPath = ("spec", "template", "spec", "containers", 0)
 POD: KeyPath = ("spec", "template", "spec")

@@ -40,17 +40,11 @@ from speccompile.model.quantity import QuantityError, parse_quantity
 from speccompile.model.source import Layer, Source
 from speccompile.schema.formats.by_name import FORMATS
 from speccompile.schema.validate import validate
-from speccompile.testing.strategies import (
-    PREFERRED,
-    REQUIRED,
-    Data,
-    json_trees,
-    platforms,
-    profiles,
-    quantities,
-    runs,
-    texts,
-)
+from speccompile.testing.strategies.building_blocks import Data
+from speccompile.testing.strategies.documents import platforms, profiles, runs
+from speccompile.testing.strategies.node_placement import PREFERRED, REQUIRED
+from speccompile.testing.strategies.resources import quantities
+from speccompile.testing.strategies.text import json_trees, texts
 from speccompile.yaml_text.from_python import wrap
 
 LIBRARY = bundled_library()

@@ -27,7 +27,7 @@ from speccompile.schema.formats.image import image_fault, is_below
 from speccompile.testing.admin import Admin, Data
 from speccompile.testing.admin_strategies import attempted
 from speccompile.testing.hostile_runs import repaired
-from speccompile.testing.strategies import PREFERRED, REQUIRED
+from speccompile.testing.strategies.node_placement import PREFERRED, REQUIRED
 
 LEFT_TO_THE_COMPILER: Mapping[str, str] = {
     "merge/affinity-too-large": "the terms of run and profile multiply",

@@ -9,9 +9,7 @@ import yaml
 
 from speccompile import Compiled
 from speccompile.model.key_path import KeyPath
-from speccompile.testing.strategies import (
-    Data,
-)
+from speccompile.testing.strategies.building_blocks import Data
 
 FAST = yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
 

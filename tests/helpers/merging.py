@@ -8,10 +8,8 @@ from typing import Any
 from helpers.cases import LIBRARY
 
 from speccompile.model.documents import Profile, Run
-from speccompile.testing.strategies import (
-    ACTIONS,
-    Data,
-)
+from speccompile.testing.strategies.building_blocks import Data
+from speccompile.testing.strategies.fields import ACTIONS
 
 MAPS = ("labels", "annotations", "node_selector")
 KEYS = {"envs": "name", "volumes": "name", "service_ports": "port"}

@@ -11,7 +11,7 @@ from hypothesis import assume, example, given
 from speccompile.compiler.bundled_library import bundled_library
 from speccompile.compiler.documents.targets import targets_of
 from speccompile.model.object_names import LABEL, named, object_name
-from speccompile.testing.strategies import dns_labels, run_names
+from speccompile.testing.strategies.text import dns_labels, run_names
 
 CRON_JOB = next(one.longest for one in targets_of(bundled_library())["kubernetes"].workloads if one.longest) or LABEL
 DNS_1123 = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?", re.ASCII)

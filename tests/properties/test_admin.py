@@ -24,7 +24,7 @@ from speccompile.testing.hostile_runs import attempts
 from speccompile.testing.laws.fixed_values import what_is_fixed_stays
 from speccompile.testing.laws.object_names import share_nothing
 from speccompile.testing.laws.table import LAWS, Law
-from speccompile.testing.strategies import dns_labels, run_names
+from speccompile.testing.strategies.text import dns_labels, run_names
 
 IMAGE = {"name": "a", "action": "job", "image": "python"}
 

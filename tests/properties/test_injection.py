@@ -13,13 +13,9 @@ from hypothesis import strategies as st
 
 from speccompile.model.key_path import KeyPath
 from speccompile.testing.manifest_facts import pod_templates
-from speccompile.testing.strategies import (
-    Case,
-    Data,
-    cases,
-    json_trees,
-    texts,
-)
+from speccompile.testing.strategies.building_blocks import Data
+from speccompile.testing.strategies.documents import Case, cases
+from speccompile.testing.strategies.text import json_trees, texts
 
 Reading: TypeAlias = Callable[[list[Data]], list[Any]]
 

@@ -10,10 +10,8 @@ from hypothesis import example, given
 
 from speccompile.compiler.merge import merge_layers, replacements
 from speccompile.model.node import Node
-from speccompile.testing.strategies import (
-    Data,
-    profiles,
-)
+from speccompile.testing.strategies.building_blocks import Data
+from speccompile.testing.strategies.documents import profiles
 
 
 def comparable(fields: Node) -> Data:

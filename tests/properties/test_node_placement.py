@@ -13,14 +13,9 @@ from speccompile.compiler.merge import merge_layers
 from speccompile.testing.manifest_facts import pod_templates
 from speccompile.testing.node_matcher import Node as ClusterNode
 from speccompile.testing.node_matcher import fits
-from speccompile.testing.strategies import (
-    NODE_KEYS,
-    NODE_NAMES,
-    NODE_VALUES,
-    Case,
-    Data,
-    placements,
-)
+from speccompile.testing.strategies.building_blocks import Data
+from speccompile.testing.strategies.documents import Case
+from speccompile.testing.strategies.node_placement import NODE_KEYS, NODE_NAMES, NODE_VALUES, placements
 
 NODES = [
     ClusterNode(name, {key: value for key, value in zip(NODE_KEYS, values, strict=True) if value is not None})

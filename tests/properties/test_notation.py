@@ -19,12 +19,9 @@ from speccompile.compiler.normalizers import SCRATCH_DISK
 from speccompile.model.key_spelling import camel_case, snake_case
 from speccompile.model.source import Layer
 from speccompile.schema.validate import validate
-from speccompile.testing.strategies import (
-    Case,
-    Data,
-    cases,
-    respelled,
-)
+from speccompile.testing.strategies.building_blocks import Data
+from speccompile.testing.strategies.documents import Case, cases
+from speccompile.testing.strategies.spelling import respelled
 
 
 def permuted(value: Any, random: Random) -> Any:

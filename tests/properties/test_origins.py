@@ -20,11 +20,8 @@ from speccompile.model.node import Node
 from speccompile.model.origin import Override
 from speccompile.model.quantity import parse_quantity
 from speccompile.model.source import Layer, Span
-from speccompile.testing.strategies import (
-    Case,
-    Data,
-    cases,
-)
+from speccompile.testing.strategies.building_blocks import Data
+from speccompile.testing.strategies.documents import Case, cases
 
 
 def written(span: Span) -> Any:

@@ -8,10 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from speccompile import CompileError, compile_many
-from speccompile.testing.strategies import (
-    Case,
-    cases,
-)
+from speccompile.testing.strategies.documents import Case, cases
 
 
 @given(cases())

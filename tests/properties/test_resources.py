@@ -7,11 +7,8 @@ from hypothesis import given
 
 from speccompile.model.quantity import parse_quantity
 from speccompile.testing.manifest_facts import pod_templates
-from speccompile.testing.strategies import (
-    Case,
-    Data,
-    cases,
-)
+from speccompile.testing.strategies.building_blocks import Data
+from speccompile.testing.strategies.documents import Case, cases
 
 
 def is_extended(resource: str) -> bool:

@@ -11,10 +11,7 @@ from helpers.manifest_data import exactly, loaded
 from hypothesis import given
 from ruamel.yaml import YAML
 
-from speccompile.testing.strategies import (
-    Case,
-    cases,
-)
+from speccompile.testing.strategies.documents import Case, cases
 
 
 def ruamel(text: str) -> list[Any]:

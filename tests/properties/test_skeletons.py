@@ -16,10 +16,7 @@ from speccompile.compiler.render import fill, skeleton, sketched
 from speccompile.compiler.rendering.skeleton_cache import Skeleton
 from speccompile.model.key_path import KeyPath
 from speccompile.model.node import Node
-from speccompile.testing.strategies import (
-    Case,
-    cases,
-)
+from speccompile.testing.strategies.documents import Case, cases
 
 
 class Made(NamedTuple):

@@ -11,14 +11,10 @@ from hypothesis import event, example, given
 from hypothesis import strategies as st
 
 from speccompile import Compiled, CompileError, compile_run
-from speccompile.testing.strategies import (
-    Case,
-    Data,
-    cases,
-    json_trees,
-    quantities,
-    texts,
-)
+from speccompile.testing.strategies.building_blocks import Data
+from speccompile.testing.strategies.documents import Case, cases
+from speccompile.testing.strategies.resources import quantities
+from speccompile.testing.strategies.text import json_trees, texts
 
 
 @st.composite

@@ -6,9 +6,7 @@ import pytest
 
 from speccompile.testing.node_matcher import Node as ClusterNode
 from speccompile.testing.node_matcher import any_term_matches, fits, selected
-from speccompile.testing.strategies import (
-    REQUIRED,
-)
+from speccompile.testing.strategies.node_placement import REQUIRED
 
 REQUIREMENTS: list[tuple[str, list[str] | None, dict[str, bool]]] = [
     ("In", ["a", "b"], {"a": True, "c": False, "": False, "absent": False}),

@@ -15,7 +15,8 @@ from hypothesis import given, reject
 from hypothesis import strategies as st
 
 from speccompile import CompileError
-from speccompile.testing.strategies import Case, Data, cases
+from speccompile.testing.strategies.building_blocks import Data
+from speccompile.testing.strategies.documents import Case, cases
 from speccompile.verify.verify import Subject, verdict
 
 MANIFESTS = sorted((GOLDEN / "accept").glob("*/manifests.yaml"))

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from speccompile.model.node import Node
 from speccompile.model.source import Layer, Source
-from speccompile.testing.strategies import texts
+from speccompile.testing.strategies.text import texts
 from speccompile.yaml_text.parse import MAX_DEPTH, Parsed, parse
 from speccompile.yaml_text.parse_libyaml import parse_fast
 from speccompile.yaml_text.parse_strict import parse_exact

@@ -35,7 +35,8 @@ from speccompile.placement.node_pools import Pool, Taint, declared_pools, pools_
 from speccompile.placement.scheduler_filters import Machine, Usage, reasons
 from speccompile.placement.workloads import workloads
 from speccompile.testing.node_matcher import nodes_for
-from speccompile.testing.strategies import json_trees, required_affinities, selectors, tolerations
+from speccompile.testing.strategies.node_placement import required_affinities, selectors, tolerations
+from speccompile.testing.strategies.text import json_trees
 from speccompile.yaml_text.parse import parse
 
 Data: TypeAlias = dict[str, Any]
