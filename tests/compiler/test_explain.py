@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import yaml
+from helpers.cases import compiled as compiled_of
 from helpers.paths import ROOT
 from hypothesis import given, reject
 from hypothesis import strategies as st
@@ -48,13 +49,6 @@ HOSTILE = st.text(max_size=30) | st.sampled_from(
         "x" * 200,
     ]
 )
-
-
-def compiled_of(case: Case) -> Compiled:
-    try:
-        return case.compile()
-    except CompileError:
-        reject()
 
 
 def line_at(compiled: Compiled, path: str) -> Line:

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from helpers.editor_schemas import CHECKER, UNSEEN, pointed, schemas_in, written
 from helpers.paths import GOLDEN
+from helpers.plain_data import paths
 from hypothesis import assume, event, example, given
 from hypothesis import strategies as st
 from jsonschema import Draft7Validator
@@ -121,19 +122,12 @@ ODD: tuple[Any, ...] = (None, "", 0, -1, 1.0, 2.5, True, [], {}, "8Gi", "a b", "
 KEYS = ("x", "name", "kind", "apiVersion", "metadata", "spec", "labels", "Image", "id", "requests", "sub_path")
 
 
-def _spots(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    yield path
-    children = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for key, child in children:
-        yield from _spots(child, (*path, key))
-
-
 @st.composite
 def spoilt(draw: st.DrawFn, documents: st.SearchStrategy[Data]) -> Data:
     """A document with something odd in it, most of the time."""
     data: Data = json.loads(json.dumps(draw(documents)))
     for _ in range(draw(st.sampled_from((0, 1, 1, 2))) if data else 0):
-        *above, last = draw(st.sampled_from(list(_spots(data))[1:]))
+        *above, last = draw(st.sampled_from(paths(data)[1:]))
         place: Any = data
         for step in above:
             place = place[step]

@@ -41,17 +41,3 @@ anything = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
     max_leaves=5,
 )
-
-
-def paths(data: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    below = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
-    return [path, *(inner for key, child in below for inner in paths(child, (*path, key)))]
-
-
-def with_change(data: Any, path: tuple[Any, ...], value: Any) -> Any:
-    if not path:
-        return value
-    step, *rest = path
-    copy = data.copy()
-    copy[step] = with_change(data[step], tuple(rest), value)
-    return copy

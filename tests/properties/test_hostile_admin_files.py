@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 import yaml
 from helpers.paths import GOLDEN
+from helpers.plain_data import slots
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -90,17 +90,9 @@ KEYS = st.sampled_from(
 )
 
 
-def _places(value: Any) -> Iterator[tuple[Any, Any]]:
-    """Every container below the value, with each of its keys or positions."""
-    children = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for key, child in list(children):
-        yield value, key
-        yield from _places(child)
-
-
 def _break(value: Any, data: st.DataObject) -> None:
     """Changes one place: junk in place of what stands there, nothing at all, or another key."""
-    places = list(_places(value))
+    places = list(slots(value))
     if not places:
         return
     container, key = data.draw(st.sampled_from(places))

@@ -15,13 +15,14 @@ import string
 import subprocess
 import sys
 from collections import ChainMap, OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from enum import Enum, IntEnum
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, BinaryIO, NamedTuple
 
 import pytest
+from helpers.plain_data import paths
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -29,7 +30,6 @@ from speccompile import Compiled, CompileError, compile_many, compile_run
 from speccompile.cli.main import main
 from speccompile.files.read import MAX_BYTES, load, load_stream
 from speccompile.model.finding_text import as_text
-from speccompile.model.key_path import KeyPath
 from speccompile.model.source import Layer
 from speccompile.schema.bundled import bundled_codes
 from speccompile.yaml_text.parse import MAX_DEPTH, MAX_EXPANDED
@@ -654,15 +654,6 @@ PLATFORM: dict[str, Any] = {
 }
 
 
-def paths_of(value: Any, path: KeyPath = ()) -> Iterator[KeyPath]:
-    """Every place in the data, the root left out."""
-    if path:
-        yield path
-    steps = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for step, child in steps:
-        yield from paths_of(child, (*path, step))
-
-
 SPELLINGS = st.text(string.ascii_letters + string.digits + " -_./:{}$\\\"'%#,\n\té", max_size=12)
 REPLACEMENTS = (
     ANYTHING
@@ -682,10 +673,10 @@ def changed(draw: st.DrawFn, valid: Any) -> Any:
     """The data with one to three values replaced, left out, doubled or moved under another key."""
     made = copy.deepcopy(valid)
     for _ in range(draw(st.integers(1, 3))):
-        paths = list(paths_of(made))
-        if not paths:
+        places = paths(made)[1:]
+        if not places:
             break
-        *parents, last = draw(st.sampled_from(paths))
+        *parents, last = draw(st.sampled_from(places))
         holder: Any = made
         for step in parents:
             holder = holder[step]

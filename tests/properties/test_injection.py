@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
 from helpers.cases import compiled
-from helpers.manifest_data import annotations_on, exactly, leaves, loaded
+from helpers.manifest_data import annotations_on, loaded
+from helpers.plain_data import exactly, leaves
 from hypothesis import example, given
 from hypothesis import strategies as st
 

@@ -8,7 +8,7 @@ from random import Random
 from typing import Any
 
 from helpers.cases import LIBRARY, as_data, compiled, from_text, setting_of
-from helpers.manifest_data import leaves
+from helpers.plain_data import leaves
 from hypothesis import given
 from hypothesis import strategies as st
 

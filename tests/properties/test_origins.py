@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import yaml
 from helpers.cases import LIBRARY, as_text, compiled, from_text, stages
-from helpers.manifest_data import leaves
 from helpers.merging import KEYS, MAPS, UNIONS, applicable, as_terms, identity
+from helpers.plain_data import leaves
 from hypothesis import assume, example, given
 
 from speccompile import compile_run

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from helpers.cases import compiled
-from helpers.manifest_data import containers
+from helpers.plain_data import containers
 from hypothesis import given
 from hypothesis import strategies as st
 

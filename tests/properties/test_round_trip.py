@@ -2,29 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
-
-import yaml
 from helpers.cases import compiled
-from helpers.manifest_data import exactly, loaded
+from helpers.plain_data import exactly
+from helpers.yaml_readers import READERS
 from hypothesis import given
-from ruamel.yaml import YAML
 
 from speccompile.testing.strategies.documents import Case, cases
-
-
-def ruamel(text: str) -> list[Any]:
-    reader = YAML(typ="safe", pure=True)
-    reader.version = (1, 2)
-    return list(reader.load_all(text))
-
-
-READERS: Mapping[str, Callable[[str], list[Any]]] = {
-    "pyyaml": lambda text: list(yaml.load_all(text, Loader=yaml.SafeLoader)),
-    "fastest": loaded,
-    "ruamel": ruamel,
-}
 
 
 @given(cases())

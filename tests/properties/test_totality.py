@@ -6,7 +6,7 @@ from collections.abc import Callable
 from copy import deepcopy
 from typing import Any
 
-from helpers.manifest_data import containers
+from helpers.plain_data import containers
 from hypothesis import event, example, given
 from hypothesis import strategies as st
 

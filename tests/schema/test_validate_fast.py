@@ -11,6 +11,7 @@ from itertools import count
 from typing import Any
 
 import pytest
+from helpers.plain_data import paths
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
@@ -185,18 +186,11 @@ def documents(name: str) -> st.SearchStrategy[Any]:
     return st.one_of(VALID[name], written) if name in VALID else written
 
 
-def places(data: Any, path: KeyPath = ()) -> Iterator[KeyPath]:
-    yield path
-    children = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
-    for key, child in children:
-        yield from places(child, (*path, key))
-
-
 @st.composite
 def mutated(draw: st.DrawFn, valid: st.SearchStrategy[Any]) -> Any:
     """Something valid with one thing in it changed."""
     data = deepcopy(draw(valid))
-    path = draw(st.sampled_from(list(places(data))))
+    path = draw(st.sampled_from(paths(data)))
     if not path:
         return draw(st.sampled_from(ODD))
     inner = data

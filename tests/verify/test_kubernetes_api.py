@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 import yaml
-from helpers.kubernetes_objects import ALL, NOWHERE, VERSIONS, anything, api, faults, node_of, paths, with_change
+from helpers.kubernetes_objects import ALL, NOWHERE, VERSIONS, anything, api, faults, node_of
 from helpers.paths import GOLDEN
+from helpers.plain_data import paths, with_change
 from hypothesis import given, reject
 from hypothesis import strategies as st
 

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers.kubernetes_objects import anything, node_of, paths, with_change
+from helpers.kubernetes_objects import anything, node_of
+from helpers.plain_data import paths, with_change
 from helpers.programs import program
 from hypothesis import given
 from hypothesis import strategies as st

@@ -11,37 +11,14 @@ from typing import Any
 
 import pytest
 import yaml
+from helpers.yaml_readers import READERS
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from ruamel.yaml import YAML
 
 from speccompile.yaml_text import serialize as module
 from speccompile.yaml_text.serialize import Json, serialize, serialize_json
 
-Reader = Callable[[str], list[Any]]
 Writer = Callable[[list[Any]], str]
-
-
-def pyyaml(loader: Any) -> Reader:
-    return lambda text: list(yaml.load_all(text, Loader=loader))
-
-
-def ruamel(version: tuple[int, int]) -> Reader:
-    def read(text: str) -> list[Any]:
-        reader = YAML(typ="safe", pure=True)
-        reader.version = version
-        return list(reader.load_all(text))
-
-    return read
-
-
-READERS: dict[str, Reader] = {
-    "pyyaml": pyyaml(yaml.SafeLoader),
-    "ruamel-1.2": ruamel((1, 2)),
-    "ruamel-1.1": ruamel((1, 1)),
-}
-if yaml.__with_libyaml__:
-    READERS["libyaml"] = pyyaml(yaml.CSafeLoader)
 
 
 def exactly(value: Any) -> Any:

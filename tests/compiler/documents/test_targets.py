@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import pytest
 from helpers.paths import ROOT
+from helpers.plain_data import paths, with_change
 from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft7Validator
@@ -253,26 +254,13 @@ trees = st.recursive(
 )
 
 
-def places(data: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    inner = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
-    return [path, *(place for key, child in inner for place in places(child, (*path, key)))]
-
-
-def put(data: Any, path: tuple[Any, ...], value: Any) -> Any:
-    if not path:
-        return value
-    copy = dict(data) if isinstance(data, dict) else list(data)
-    copy[path[0]] = put(data[path[0]], path[1:], value)
-    return copy
-
-
 GOOD = {name: FILES[f"queued/{name}"] for name in ("target.yaml", "fields.schema.json")}
 
 
 @given(st.data(), st.sampled_from(sorted(GOOD)))
 def test_whatever_stands_in_its_files_is_read_or_told_at_its_place(data: st.DataObject, name: str) -> None:
     good = YAML(typ="safe", pure=True).load(GOOD[name])
-    wrong = put(good, data.draw(st.sampled_from(places(good))), data.draw(trees))
+    wrong = with_change(good, data.draw(st.sampled_from(paths(good))), data.draw(trees))
     texts = {**FILES, f"queued/{name}": json.dumps(wrong)}
     library = with_templates(bundled_library(), [Template(path, f"own/{path}", text) for path, text in texts.items()])
     setting = setting_with(library, PROFILE)

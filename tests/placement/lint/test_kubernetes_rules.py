@@ -6,7 +6,7 @@ import copy
 import json
 import os
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -14,6 +14,7 @@ import pytest
 import yaml
 from helpers.command_line import Call, run_text
 from helpers.paths import GOLDEN, ROOT
+from helpers.plain_data import slots
 from hypothesis import assume, event, given
 from hypothesis import strategies as st
 
@@ -661,7 +662,7 @@ VALID = (
 def test_whatever_stands_anywhere_nothing_raises(data: st.DataObject) -> None:
     objects = copy.deepcopy([*VALID])
     for _ in range(data.draw(st.integers(1, 3))):
-        holder, key = data.draw(st.sampled_from([*_places(objects)]))
+        holder, key = data.draw(st.sampled_from([*slots(objects)]))
         holder[key] = data.draw(json_trees())
     whole = scene(declared=POOLS)
     nodes = tuple(_node(one) for one in objects)
@@ -674,13 +675,6 @@ def _node(value: Any) -> Node:
     if isinstance(value, dict):
         return Node({key: _node(child) for key, child in value.items()}, BUILT_IN)
     return Node(tuple(map(_node, value)) if isinstance(value, list) else value, BUILT_IN)
-
-
-def _places(value: Any) -> Iterator[tuple[Any, Any]]:
-    pairs = value.items() if isinstance(value, Mapping) else enumerate(value) if isinstance(value, list) else ()
-    for key, child in pairs:
-        yield value, key
-        yield from _places(child)
 
 
 # No false alarms
