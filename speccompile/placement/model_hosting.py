@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from speccompile.model.diagnostic import shown
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
+from speccompile.placement.object_identity import kind_of, name_of, namespace_of, share_namespace
 from speccompile.placement.seldon.model_match import Candidate, Fit, Match, candidate, matches
 from speccompile.placement.seldon.server_pods import hosts
-from speccompile.placement.workloads import kind_of, name_of, namespace_of, share_namespace
 
 _NAMESPACE = ("metadata", "namespace")
 

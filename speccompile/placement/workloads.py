@@ -11,6 +11,10 @@ from typing import TypeAlias
 from speccompile.model.key_path import KeyPath
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
+from speccompile.placement.object_identity import group_of, kind_of, name_of, namespace_of
+from speccompile.placement.seldon.objects import said
+from speccompile.placement.seldon.operator_merge import over_config
+from speccompile.placement.seldon.server_pods import config_of, replicas_of
 
 _POD: KeyPath = ("spec", "template", "spec")
 _JOB: KeyPath = ("spec", "jobTemplate")
@@ -81,36 +85,6 @@ def _has_template(tree: Node) -> bool:
     return containers is not None and isinstance(containers.value, tuple)
 
 
-def group_of(tree: Node) -> str:
-    """The API group: `batch` for `batch/v1`, and nothing for the core's `v1`."""
-    group, slash, _ = _text(tree, ("apiVersion",)).partition("/")
-    return group if slash else ""
-
-
-def kind_of(tree: Node) -> str:
-    return _text(tree, ("kind",))
-
-
-def name_of(tree: Node) -> str:
-    return _text(tree, ("metadata", "name"))
-
-
-def namespace_of(tree: Node) -> str:
-    """The namespace as it is written; empty where none is."""
-    return _text(tree, ("metadata", "namespace"))
-
-
-def share_namespace(one: Node, other: Node) -> bool:
-    """Whether both can be in one namespace: where none is written, it is for whoever applies the object to say."""
-    first, second = namespace_of(one), namespace_of(other)
-    return first == second or not first or not second
-
-
-def _text(tree: Node, path: KeyPath) -> str:
-    node = tree.at(path)
-    return node.value if node is not None and isinstance(node.value, str) else ""
-
-
 def whole(tree: Node, path: KeyPath) -> int | None:
     """The whole number at the path, not below zero; None where there is none."""
     node = tree.at(path)
@@ -165,9 +139,10 @@ def _made(owner: Node, pod: Node | None, replicas: int, *, is_suspended: bool = 
 
 
 def _servers(tree: Node, objects: Sequence[Node]) -> Iterator[Workload]:
-    from speccompile.placement.seldon.server_pods import server_workloads  # which makes workloads itself
-
-    yield from server_workloads(tree, objects)
+    """The pods of a Seldon Server, merged over the ServerConfig that it names: one of the objects, or a stock one."""
+    config = config_of(tree, objects)
+    claims = said(config, ("spec", "volumeClaimTemplates"))
+    yield Workload(tree, over_config(tree, config).pod, replicas_of(tree), claims=claims)
 
 
 MAKERS: Makers = {

@@ -10,9 +10,9 @@ from speccompile.model.origin import origin_of
 from speccompile.placement.capacity import Fleet, Share
 from speccompile.placement.fit import Group, Verdict
 from speccompile.placement.model_hosting import Hosting, Objection
+from speccompile.placement.object_identity import kind_of, name_of, namespace_of
 from speccompile.placement.placement import Advice, Answer, Told
 from speccompile.placement.scheduler_filters import Reason
-from speccompile.placement.workloads import kind_of, name_of, namespace_of
 from speccompile.report.explain_json import origin_data
 from speccompile.report.findings_json import VERSION, place_data, written
 from speccompile.report.place_wording import ESTIMATE, NOT_MODELLED, reason_text

@@ -12,10 +12,10 @@ from speccompile.model.origin import origin_of
 from speccompile.model.source import Layer
 from speccompile.placement.fit import Verdict
 from speccompile.placement.not_modelled import UNMODELLED
+from speccompile.placement.object_identity import kind_of
 from speccompile.placement.pod_requirements import worded
 from speccompile.placement.scheduler_filters import PODS, Filter, Machine, Reason, has
 from speccompile.placement.suggest import Suggestion
-from speccompile.placement.workloads import kind_of
 
 _FEW = 3
 """Values, nodes or places that are named; of more, it is told that there are more."""

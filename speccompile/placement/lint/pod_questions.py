@@ -11,8 +11,9 @@ from speccompile.model.key_path import KeyPath
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
 from speccompile.placement.lint.contradictions import Ask, asked_always, asked_by, pins
+from speccompile.placement.object_identity import group_of
 from speccompile.placement.pod_requirements import Needs, Toleration, needs_of
-from speccompile.placement.workloads import Workload, group_of
+from speccompile.placement.workloads import Workload
 
 REQUIRED: KeyPath = ("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
 PREFERRED: KeyPath = ("affinity", "nodeAffinity", "preferredDuringSchedulingIgnoredDuringExecution")

@@ -10,8 +10,8 @@ from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
 from speccompile.placement.lint.scene import Rule, Scene, found
 from speccompile.placement.lint.seldon_scene import error, own, warning
+from speccompile.placement.object_identity import name_of
 from speccompile.placement.seldon.objects import listed, number, said, texts
-from speccompile.placement.workloads import name_of
 from speccompile.schema.formats.text_format import Shape, shape_fault
 
 _SCALED = ("Server", "Model")

@@ -9,11 +9,11 @@ from speccompile.model.key_path import KeyPath
 from speccompile.model.node import Node
 from speccompile.placement.lint.scene import Rule, Scene, Told, called, found, stands
 from speccompile.placement.lint.seldon_scene import at, error, notice, own, own_matches, scarcity, seen, warning
+from speccompile.placement.object_identity import group_of, kind_of, name_of, namespace_of
 from speccompile.placement.pod_requirements import worded
 from speccompile.placement.seldon.model_match import Candidate, Cause, Fit, Match, candidate, loads
 from speccompile.placement.seldon.objects import GROUP, listed, model_bytes, of_kind, quantity, said, text
 from speccompile.placement.seldon.server_pods import STOCK, Host
-from speccompile.placement.workloads import group_of, kind_of, name_of, namespace_of
 from speccompile.schema.validate import near
 
 _REQUIREMENTS: KeyPath = ("spec", "requirements")

@@ -9,8 +9,8 @@ from speccompile.model.key_path import KeyPath
 from speccompile.model.node import Node
 from speccompile.placement.lint.scene import Rule, Scene, found, stands
 from speccompile.placement.lint.seldon_scene import error, own, seen, warning
+from speccompile.placement.object_identity import group_of, kind_of, name_of
 from speccompile.placement.seldon.objects import listed, mapping, number, of_kind, said, text
-from speccompile.placement.workloads import group_of, kind_of, name_of
 from speccompile.schema.validate import near
 
 _SCHEDULER = "seldon-scheduler"

@@ -10,6 +10,7 @@ from speccompile.model.source import Layer
 from speccompile.placement.lint.pod_questions import is_gpu
 from speccompile.placement.lint.scene import Rule, Scene, Told, found, shown_scalar, stands
 from speccompile.placement.lint.seldon_scene import at, error, is_at_hand, notice, own, own_hosts, scarcity, warning
+from speccompile.placement.object_identity import name_of
 from speccompile.placement.seldon.objects import (
     AGENT,
     CAPABILITIES,
@@ -29,7 +30,6 @@ from speccompile.placement.seldon.objects import (
 )
 from speccompile.placement.seldon.operator_merge import Effect, Remark
 from speccompile.placement.seldon.server_pods import STOCK, is_stock
-from speccompile.placement.workloads import name_of
 from speccompile.schema.validate import near
 
 _CONFIG: KeyPath = ("spec", "serverConfig")

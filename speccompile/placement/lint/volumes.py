@@ -10,7 +10,8 @@ from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
 from speccompile.placement.lint.pod_questions import is_for_all_nodes, items_of
 from speccompile.placement.lint.scene import Rule, Scene, Told, found, stands
-from speccompile.placement.workloads import Workload, group_of, kind_of, name_of, namespace_of, share_namespace
+from speccompile.placement.object_identity import group_of, kind_of, name_of, namespace_of, share_namespace
+from speccompile.placement.workloads import Workload
 
 _Claims: TypeAlias = Mapping[str, Sequence[Node]]
 """By name."""

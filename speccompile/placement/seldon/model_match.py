@@ -13,9 +13,9 @@ from itertools import chain
 from speccompile.model.diagnostic import shown
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
+from speccompile.placement.object_identity import name_of, namespace_of, share_namespace
 from speccompile.placement.seldon.objects import model_bytes, number, of_kind, quantity, said, text, texts
 from speccompile.placement.seldon.server_pods import Host, hosts, is_stock, stock_hosts
-from speccompile.placement.workloads import name_of, namespace_of, share_namespace
 from speccompile.schema.validate import near
 
 _EXPLAINER = "alibi-explain"

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from speccompile.model.key_path import KeyPath
 from speccompile.model.node import Node
 from speccompile.model.quantity import NANOS, Quantity, QuantityError, parse_quantity
-from speccompile.placement.workloads import group_of, kind_of
+from speccompile.placement.object_identity import group_of, kind_of
 
 GROUP = "mlops.seldon.io"
 AGENT, RCLONE = "agent", "rclone"

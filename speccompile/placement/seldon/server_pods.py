@@ -5,7 +5,7 @@ A stock install has two ServerConfigs, which hardly anybody keeps at hand; what 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -13,6 +13,7 @@ from speccompile.model.identity_cache import by_identity
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
 from speccompile.model.source import Layer, Source, Span
+from speccompile.placement.object_identity import name_of, namespace_of, share_namespace
 from speccompile.placement.seldon.objects import (
     AGENT,
     CAPABILITIES,
@@ -32,7 +33,6 @@ from speccompile.placement.seldon.objects import (
     variable,
 )
 from speccompile.placement.seldon.operator_merge import Effective, over_config
-from speccompile.placement.workloads import Workload, name_of, namespace_of, share_namespace
 
 STOCK: Mapping[str, tuple[str, ...]] = {
     "mlserver": (
@@ -93,13 +93,6 @@ class Host(NamedTuple):
     def is_stock(self) -> bool:
         """Whether it is a Server that a stock install brings, and not one of the objects."""
         return is_stock(self.server)
-
-
-def server_workloads(server: Node, objects: Sequence[Node]) -> Iterator[Workload]:
-    """The pods of a Server: over the ServerConfig that it names, be that one of the objects or a stock one."""
-    config = config_of(server, objects)
-    claims = said(config, ("spec", "volumeClaimTemplates"))
-    yield Workload(server, over_config(server, config).pod, replicas_of(server), claims=claims)
 
 
 def hosts(objects: Sequence[Node]) -> tuple[Host, ...]:
