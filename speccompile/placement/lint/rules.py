@@ -1,4 +1,4 @@
-"""Takes a scene of objects and pools, gives what is odd about where its pods would run: the RULES table."""
+"""Run the tables of lint rules over a scene of objects and pools."""
 
 from __future__ import annotations
 
@@ -6,10 +6,21 @@ from collections.abc import Iterable
 
 from speccompile.model.diagnostic import Diagnostic
 from speccompile.model.findings import in_order
-from speccompile.placement.lint.kubernetes_rules import KUBERNETES
+from speccompile.placement.lint.affinity import AFFINITY
+from speccompile.placement.lint.amounts import AMOUNTS
+from speccompile.placement.lint.pools import POOLS
 from speccompile.placement.lint.scene import InObject, Rule, Scene
-from speccompile.placement.lint.seldon_rules import SELDON
+from speccompile.placement.lint.seldon_fields import FIELDS
+from speccompile.placement.lint.seldon_models import MODELS
+from speccompile.placement.lint.seldon_runtime import RUNTIME
+from speccompile.placement.lint.seldon_servers import SERVERS
+from speccompile.placement.lint.tolerations import TOLERATIONS
+from speccompile.placement.lint.volumes import VOLUMES
 
+KUBERNETES: tuple[Rule, ...] = (*TOLERATIONS, *AFFINITY, *POOLS, *AMOUNTS, *VOLUMES)
+"""Rules about pods and pools, whatever kind of object creates the pods."""
+SELDON: tuple[Rule, ...] = (*FIELDS, *SERVERS, *MODELS, *RUNTIME)
+"""Rules about Seldon's Servers and Models."""
 RULES: tuple[Rule, ...] = (*KUBERNETES, *SELDON)
 
 _NAMED = 3

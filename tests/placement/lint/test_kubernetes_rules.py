@@ -27,10 +27,9 @@ from speccompile.model.node import Node
 from speccompile.model.source import BUILT_IN, Layer, Source, Span
 from speccompile.placement.capacity import ALL
 from speccompile.placement.capacity import pool_of as fleet_pool
-from speccompile.placement.lint.kubernetes_rules import KUBERNETES
 from speccompile.placement.lint.pod_questions import needs
 from speccompile.placement.lint.reachable_pools import reaches
-from speccompile.placement.lint.rules import lint
+from speccompile.placement.lint.rules import KUBERNETES, lint
 from speccompile.placement.lint.scene import Scene
 from speccompile.placement.node_pools import Pool, Taint, declared_pools, pools_of
 from speccompile.placement.scheduler_filters import Machine, Usage, reasons

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 from speccompile.model.diagnostic import Diagnostic, Severity
 from speccompile.model.source import Layer, Source
-from speccompile.placement.lint.rules import lint
+from speccompile.placement.lint.rules import SELDON, lint
 from speccompile.placement.lint.scene import Scene
-from speccompile.placement.lint.seldon_rules import SELDON
 from speccompile.placement.node_pools import Pool, Taint
 from speccompile.placement.workloads import workloads
 from speccompile.schema.bundled import bundled_codes
