@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from itertools import chain
 from typing import Any
 
-from speccompile.compiler.normalizers import SCRATCH_DISK
+from speccompile.compiler.container_resources import SCRATCH_DISK
 from speccompile.model.documents import Profile
 from speccompile.model.key_path import KeyPath, format_path, parse_path
 from speccompile.model.node import Node

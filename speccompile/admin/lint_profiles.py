@@ -9,9 +9,9 @@ from typing import TypeAlias
 from speccompile.compiler.admin_rules import CHECKS, Symbols, broken_rules
 from speccompile.compiler.ceilings import claims_above_ceiling, resources_above_ceilings
 from speccompile.compiler.choose_manifests import target_of
+from speccompile.compiler.container_resources import disk_name, gpu_names, is_device, settled
 from speccompile.compiler.documents.admin_config import Setting
 from speccompile.compiler.merge import merge_layers
-from speccompile.compiler.normalizers import disk_name, gpu_names, is_device, settled
 from speccompile.compiler.pod_structure import containers_of, pod_of, volumes_of
 from speccompile.model.diagnostic import Diagnostic, Note, Severity, shown
 from speccompile.model.documents import Platform, Profile, Rule
@@ -23,7 +23,7 @@ from speccompile.model.quantity import QuantityError
 from speccompile.model.source import Layer
 from speccompile.schema.field_path import called_by_admins, concrete, found
 from speccompile.schema.library import Library
-from speccompile.schema.validate import near
+from speccompile.schema.suggestions import near
 
 _CONDITIONS = "node.kubernetes.io/"
 """What the taints begin with that Kubernetes itself sets: they say how a node is, and not whom it is for."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from speccompile.schema.bundled import bundled_codes
-from speccompile.schema.validate import near
+from speccompile.schema.suggestions import near
 
 
 def known(code: str) -> str:

@@ -6,7 +6,8 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TypeAlias
 
-from speccompile.compiler.normalizers import DISK, UNSAID, amount, is_device, same_quantity
+from speccompile.compiler.container_resources import DISK, amount, is_device, same_quantity
+from speccompile.compiler.normalize import UNSAID
 from speccompile.model.diagnostic import Diagnostic, Note, shown
 from speccompile.model.documents import Ban, Rule
 from speccompile.model.key_path import KeyPath, format_path

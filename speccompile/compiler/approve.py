@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from speccompile.compiler.admin_rules import broken_bans, broken_rules
 from speccompile.compiler.ceilings import above_ceilings
 from speccompile.compiler.choose_manifests import workload_in
+from speccompile.compiler.container_resources import disk_name, gpu_names
 from speccompile.compiler.derive import derive
-from speccompile.compiler.normalizers import disk_name, gpu_names
 from speccompile.compiler.policy import RULES, RULES_OF_A_LAYER, comes_to_nothing
 from speccompile.model.diagnostic import Diagnostic
 from speccompile.model.findings import stop_if_any

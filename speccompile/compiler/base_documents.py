@@ -19,7 +19,8 @@ from speccompile.model.object_names import port_name
 from speccompile.model.source import Layer
 from speccompile.model.spec import Merged
 from speccompile.schema.library import Library, Schema
-from speccompile.schema.validate import near, validate
+from speccompile.schema.suggestions import near
+from speccompile.schema.validate import validate
 
 _IDENTITY = ("apiVersion", "kind")
 """By which a base document says what it goes under; what the manifest is, the template says."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import TypeAlias
 
-from speccompile.compiler.normalizers import DISK, SCRATCH_DISK, amount, is_device
+from speccompile.compiler.container_resources import DISK, SCRATCH_DISK, amount, is_device
 from speccompile.compiler.policy import volumes_in
 from speccompile.model.diagnostic import Diagnostic, Note, shown
 from speccompile.model.documents import Platform

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-from speccompile.compiler.normalizers import SCRATCH_DISK, amount, quantity_text
+from speccompile.compiler.container_resources import SCRATCH_DISK, amount, quantity_text
 from speccompile.model.diagnostic import Diagnostic, Note
 from speccompile.model.findings import CompileError
 from speccompile.model.light_namedtuple import NamedTuple

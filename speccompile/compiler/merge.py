@@ -8,9 +8,9 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from speccompile.compiler.choose_manifests import fields_of
+from speccompile.compiler.container_resources import DISK, SCRATCH_DISK, is_extended, same_quantity, settled
 from speccompile.compiler.merge_affinity import both_hold, united
 from speccompile.compiler.name_placeholders import facts_of
-from speccompile.compiler.normalizers import DISK, SCRATCH_DISK, is_extended, same_quantity, settled
 from speccompile.model.diagnostic import Diagnostic, Note, Severity, shown
 from speccompile.model.documents import Platform, Profile, Run
 from speccompile.model.identity_cache import by_identity

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import TypeAlias
 
 from speccompile.compiler.choose_manifests import bases_of, workload_of
-from speccompile.compiler.normalizers import amount
+from speccompile.compiler.container_resources import amount
 from speccompile.compiler.pod_structure import main_of, pod_of, volumes_of
 from speccompile.model.diagnostic import Diagnostic, Note, Severity, shown
 from speccompile.model.documents import Platform

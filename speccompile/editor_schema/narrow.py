@@ -17,10 +17,10 @@ from speccompile.compiler.admin_rules import CHECKS, broken_rules
 from speccompile.compiler.approve import approve
 from speccompile.compiler.choose_manifests import actions_of as actions_of_target
 from speccompile.compiler.choose_manifests import fields_of, target_of
+from speccompile.compiler.container_resources import amount, gpu_kinds, settled
 from speccompile.compiler.derive import derive
 from speccompile.compiler.documents.admin_config import Setting
 from speccompile.compiler.merge import merge, merge_layers
-from speccompile.compiler.normalizers import amount, gpu_kinds, settled
 from speccompile.compiler.policy import CONFINING, DEFAULT_PROFILE, own_labels, own_prefix
 from speccompile.editor_schema import resources as amounts
 from speccompile.editor_schema.export import (

@@ -10,7 +10,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from fractions import Fraction
 from typing import TypeAlias
 
-from speccompile.compiler.normalizers import DISK, SCRATCH_DISK, disk_name, gpu_kinds, gpu_names, is_device, is_extended
+from speccompile.compiler.container_resources import (
+    DISK,
+    SCRATCH_DISK,
+    disk_name,
+    gpu_kinds,
+    gpu_names,
+    is_device,
+    is_extended,
+)
 from speccompile.editor_schema.export import Made
 from speccompile.editor_schema.field_locations import either, with_key
 from speccompile.editor_schema.format_patterns import Bounds, quantities_equal_to, quantities_within

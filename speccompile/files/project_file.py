@@ -18,7 +18,8 @@ from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
 from speccompile.model.source import Layer, Source, Span
 from speccompile.schema.bundled import bundled_codes, preset_names, schema_library
-from speccompile.schema.validate import near, unknown_key, validate, without_faulty
+from speccompile.schema.suggestions import near, unknown_key
+from speccompile.schema.validate import validate, without_faulty
 from speccompile.yaml_text.parse import several_documents
 
 _WILDCARDS = frozenset("*?[")

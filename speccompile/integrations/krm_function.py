@@ -17,7 +17,8 @@ from speccompile.model.node import Node
 from speccompile.model.redaction import HIDDEN, lines_of, secret_lines
 from speccompile.model.source import Layer, Source, Span
 from speccompile.schema.library import Library
-from speccompile.schema.validate import near, validate
+from speccompile.schema.suggestions import near
+from speccompile.schema.validate import validate
 from speccompile.yaml_text.edit_in_place import Outline, Part, outline, rewritten, text_of
 from speccompile.yaml_text.parse import Parsed, parse
 

@@ -12,7 +12,7 @@ from speccompile.model.node import Node
 from speccompile.schema.formats.by_name import FORMATS
 from speccompile.schema.formats.text_format import Fault
 from speccompile.schema.library import Library, Schema
-from speccompile.schema.validate import near
+from speccompile.schema.suggestions import near
 
 SIDES = ("requests", "limits")
 

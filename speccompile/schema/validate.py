@@ -13,6 +13,7 @@ from speccompile.model.node import Node
 from speccompile.model.source import Layer, Span
 from speccompile.schema.formats.by_name import FORMATS, QUANTITIES
 from speccompile.schema.library import Library, Schema
+from speccompile.schema.suggestions import listed, near, unknown_key
 from speccompile.schema.validate_fast import accept
 from speccompile.yaml_text.plain_scalars import ambiguous
 
@@ -28,7 +29,6 @@ _TYPE_WORDS = {
     "object": "a mapping",
     "null": "null",
 }
-_MANY = 12
 MAX_FINDINGS = 500
 """Findings of the schema that are worded for one document; nobody reads more."""
 
@@ -52,15 +52,6 @@ def without_faulty(tree: Node, findings: Iterable[Diagnostic]) -> Node:
     """The tree without the fields that have errors, so that the next stage can look at the others all the same."""
     faulty = {finding.path[0] for finding in findings if finding.path}
     return tree.with_fields({key: child for key, child in tree.fields.items() if key not in faulty})
-
-
-def near(name: str, known: Iterable[str]) -> str | None:
-    """The known name that the given one was probably meant to be."""
-    import difflib  # wanted by whoever guesses, only
-
-    folded = {one.casefold(): one for one in known}
-    close = difflib.get_close_matches(name.casefold(), folded, n=1, cutoff=0.6)
-    return folded[close[0]] if close else None
 
 
 def _conform(node: Node, schema: Schema, library: Library, path: KeyPath, findings: list[Diagnostic]) -> Node:
@@ -209,18 +200,6 @@ def as_written(span: Span) -> str | None:
     return lines_of(span.source)[span.line - 1][span.column - 1 : span.end_column - 1]
 
 
-def unknown_key(key: str, span: Span, path: KeyPath, allowed: Sequence[str]) -> Diagnostic:
-    meant = near(key, allowed)
-    return Diagnostic(
-        code="schema/unknown-key",
-        message=f"unknown key {shown(key)}",
-        span=span,
-        path=path,
-        notes=(Note(f"expected one of {_listed(allowed)}"),) if allowed and len(allowed) <= _MANY else (),
-        help=f"did you mean `{meant}`?" if meant else None,
-    )
-
-
 def _bad_key(error: ValidationError, child: Node, path: KeyPath) -> Diagnostic:
     key = str(error.instance)
     if error.validator == "enum":
@@ -269,7 +248,7 @@ def _spelled_out(value: Any) -> str:
 def _wrong_value(keyword: str, allowed: Any, found: Any) -> Wording:
     choices = allowed if keyword == "enum" else [allowed]
     meant = near(str(found), [str(choice) for choice in choices])
-    expected = f"expected {'one of ' if len(choices) > 1 else ''}{_listed(choices)}"
+    expected = f"expected {'one of ' if len(choices) > 1 else ''}{listed(choices)}"
     return (
         "schema/wrong-value",
         f"{expected}, found {described(found)}",
@@ -292,7 +271,7 @@ def _wrong_length(keyword: str, bound: Any, found: Any) -> Wording:
 
 
 def _missing_key(_: str, required: Any, found: Any) -> Wording:
-    missing = _listed(key for key in required if key not in found)
+    missing = listed(key for key in required if key not in found)
     return "schema/missing-key", f"missing {missing}", f"add {missing}"
 
 
@@ -349,7 +328,3 @@ _WORDINGS: Mapping[str, Callable[[str, Any, Any], Wording]] = {
     "anyOf": _no_alternative,
     "oneOf": _no_alternative,
 }
-
-
-def _listed(names: Iterable[object]) -> str:
-    return ", ".join(f"`{name}`" for name in names)

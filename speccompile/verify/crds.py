@@ -11,7 +11,8 @@ from speccompile.model.key_path import KeyPath
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
 from speccompile.schema.library import Schema
-from speccompile.schema.validate import described, unknown_key
+from speccompile.schema.suggestions import unknown_key
+from speccompile.schema.validate import described
 from speccompile.verify.kubernetes_api import Kind
 from speccompile.verify.verify import UNLESS_NULL, Api, Subject, Verdict, findings, verdict
 

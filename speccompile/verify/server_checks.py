@@ -12,7 +12,7 @@ from speccompile.model.key_path import KeyPath
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.quantity import Quantity, QuantityError, parse_quantity
 from speccompile.schema.formats.by_name import FORMATS
-from speccompile.schema.validate import near
+from speccompile.schema.suggestions import near
 
 _BASE64 = re.compile(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?", re.ASCII)
 _TIME = re.compile(

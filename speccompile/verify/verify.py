@@ -17,7 +17,8 @@ from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
 from speccompile.model.source import Span
 from speccompile.schema.library import Schema
-from speccompile.schema.validate import near, translated
+from speccompile.schema.suggestions import near
+from speccompile.schema.validate import translated
 from speccompile.verify.fast_check import Accepts, accepting
 from speccompile.verify.go_regex import effort, matcher
 from speccompile.verify.kubernetes_api import OBJECT_META, Kind, definition, kinds, known_version, listed, versions

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft7Validator
 
 from speccompile.compiler.bundled_library import bundled_library
-from speccompile.compiler.normalizers import DISK
+from speccompile.compiler.container_resources import DISK
 from speccompile.editor_schema.format_patterns import images_below
 from speccompile.editor_schema.narrow import narrowed_schema, narrowed_text
 from speccompile.files.load_admin_config import read_setting

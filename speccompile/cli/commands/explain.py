@@ -38,7 +38,7 @@ from speccompile.report.explain_html import as_page
 from speccompile.report.explain_json import as_explained_json
 from speccompile.report.explain_text import as_answer, as_listing
 from speccompile.schema.bundled import bundled_codes
-from speccompile.schema.validate import near
+from speccompile.schema.suggestions import near
 from speccompile.terminal.progress import counted
 from speccompile.terminal.style import Paint
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from speccompile.compiler.admin_rules import read_bans, read_rules
+from speccompile.compiler.container_resources import GPU
 from speccompile.compiler.merge import merge_layers
 from speccompile.compiler.normalize import normalize
-from speccompile.compiler.normalizers import GPU
 from speccompile.model.diagnostic import Diagnostic, Note, shown
 from speccompile.model.documents import Platform
 from speccompile.model.node import Node, Part, over_setting

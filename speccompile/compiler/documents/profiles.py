@@ -8,12 +8,12 @@ from typing import TypeAlias, TypeVar
 
 from speccompile.compiler.admin_rules import read_bans, read_rules
 from speccompile.compiler.base_documents import joined
+from speccompile.compiler.container_resources import gpu_kinds
 from speccompile.compiler.documents.profiles_in_configmap import KIND as CONFIG_MAP
 from speccompile.compiler.documents.profiles_in_configmap import files_in
 from speccompile.compiler.documents.targets import targets_of
 from speccompile.compiler.merge import merge_layers
 from speccompile.compiler.normalize import normalize
-from speccompile.compiler.normalizers import gpu_kinds
 from speccompile.compiler.policy import DEFAULT_PROFILE, RULES_OF_A_LAYER
 from speccompile.model.diagnostic import Diagnostic, Note, shown
 from speccompile.model.documents import Ban, Document, Platform, Profile, Rule
@@ -23,7 +23,8 @@ from speccompile.model.node import Node, Part
 from speccompile.model.source import Source
 from speccompile.schema.formats.by_name import FORMATS
 from speccompile.schema.library import Library
-from speccompile.schema.validate import described, near, validate, without_faulty
+from speccompile.schema.suggestions import near
+from speccompile.schema.validate import described, validate, without_faulty
 from speccompile.yaml_text.parse import Parsed
 
 _OWN = ("id", "name", "description", "extends", "target", "gpu_key", "defaults", "rules", "forbid")

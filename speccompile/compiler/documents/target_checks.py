@@ -16,7 +16,8 @@ from speccompile.schema.formats.by_name import QUANTITIES
 from speccompile.schema.formats.safe_regex import pattern_fault
 from speccompile.schema.formats.text_format import Fault
 from speccompile.schema.library import Library, Schema
-from speccompile.schema.validate import near, validate
+from speccompile.schema.suggestions import near
+from speccompile.schema.validate import validate
 from speccompile.yaml_text.parse import parse, several_documents
 
 Check: TypeAlias = Callable[[Node, str, Library], Iterator[Diagnostic]]

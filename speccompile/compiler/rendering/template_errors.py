@@ -128,7 +128,7 @@ def _undefined(told: str) -> tuple[str, str]:
 
 
 def _did_you_mean(name: str, known: Iterable[str], otherwise: str) -> str:
-    from speccompile.schema.validate import near  # wanted for faults, only
+    from speccompile.schema.suggestions import near  # wanted for faults, only
 
     meant = near(name, tuple(known))
     return f"did you mean `{meant}`?" if meant else otherwise

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from speccompile.compiler.normalizers import is_device, is_extended
+from speccompile.compiler.container_resources import is_device, is_extended
 from speccompile.model.diagnostic import Diagnostic, Severity, shown
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from speccompile.compiler.normalizers import is_device
+from speccompile.compiler.container_resources import is_device
 from speccompile.model.identity_cache import by_identity
 from speccompile.model.key_path import KeyPath
 from speccompile.model.light_namedtuple import NamedTuple

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from speccompile.compiler.normalizers import is_device
+from speccompile.compiler.container_resources import is_device
 from speccompile.model.diagnostic import Diagnostic, Note, Severity, shown
 from speccompile.model.node import Node
 from speccompile.placement.lint.affinity import faults_of_affinity, is_impossible
@@ -26,7 +26,7 @@ from speccompile.placement.node_pools import Pool, Taint
 from speccompile.placement.pod_requirements import Request, worded
 from speccompile.placement.scheduler_filters import tolerates, written
 from speccompile.placement.workloads import Workload
-from speccompile.schema.validate import near
+from speccompile.schema.suggestions import near
 
 _NAMED = 4
 

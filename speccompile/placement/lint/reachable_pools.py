@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from speccompile.compiler.normalizers import is_device
+from speccompile.compiler.container_resources import is_device
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
 from speccompile.placement.lint.contradictions import Ask

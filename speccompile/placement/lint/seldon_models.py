@@ -14,7 +14,7 @@ from speccompile.placement.pod_requirements import worded
 from speccompile.placement.seldon.model_match import Candidate, Cause, Fit, Match, candidate, loads
 from speccompile.placement.seldon.objects import GROUP, listed, model_bytes, of_kind, quantity, said, text
 from speccompile.placement.seldon.server_pods import STOCK, Host
-from speccompile.schema.validate import near
+from speccompile.schema.suggestions import near
 
 _REQUIREMENTS: KeyPath = ("spec", "requirements")
 _MEMORY: KeyPath = ("spec", "memory")

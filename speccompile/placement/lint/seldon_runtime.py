@@ -11,7 +11,7 @@ from speccompile.placement.lint.scene import Rule, Scene, found, stands
 from speccompile.placement.lint.seldon_scene import error, own, seen, warning
 from speccompile.placement.object_identity import group_of, kind_of, name_of
 from speccompile.placement.seldon.objects import listed, mapping, number, of_kind, said, text
-from speccompile.schema.validate import near
+from speccompile.schema.suggestions import near
 
 _SCHEDULER = "seldon-scheduler"
 COMPONENTS = (

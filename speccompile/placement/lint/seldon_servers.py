@@ -30,7 +30,7 @@ from speccompile.placement.seldon.objects import (
 )
 from speccompile.placement.seldon.operator_merge import Effect, Remark
 from speccompile.placement.seldon.server_pods import STOCK, is_stock
-from speccompile.schema.validate import near
+from speccompile.schema.suggestions import near
 
 _CONFIG: KeyPath = ("spec", "serverConfig")
 _NAMING = ("mountPath", "devicePath", "topologyKey", "name")

@@ -16,7 +16,7 @@ from speccompile.model.node import Node
 from speccompile.placement.object_identity import name_of, namespace_of, share_namespace
 from speccompile.placement.seldon.objects import model_bytes, number, of_kind, quantity, said, text, texts
 from speccompile.placement.seldon.server_pods import Host, hosts, is_stock, stock_hosts
-from speccompile.schema.validate import near
+from speccompile.schema.suggestions import near
 
 _EXPLAINER = "alibi-explain"
 """The capability that an explainer needs without saying so."""
