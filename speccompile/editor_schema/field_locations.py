@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from speccompile.editor_schema.export import Made, said, spellings
+from speccompile.editor_schema.convert import EditorSchema, said, spellings
 from speccompile.model.key_path import KeyPath
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.quantity import parse_quantity
 from speccompile.schema.formats.by_name import QUANTITIES
 from speccompile.schema.library import Library, Schema
 
-Leaf: TypeAlias = Callable[[Schema], Made]
+Leaf: TypeAlias = Callable[[Schema], EditorSchema]
 """What must hold of a value, given the schema that the library has for it."""
 Steps: TypeAlias = Sequence[str | int]
 _INSIDE: Schema = {"x-opaque": True}
 """Any place inside of what nobody reads."""
 
 
-def placed(schema: Schema, steps: Steps, leaf: Leaf, library: Library) -> Made:
+def placed(schema: Schema, steps: Steps, leaf: Leaf, library: Library) -> EditorSchema:
     """What must hold of a value, so that whatever stands at the steps below it is as the leaf says."""
     schema = library.resolve(schema)
     if not steps:
@@ -39,13 +39,13 @@ def placed(schema: Schema, steps: Steps, leaf: Leaf, library: Library) -> Made:
     return {**_item(schema, step, {"properties": {"value": below}}, library), "properties": {str(step): below}}
 
 
-def _item(schema: Schema, step: str | int, then: Made, library: Library) -> Made:
+def _item(schema: Schema, step: str | int, then: EditorSchema, library: Library) -> EditorSchema:
     """What must hold of a list, so that its item of that key is as it should be; nothing of what is never a list."""
     found = _with_key(schema, step, library)
     return {"items": {"allOf": [{"if": found, "then": then}]}} if found else {}
 
 
-def _with_key(schema: Schema, step: str | int, library: Library) -> Made | None:
+def _with_key(schema: Schema, step: str | int, library: Library) -> EditorSchema | None:
     """What holds of the item of that key; None where there can be none."""
     items = library.resolve(schema.get("items", {})).get("properties", {})
     key = schema.get("x-key") or next((name for name in items if name != "value"), None)
@@ -56,7 +56,7 @@ def _with_key(schema: Schema, step: str | int, library: Library) -> Made | None:
     return said(key, const=int(step)) if str(step).isdecimal() and str(int(step)) == step else None
 
 
-def holds(schema: Schema, steps: Steps, library: Library) -> Made:
+def holds(schema: Schema, steps: Steps, library: Library) -> EditorSchema:
     """What holds of a value that says something at the steps below it."""
     schema = library.resolve(schema)
     if not steps:
@@ -76,7 +76,7 @@ def holds(schema: Schema, steps: Steps, library: Library) -> Made:
     return either(ways)
 
 
-_SAYING: Made = {
+_SAYING: EditorSchema = {
     # No null is an object, and editors tell the reason for a type, though not that for a `not`.
     "if": {"type": "null"},
     "then": {"type": "object", "errorMessage": "the profile or the platform wants a value here"},
@@ -88,16 +88,16 @@ _SAYING: Made = {
     },
 }
 """What holds of a value that says anything: an empty list or map says nothing."""
-_SAYING_OPAQUE: Made = {"not": {"enum": [None, {}]}}
-_SAYING_INSIDE: Made = {"not": {"enum": [{}, []]}}
+_SAYING_OPAQUE: EditorSchema = {"not": {"enum": [None, {}]}}
+_SAYING_INSIDE: EditorSchema = {"not": {"enum": [{}, []]}}
 """The same of what nobody reads, in which null is something, and of any place inside."""
 
 
-def with_key(key: str, schema: Made) -> Made:
+def with_key(key: str, schema: EditorSchema) -> EditorSchema:
     return {"type": "object", "properties": {key: schema}, "required": [key]}
 
 
-def either(schemas: Iterable[Made]) -> Made:
+def either(schemas: Iterable[EditorSchema]) -> EditorSchema:
     """What holds where one of the schemas does: nothing, if there is none."""
     ways = list(schemas)
     if not ways:
@@ -114,15 +114,15 @@ def is_inside(schema: Schema) -> bool:
 
 _FILLED = ("size", "storage_class", "access_mode", "size_limit")
 """What the platform fills in where a volume does not say it."""
-CLAIMED: Made = {"anyOf": [said("spec", name) for name in ("claim_name", "claimName")]}
+CLAIMED: EditorSchema = {"anyOf": [said("spec", name) for name in ("claim_name", "claimName")]}
 """What holds of a volume that names a claim."""
-_UNTARGETED: Made = {"properties": {name: {"type": "null"} for name in ("target_port", "targetPort")}}
+_UNTARGETED: EditorSchema = {"properties": {name: {"type": "null"} for name in ("target_port", "targetPort")}}
 
 
 class Implied(NamedTuple):
     """What a key of an item is if something holds of the item, whatever is written there."""
 
-    condition: Made
+    condition: EditorSchema
     value: str | int
 
 
@@ -174,15 +174,15 @@ def ways_to_write(value: Any, schema: Schema) -> list[Any]:
     return [value]
 
 
-def same_as(value: Mapping[str, Any], schema: Schema, library: Library) -> Made:
+def same_as(value: Mapping[str, Any], schema: Schema, library: Library) -> EditorSchema:
     """What holds of whatever comes to the canonical mapping."""
     known: Mapping[str, Schema] = schema.get("properties", {})
-    properties: Made = {}
-    demands: list[Made] = []
+    properties: EditorSchema = {}
+    demands: list[EditorSchema] = []
     for key in {**known, **value}:
         child = library.resolve(known.get(key, {}))
         names = spellings(key, child)
-        told: Made = {"enum": [None]}
+        told: EditorSchema = {"enum": [None]}
         if key in value:
             inner = value[key]
             told = same_as(inner, child, library) if isinstance(inner, dict) else {"enum": ways_to_write(inner, child)}
@@ -192,7 +192,7 @@ def same_as(value: Mapping[str, Any], schema: Schema, library: Library) -> Made:
     return {**made, "allOf": demands} if demands else made
 
 
-def same_port(item: Mapping[str, Any]) -> Made:
+def same_port(item: Mapping[str, Any]) -> EditorSchema:
     """What holds of an item of `service_ports` that comes to the canonical one, if it has the same port."""
     names = ("target_port", "targetPort")
     if item["target_port"] == item["port"]:
@@ -201,7 +201,7 @@ def same_port(item: Mapping[str, Any]) -> Made:
     return {"properties": dict.fromkeys(names, target), "anyOf": [{"required": [name]} for name in names]}
 
 
-def same_volume(item: Mapping[str, Any], library: Library) -> Made:
+def same_volume(item: Mapping[str, Any], library: Library) -> EditorSchema:
     """What holds of an item of `volumes` that comes to the canonical one, if it has the same name.
 
     A sub-path can stand in two places, and a claim that exists has two types.

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from speccompile.editor_schema.export import Made
+from speccompile.editor_schema.convert import EditorSchema
 
 
-def meet(one: Made, other: Made) -> Made:
+def meet(one: EditorSchema, other: EditorSchema) -> EditorSchema:
     """The schema of what both accept, keyword by keyword where that can be said, so that editors complete from it.
 
     The first may have other spellings of its keys, which refer to it and so need no meeting.
@@ -30,7 +30,7 @@ def meet(one: Made, other: Made) -> Made:
 _MESSAGES = ("errorMessage", "patternErrorMessage")
 
 
-def _properties(schema: Made, more: Made) -> Made:
+def _properties(schema: EditorSchema, more: EditorSchema) -> EditorSchema:
     known = dict(schema.get("properties", {}))
     others = schema.get("additionalProperties", {})
     for key, made in more.items():
@@ -41,7 +41,7 @@ def _properties(schema: Made, more: Made) -> Made:
     return known
 
 
-def _patterns(one: Made, other: Made) -> Made:
+def _patterns(one: EditorSchema, other: EditorSchema) -> EditorSchema:
     return {**one, **{pattern: meet(one.get(pattern, {}), made) for pattern, made in other.items()}}
 
 

@@ -19,7 +19,7 @@ from speccompile.compiler.container_resources import (
     is_device,
     is_extended,
 )
-from speccompile.editor_schema.export import Made
+from speccompile.editor_schema.convert import EditorSchema
 from speccompile.editor_schema.field_locations import either, with_key
 from speccompile.editor_schema.format_patterns import Bounds, quantities_equal_to, quantities_within
 from speccompile.model.documents import Platform, Profile
@@ -28,6 +28,7 @@ from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.schema.field_path import SIDES, concrete
 
 RESOURCES = "resources"
+REQUESTS = (RESOURCES, SIDES[0])
 NAMED = ("cpu", "memory", DISK)
 """The resources that have names of Kubernetes' own."""
 _HUGE_PAGES = "hugepages-"
@@ -49,7 +50,7 @@ class Demand(NamedTuple):
     reason: str
     bounds: Bounds = Bounds()
     values: frozenset[Fraction] | None = None
-    text: Made | None = None
+    text: EditorSchema | None = None
     is_banned: bool = False
 
 
@@ -68,7 +69,7 @@ def symbols_of(platform: Platform, profile: Profile) -> Symbols:
     return {"gpu": gpu_names(platform, profile), "disk": (disk_name(platform),)}
 
 
-def places(names: Iterable[str], platform: Platform, profile: Profile) -> Iterator[Where]:
+def amount_places(names: Iterable[str], platform: Platform, profile: Profile) -> Iterator[Where]:
     """Every place where one of the named resources can be written, and `cpu`, `mem`, `gpu` and `disk`."""
     gpu, *_ = gpu_names(platform, profile)
     short = {"cpu": "cpu", "mem": "memory", "gpu": gpu, "disk": disk_name(platform)}
@@ -119,10 +120,10 @@ CEILINGS: Mapping[str, Callable[[Amount], bool]] = {
 """The amounts that each ceiling of the platform is held against, each alone."""
 
 
-def allowed_in(wheres: Iterable[Where], demands: Iterable[Demand]) -> Made:
+def allowed_in(wheres: Iterable[Where], demands: Iterable[Demand]) -> EditorSchema:
     """What may be written in the places."""
     told = list(demands)
-    properties: Made = {}
+    properties: EditorSchema = {}
     for where in wheres:
         asked = [demand for demand in told if any(map(demand.is_meant, where.amounts))]
         if asked:
@@ -134,7 +135,7 @@ def allowed_in(wheres: Iterable[Where], demands: Iterable[Demand]) -> Made:
     return {"properties": properties} if properties else {}
 
 
-def allowed_elsewhere(demands: Iterable[Demand]) -> Made:
+def allowed_elsewhere(demands: Iterable[Demand]) -> EditorSchema:
     """What may be written of devices and huge pages that nobody mentions."""
     told = list(demands)
     patterns = {}
@@ -144,11 +145,11 @@ def allowed_elsewhere(demands: Iterable[Demand]) -> Made:
     return {"properties": {side: {"patternProperties": patterns} for side in SIDES}} if patterns else {}
 
 
-def allowed(demands: Iterable[Demand], *, may_be_pair: bool = False) -> Made:
+def allowed(demands: Iterable[Demand], *, may_be_pair: bool = False) -> EditorSchema:
     """The amounts that satisfy all demands; what is not said satisfies them too, and so does a pair."""
     told = list(demands)
     reason = "; ".join(dict.fromkeys(demand.reason for demand in told))
-    shown: Made = {"description": reason, "errorMessage": reason}
+    shown: EditorSchema = {"description": reason, "errorMessage": reason}
     unsaid = ["object", "null"] if may_be_pair else ["null"]
     if any(demand.is_banned for demand in told):
         return {**shown, "type": unsaid}
@@ -163,18 +164,18 @@ def allowed(demands: Iterable[Demand], *, may_be_pair: bool = False) -> Made:
         return {**shown, **(within(bounds) if bounds != Bounds() else {})}
     values = sorted(value for value in frozenset.intersection(*choices) if value in bounds)
     # Editors tell what the nearest alternative has against a value, and each of them says why.
-    ways: list[Made] = [{"type": unsaid}, *equal_to(values)]
+    ways: list[EditorSchema] = [{"type": unsaid}, *equal_to(values)]
     return {**shown, "anyOf": [{**way, "errorMessage": reason} for way in ways]}
 
 
-def within(bounds: Bounds) -> Made:
+def within(bounds: Bounds) -> EditorSchema:
     """The numbers and texts within the bounds."""
     ends = {"minimum": bounds.least, "maximum": bounds.most}
     numbers = {keyword: number(value) for keyword, value in ends.items() if value is not None}
     return {**numbers, "pattern": quantities_within(bounds)}
 
 
-def equal_to(values: Iterable[Fraction]) -> list[Made]:
+def equal_to(values: Iterable[Fraction]) -> list[EditorSchema]:
     """The numbers, and the texts, that are one of the values."""
     told = list(values)
     if not told:
@@ -187,13 +188,13 @@ def number(value: Fraction) -> int | float:
     return int(value) if value.denominator == 1 else float(value)
 
 
-def said_in(wheres: Iterable[Where], wanted: Iterable[Amount]) -> Made:
+def said_in(wheres: Iterable[Where], wanted: Iterable[Amount]) -> EditorSchema:
     """What holds where one of the amounts is written in one of the places."""
     told = set(wanted)
     return either(_written(where.path) for where in wheres if told.intersection(where.amounts))
 
 
-def said_on(side: str, wheres: Iterable[Where], sources: Iterable[Amount]) -> Made:
+def said_on(side: str, wheres: Iterable[Where], sources: Iterable[Amount]) -> EditorSchema:
     """What holds where anything is written that stands on the side, or one of the amounts that it is made from."""
     told = list(wheres)
     on_it = [one for where in told for one in where.amounts if one.side == side]
@@ -209,8 +210,8 @@ def factored(platform: Platform) -> list[str]:
 _FACTORS = {"cpu": "cpu_limit_factor", "memory": "memory_limit_factor"}
 
 
-def _written(path: tuple[str, ...]) -> Made:
-    schema: Made = {"type": ["string", "number"]}
+def _written(path: tuple[str, ...]) -> EditorSchema:
+    schema: EditorSchema = {"type": ["string", "number"]}
     for step in reversed(path):
         schema = with_key(step, schema)
     return schema
