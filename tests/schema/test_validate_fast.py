@@ -24,7 +24,8 @@ from speccompile.model.source import Layer, Source, Span
 from speccompile.schema.formats.by_name import FORMATS, fitting
 from speccompile.schema.library import Library, Schema, Schemas
 from speccompile.schema.validate import examined, validate
-from speccompile.schema.validate_fast import UnknownKeywordError, accept, accepting
+from speccompile.schema.validate_fast import accept, accepting
+from speccompile.schema.validate_fast_keywords import UnknownKeywordError
 from speccompile.testing.strategies.documents import platforms, profiles, runs
 from speccompile.testing.strategies.text import json_trees
 
