@@ -11,8 +11,9 @@ from hypothesis import assume, event, example, given, reject
 from hypothesis import strategies as st
 
 from speccompile.compiler.bundled_library import bundled_library
-from speccompile.compiler.render import fill, skeleton, sketched
+from speccompile.compiler.render import fill, sketched
 from speccompile.compiler.rendering.skeleton_cache import Skeleton
+from speccompile.compiler.rendering.skeleton_from_template import skeleton
 from speccompile.compiler.rendering.template_errors import TemplateFault
 from speccompile.model.key_path import KeyPath
 from speccompile.model.node import Node

@@ -13,8 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from speccompile import compile_run
+from speccompile.compiler.container_resources import SCRATCH_DISK
 from speccompile.compiler.documents.run import read_run
-from speccompile.compiler.normalize import SCRATCH_DISK, normalize
+from speccompile.compiler.normalize import normalize
 from speccompile.model.key_spelling import camel_case, snake_case
 from speccompile.model.source import Layer
 from speccompile.schema.validate import validate

@@ -12,8 +12,9 @@ from helpers.templates import answered
 from hypothesis import assume, event, given
 from hypothesis import strategies as st
 
-from speccompile.compiler.render import fill, skeleton, sketched
+from speccompile.compiler.render import fill, sketched
 from speccompile.compiler.rendering.skeleton_cache import Skeleton
+from speccompile.compiler.rendering.skeleton_from_template import skeleton
 from speccompile.model.key_path import KeyPath
 from speccompile.model.node import Node
 from speccompile.testing.strategies.documents import Case, cases

@@ -1,4 +1,4 @@
-"""Takes Jinja's compiler and filters, gives those whose templates count their steps, so that none works for ever.
+"""Jinja's compiler and filters with a step count, so that no template runs forever.
 
 What can take long is a loop, a text or a list that grows, and whatever goes through it. So each turn counts one, and
 each value by its size wherever it is made, joined, compared or handed to a filter.
@@ -8,6 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
+
+from jinja2 import nodes, pass_context
+from jinja2.compiler import CodeGenerator
+from jinja2.exceptions import TemplateAssertionError
+from jinja2.visitor import NodeTransformer
 
 from speccompile.compiler.rendering.references import Record, ReferenceFault, plain, weight
 
@@ -29,8 +34,6 @@ def record_of(context: Mapping[str, Any]) -> Record:
 
 def on_values(name: str, function: Any) -> Callable[..., Any]:
     """The filter or test on real values, and counted."""
-    from jinja2 import pass_context
-
     wanted = getattr(getattr(function, "jinja_pass_arg", None), "name", "")
 
     @pass_context
@@ -59,112 +62,114 @@ def _growth(value: Any, *beside: Any) -> int:
     return whole * max((1, *sizes))
 
 
-def counting_filters() -> dict[str, Callable[..., Any]]:
-    from jinja2 import pass_context
+class _Turns:
+    """What a loop goes through, each turn counted."""
 
-    class Turns:
-        """What a loop goes through, each turn counted."""
+    def __init__(self, record: Record, value: Any) -> None:
+        self._record, self._value = record, value
 
-        def __init__(self, record: Record, value: Any) -> None:
-            self._record, self._value = record, value
+    def __iter__(self) -> Iterator[Any]:
+        for item in self._value:
+            self._record.spend(1)
+            yield item
 
-        def __iter__(self) -> Iterator[Any]:
-            for item in self._value:
-                self._record.spend(1)
-                yield item
-
-        def __len__(self) -> int:
-            return len(self._value)
-
-    @pass_context
-    def steps(context: Any, count: int) -> None:
-        record_of(context).spend(count)
-
-    @pass_context
-    def turns(context: Any, value: Any) -> Turns:
-        return Turns(record_of(context), value)
-
-    @pass_context
-    def joined(context: Any, *values: Any) -> str:
-        record = record_of(context)
-        texts = []
-        for value in values:
-            known = plain(value)
-            record.spend(weight(known))
-            texts.append(str(known))
-        return "".join(texts)
-
-    @pass_context
-    def weighed(context: Any, value: Any) -> Any:
-        record_of(context).spend(weight(value))
-        return value
-
-    return {_STEPS: steps, _TURNS: turns, _JOINED: joined, _WEIGHED: weighed}
+    def __len__(self) -> int:
+        return len(self._value)
 
 
-def counting_generator() -> Any:
+@pass_context
+def _steps(context: Any, count: int) -> None:
+    record_of(context).spend(count)
+
+
+@pass_context
+def _turns(context: Any, value: Any) -> _Turns:
+    return _Turns(record_of(context), value)
+
+
+@pass_context
+def _joined(context: Any, *values: Any) -> str:
+    record = record_of(context)
+    texts = []
+    for value in values:
+        known = plain(value)
+        record.spend(weight(known))
+        texts.append(str(known))
+    return "".join(texts)
+
+
+@pass_context
+def _weighed(context: Any, value: Any) -> Any:
+    record_of(context).spend(weight(value))
+    return value
+
+
+COUNTING_FILTERS: Mapping[str, Callable[..., Any]] = {
+    _STEPS: _steps,
+    _TURNS: _turns,
+    _JOINED: _joined,
+    _WEIGHED: _weighed,
+}
+
+
+def _counted(name: str, node: Any, *others: Any) -> Any:
+    return nodes.Filter(node, name, [*others], [], None, None, lineno=node.lineno)
+
+
+class _Counting(NodeTransformer):
+    def __init__(self, template: str | None) -> None:
+        self._template = template
+
+    def visit_Output(self, node: Any) -> Any:  # noqa: N802  named after the node
+        self.generic_visit(node)
+        text = sum(len(one.data) for one in node.nodes if isinstance(one, nodes.TemplateData))
+        size = nodes.Const(1 + text // 16, lineno=node.lineno)
+        return [nodes.ExprStmt(_counted(_STEPS, size), lineno=node.lineno), node]
+
+    def visit_For(self, node: Any) -> Any:  # noqa: N802
+        if node.recursive:
+            raise TemplateAssertionError("a loop cannot be recursive here", node.lineno, self._template)
+        self.generic_visit(node)
+        node.iter = _counted(_TURNS, node.iter)
+        return node
+
+    def visit_Concat(self, node: Any) -> Any:  # noqa: N802
+        self.generic_visit(node)
+        first, *others = node.nodes
+        return _counted(_JOINED, first, *others)
+
+    def visit_Operand(self, node: Any) -> Any:  # noqa: N802
+        self.generic_visit(node)
+        node.expr = _counted(_WEIGHED, node.expr)
+        return node
+
+    visit_Compare = visit_Operand  # noqa: N815
+
+    def visit_Getitem(self, node: Any) -> Any:  # noqa: N802
+        self.generic_visit(node)
+        if isinstance(node.arg, nodes.Slice):
+            node.node = _counted(_WEIGHED, node.node)
+        return node
+
+    def visit_Include(self, node: Any) -> Any:  # noqa: N802
+        self.generic_visit(node)
+        node.template = _counted(_WEIGHED, node.template)
+        return node
+
+    visit_Import = visit_FromImport = visit_Include  # noqa: N815
+
+    def visit_List(self, node: Any) -> Any:  # noqa: N802
+        self.generic_visit(node)
+        # What is assigned to may stand in a tuple as well.
+        return node if getattr(node, "ctx", "load") != "load" else _counted(_WEIGHED, node)
+
+    visit_Tuple = visit_Dict = visit_List  # noqa: N815
+
+
+class CountingGenerator(CodeGenerator):
     """Jinja's compiler, which has whatever can take long counted: text, loops, joining, comparing, including."""
-    from jinja2 import nodes
-    from jinja2.compiler import CodeGenerator
-    from jinja2.exceptions import TemplateAssertionError
-    from jinja2.visitor import NodeTransformer
 
-    def counted(name: str, node: Any, *others: Any) -> Any:
-        return nodes.Filter(node, name, [*others], [], None, None, lineno=node.lineno)
-
-    class Counting(NodeTransformer):
-        def __init__(self, template: str | None) -> None:
-            self._template = template
-
-        def visit_Output(self, node: Any) -> Any:  # noqa: N802  named after the node
-            self.generic_visit(node)
-            text = sum(len(one.data) for one in node.nodes if isinstance(one, nodes.TemplateData))
-            size = nodes.Const(1 + text // 16, lineno=node.lineno)
-            return [nodes.ExprStmt(counted(_STEPS, size), lineno=node.lineno), node]
-
-        def visit_For(self, node: Any) -> Any:  # noqa: N802
-            if node.recursive:
-                raise TemplateAssertionError("a loop cannot be recursive here", node.lineno, self._template)
-            self.generic_visit(node)
-            node.iter = counted(_TURNS, node.iter)
-            return node
-
-        def visit_Concat(self, node: Any) -> Any:  # noqa: N802
-            self.generic_visit(node)
-            first, *others = node.nodes
-            return counted(_JOINED, first, *others)
-
-        def visit_Operand(self, node: Any) -> Any:  # noqa: N802
-            self.generic_visit(node)
-            node.expr = counted(_WEIGHED, node.expr)
-            return node
-
-        visit_Compare = visit_Operand  # noqa: N815
-
-        def visit_Getitem(self, node: Any) -> Any:  # noqa: N802
-            self.generic_visit(node)
-            if isinstance(node.arg, nodes.Slice):
-                node.node = counted(_WEIGHED, node.node)
-            return node
-
-        def visit_Include(self, node: Any) -> Any:  # noqa: N802
-            self.generic_visit(node)
-            node.template = counted(_WEIGHED, node.template)
-            return node
-
-        visit_Import = visit_FromImport = visit_Include  # noqa: N815
-
-        def visit_List(self, node: Any) -> Any:  # noqa: N802
-            self.generic_visit(node)
-            # What is assigned to may stand in a tuple as well.
-            return node if getattr(node, "ctx", "load") != "load" else counted(_WEIGHED, node)
-
-        visit_Tuple = visit_Dict = visit_List  # noqa: N815
-
-    class Generator(CodeGenerator):
-        def visit_Template(self, node: Any, frame: Any = None) -> None:  # noqa: N802
-            changed = Counting(self.name).visit(node)
-            changed.set_environment(self.environment)
-            super().visit_Template(changed, frame)
-
-    return Generator
+    def visit_Template(self, node: Any, frame: Any = None) -> None:  # noqa: N802
+        changed = _Counting(self.name).visit(node)
+        changed.set_environment(self.environment)
+        super().visit_Template(changed, frame)

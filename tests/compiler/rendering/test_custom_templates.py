@@ -24,10 +24,11 @@ from hypothesis import strategies as st
 from speccompile import Compiled, CompileError, Function, compile_many, compile_run, load_project
 from speccompile.cli.main import main
 from speccompile.compiler.bundled_library import bundled_library, library_of, with_templates
-from speccompile.compiler.render import fill, skeleton, sketch
+from speccompile.compiler.render import fill, sketch
 from speccompile.compiler.rendering.prebuilt_skeletons import fitting, lend, of_any_run, prebuilt_of, read, written
 from speccompile.compiler.rendering.references import MOST_STEPS, weight
 from speccompile.compiler.rendering.skeleton_cache import Shelf, shelf_of
+from speccompile.compiler.rendering.skeleton_from_template import skeleton
 from speccompile.compiler.rendering.template_errors import TemplateFault
 from speccompile.model.input_texts import Template
 from speccompile.schema.library import Library

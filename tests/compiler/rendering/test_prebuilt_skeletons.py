@@ -16,9 +16,9 @@ from speccompile.compiler.bundled_library import bundled_library
 from speccompile.compiler.compile_files import compile_files
 from speccompile.compiler.compiled import Compiled
 from speccompile.compiler.documents.admin_config import prepare
-from speccompile.compiler.render import skeleton
 from speccompile.compiler.rendering.prebuilt_skeletons import fitting, prebuilt_of, read, written
 from speccompile.compiler.rendering.skeleton_cache import shelf_of
+from speccompile.compiler.rendering.skeleton_from_template import skeleton
 from speccompile.model.source import Layer, Source
 from speccompile.schema.library import Library
 from speccompile.yaml_text.parse import parse
@@ -65,7 +65,10 @@ def test_prepared_skeletons_give_what_jinja_gives() -> None:
 
 def test_prepared_skeletons_serve_without_jinja(monkeypatch: pytest.MonkeyPatch) -> None:
     library = unprepared(PREPARED.read_text(encoding="utf-8"))
-    monkeypatch.setattr("speccompile.compiler.render.skeleton", lambda *_: pytest.fail("a template was rendered"))
+    monkeypatch.setattr(
+        "speccompile.compiler.rendering.skeleton_from_template.skeleton",
+        lambda *_: pytest.fail("a template was rendered"),
+    )
     assert compiled(RUN, library).to_yaml()
 
 

@@ -24,6 +24,7 @@ from speccompile.compiler.compiled import Compiled
 from speccompile.compiler.documents.admin_config import prepare
 from speccompile.compiler.pipeline import compile_document
 from speccompile.compiler.render import fill, sketch
+from speccompile.compiler.rendering import skeleton_from_template
 from speccompile.compiler.rendering import text_writer as staged
 from speccompile.compiler.rendering.jinja_environment import template_of
 from speccompile.compiler.rendering.skeleton_cache import Context, Shelf, Skeleton, shelf_of
@@ -670,7 +671,7 @@ def test_a_second_run_of_the_same_shape_needs_no_jinja(monkeypatch: pytest.Monke
         called.append(name)
         return template_of(known, name)
 
-    monkeypatch.setattr(render, "template_of", noted)
+    monkeypatch.setattr(skeleton_from_template, "template_of", noted)
     other = through(
         Case({**RUN, "name": "b", "image": "ruby", "args": ["y", "z"], "envs": {"B": "2", "C": "3"}}), fresh
     )
