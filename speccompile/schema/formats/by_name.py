@@ -1,19 +1,37 @@
-"""Takes a value and the name of a format, gives what Kubernetes would refuse about it."""
+"""Checks behind `format`, by name: what Kubernetes would refuse about a value."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Final
 
 from speccompile.model.diagnostic import shown
-from speccompile.model.object_names import PLACEHOLDER, PLACEHOLDERS, placeholders
 from speccompile.model.quantity import NANOS, Quantity, QuantityError, parse_quantity
 from speccompile.schema.formats.cron import cron_fault
 from speccompile.schema.formats.image import image_fault, registry_fault
-from speccompile.schema.formats.text_format import Fault, Shape, shape_fault, too_long, with_suggestion
-
-_LONGEST_LABEL: Final = 63
-_LONGEST_SUBDOMAIN: Final = 253
+from speccompile.schema.formats.names import (
+    LABEL_NAME,
+    LONGEST_SUBDOMAIN,
+    alias_pattern_fault,
+    annotation_key_fault,
+    config_key_fault,
+    dns_1035_label_fault,
+    dns_label_fault,
+    dns_subdomain_fault,
+    env_name_fault,
+    gpu_name_fault,
+    label_key_fault,
+    label_key_pattern_fault,
+    label_value_fault,
+    name_pattern_fault,
+    placeholders_fault,
+    port_pattern_fault,
+    qualified_name_fault,
+    secret_id_fault,
+    secret_store_fault,
+    volume_pattern_fault,
+)
+from speccompile.schema.formats.text_format import Fault, shape_fault, too_long, with_suggestion
 
 
 def _on_text(check: Callable[[str], Fault | None]) -> Callable[[object], Fault | None]:
@@ -70,174 +88,6 @@ def _whole_number(value: str | float) -> Fault | None:
     )
 
 
-_DNS_LABEL: Final = Shape(
-    "a DNS label",
-    r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?",
-    _LONGEST_LABEL,
-    "use lower-case letters, digits and `-`, and begin and end with a letter or digit",
-)
-_DNS_1035_LABEL: Final = Shape(
-    "a service name",
-    r"[a-z](?:[-a-z0-9]*[a-z0-9])?",
-    _LONGEST_LABEL,
-    "use lower-case letters, digits and `-`, begin with a letter and end with a letter or digit",
-)
-_DNS_SUBDOMAIN: Final = Shape(
-    "a DNS name",
-    r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*",
-    _LONGEST_SUBDOMAIN,
-    "use lower-case letters, digits, `-` and `.`, and begin and end every part with a letter or digit",
-)
-_ENV_NAME: Final = Shape(
-    "an environment variable name",
-    r"[-._A-Za-z][-._A-Za-z0-9]*",
-    None,
-    "use letters, digits, `_`, `-` and `.`, and do not begin with a digit",
-)
-_SECRET_ID: Final = Shape(
-    "a secret's name",
-    r"[-._A-Za-z][-._A-Za-z0-9]*",
-    _LONGEST_SUBDOMAIN,
-    "use letters, digits, `_`, `-` and `.`, and no digit in front: it becomes an environment variable name",
-)
-_CONFIG_KEY: Final = Shape(
-    "a config key",
-    r"[-._A-Za-z0-9]+",
-    _LONGEST_SUBDOMAIN,
-    "use letters, digits, `_`, `-` and `.`",
-)
-_LABEL_NAME: Final = Shape(
-    "a label name",
-    r"[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?",
-    _LONGEST_LABEL,
-    "use letters, digits, `-`, `_` and `.`, and begin and end with a letter or digit",
-)
-_LABEL_VALUE: Final = _LABEL_NAME._replace(what="a label value")
-_LABEL_PREFIX: Final = _DNS_SUBDOMAIN._replace(what="a DNS name before `/`")
-
-_NOT_IN_DNS: Final = r"[^a-z0-9.]+"
-
-
-def _dns_spelling(text: str) -> str:
-    """The text as near to a DNS name as changing case and separators brings it."""
-    return re.sub(_NOT_IN_DNS, "-", text.lower()).strip("-") if text.isascii() else ""
-
-
-def _label_spelling(text: str) -> str:
-    return _dns_spelling(text).replace(".", "-")
-
-
-def _dns_label(text: str) -> Fault | None:
-    return shape_fault(text, _DNS_LABEL, _label_spelling)
-
-
-def _dns_1035_label(text: str) -> Fault | None:
-    return shape_fault(text, _DNS_1035_LABEL, _label_spelling)
-
-
-def _dns_subdomain(text: str) -> Fault | None:
-    return shape_fault(text, _DNS_SUBDOMAIN, _dns_spelling)
-
-
-def _parent_fault(text: str) -> Fault | None:
-    """The fault of a name that would walk out of the directory it becomes a file name in."""
-    if text == "." or text.startswith(".."):
-        return Fault(f"{shown(text)} is `.` or begins with `..`", "begin with another character")
-    return None
-
-
-def _env_name(text: str) -> Fault | None:
-    return _parent_fault(text) or shape_fault(text, _ENV_NAME)
-
-
-def _secret_id(text: str) -> Fault | None:
-    return _parent_fault(text) or shape_fault(text, _SECRET_ID)
-
-
-def _secret_store(text: str) -> Fault | None:
-    """The name of a Secret in which `{project}` stands for the project."""
-    if "{project}" not in text:
-        return Fault(f"{shown(text)} does not say `{{project}}`", "projects must not share a store: add `{project}`")
-    return shape_fault(text.replace("{project}", "p"), _DNS_SUBDOMAIN._replace(what="the name of a Secret"))
-
-
-def _config_key(text: str) -> Fault | None:
-    return _parent_fault(text) or shape_fault(text, _CONFIG_KEY)
-
-
-def _label_key(text: str) -> Fault | None:
-    return _qualified(text, _LABEL_NAME)
-
-
-def _annotation_key(text: str) -> Fault | None:
-    return _qualified(text, _LABEL_NAME._replace(what="an annotation name"))
-
-
-def _qualified(text: str, shape: Shape) -> Fault | None:
-    """A name, or a DNS name, `/` and a name."""
-    prefix, slash, name = text.partition("/")
-    if not slash:
-        return shape_fault(text, shape)
-    return shape_fault(prefix, _LABEL_PREFIX, _dns_spelling) or shape_fault(name, shape)
-
-
-def _label_key_pattern(text: str) -> Fault | None:
-    """A label key in which `{label_prefix}` may stand for the platform's prefix."""
-    return _placeholders(text, ("label_prefix",)) or _label_key(text.replace("{label_prefix}", "p"))
-
-
-def _placeholders(text: str, known: Iterable[str] = PLACEHOLDERS) -> Fault | None:
-    """Text in which names in braces stand for facts of the run."""
-    unknown = next((name for name in placeholders(text) if name not in known), None)
-    if unknown is None:
-        return None
-    return Fault(f"`{{{unknown}}}` stands for nothing", f"use {', '.join(f'`{{{name}}}`' for name in known)}")
-
-
-def _name_pattern(text: str, *others: str) -> Fault | None:
-    """A pattern that a name or label value is made by; `others` are what else may stand in braces."""
-    if fault := _placeholders(text, (*PLACEHOLDERS, "workload", *others)):
-        return fault
-    fault = shape_fault(PLACEHOLDER.sub("p", text), _LABEL_VALUE) if text else None
-    return Fault(f"{shown(text)} makes no name that Kubernetes accepts", fault.help) if fault else None
-
-
-def _alias_pattern(text: str) -> Fault | None:
-    return _name_pattern(text, "service_name")
-
-
-def _volume_pattern(text: str) -> Fault | None:
-    return _name_pattern(text, "volume")
-
-
-_PORT_NAME: Final = Shape(
-    "the name of a port",
-    r"(?=[0-9-]*[a-z])[a-z0-9]+(?:-[a-z0-9]+)*",
-    15,
-    "use lower-case letters, digits and single `-`, with a letter among them, and begin and end with a letter or digit",
-)
-_LONGEST_PORT: Final = "65535"
-
-
-def _port_pattern(text: str) -> Fault | None:
-    """A pattern that the name of a port is made by, whatever its number."""
-    if fault := _placeholders(text, ("port",)):
-        return fault
-    fault = shape_fault(text.replace("{port}", _LONGEST_PORT), _PORT_NAME)
-    return Fault(f"{shown(text)} makes no name of a port", fault.help) if fault else None
-
-
-def _gpu_name(text: str) -> Fault | None:
-    """A name for a kind of GPU, beside the two that `gpu` itself knows."""
-    if text in ("requests", "limits"):
-        return Fault(f"{shown(text)} means something else in `gpu`", "use another name")
-    return _dns_label(text)
-
-
-def _label_value(text: str) -> Fault | None:
-    return shape_fault(text, _LABEL_VALUE) if text else None
-
-
 _CONTAINER_RESOURCES: Final = ("cpu", "memory", "ephemeral-storage")
 _HUGE_PAGES: Final = "hugepages-"
 # Kubernetes keeps quotas of a resource under its name behind this prefix, which has to fit as well.
@@ -263,9 +113,9 @@ def _resource_name(text: str) -> Fault | None:
         return Fault(f"{shown(text)} is not a resource name", f"write `{meant}`" if meant else _RESOURCE_RULE)
     if prefix.startswith(_QUOTA_PREFIX):
         return Fault(f"{shown(text)} begins with `{_QUOTA_PREFIX}`", f"leave out `{_QUOTA_PREFIX}`")
-    longest = _LONGEST_SUBDOMAIN - len(_QUOTA_PREFIX)
-    return too_long(prefix, "the part of a resource name before `/`", longest) or _qualified(
-        text, _LABEL_NAME._replace(what="a resource name")
+    longest = LONGEST_SUBDOMAIN - len(_QUOTA_PREFIX)
+    return too_long(prefix, "the part of a resource name before `/`", longest) or qualified_name_fault(
+        text, LABEL_NAME._replace(what="a resource name")
     )
 
 
@@ -277,7 +127,7 @@ def _extended_resource(text: str) -> Fault | None:
 
 
 def _huge_pages_fault(text: str) -> Fault | None:
-    if fault := shape_fault(text, _LABEL_NAME._replace(what="a resource name")):
+    if fault := shape_fault(text, LABEL_NAME._replace(what="a resource name")):
         return fault
     size = _quantity_or_fault(text.removeprefix(_HUGE_PAGES))
     if isinstance(size, Fault):
@@ -354,33 +204,33 @@ def _user_id(value: str | float) -> Fault | None:
 
 
 FORMATS: Final[Mapping[str, Callable[[object], Fault | None]]] = {
-    "alias-pattern": _on_text(_alias_pattern),
-    "annotation-key": _on_text(_annotation_key),
-    "config-key": _on_text(_config_key),
+    "alias-pattern": _on_text(alias_pattern_fault),
+    "annotation-key": _on_text(annotation_key_fault),
+    "config-key": _on_text(config_key_fault),
     "cron": _on_text(cron_fault),
-    "dns-1035-label": _on_text(_dns_1035_label),
-    "dns-label": _on_text(_dns_label),
-    "dns-subdomain": _on_text(_dns_subdomain),
-    "env-name": _on_text(_env_name),
+    "dns-1035-label": _on_text(dns_1035_label_fault),
+    "dns-label": _on_text(dns_label_fault),
+    "dns-subdomain": _on_text(dns_subdomain_fault),
+    "env-name": _on_text(env_name_fault),
     "extended-resource": _on_text(_extended_resource),
-    "gpu-name": _on_text(_gpu_name),
+    "gpu-name": _on_text(gpu_name_fault),
     "image": _on_text(image_fault),
-    "label-key": _on_text(_label_key),
-    "label-key-pattern": _on_text(_label_key_pattern),
-    "label-value": _on_text(_label_value),
+    "label-key": _on_text(label_key_fault),
+    "label-key-pattern": _on_text(label_key_pattern_fault),
+    "label-value": _on_text(label_value_fault),
     "mount-path": _on_text(_mount_path),
-    "name-pattern": _on_text(_name_pattern),
-    "placeholders": _on_text(_placeholders),
-    "port-pattern": _on_text(_port_pattern),
+    "name-pattern": _on_text(name_pattern_fault),
+    "placeholders": _on_text(placeholders_fault),
+    "port-pattern": _on_text(port_pattern_fault),
     "positive-quantity": _on_amount(_positive_quantity),
     "quantity": _on_amount(_quantity),
     "registry": _on_text(registry_fault),
     "resource-name": _on_text(_resource_name),
-    "secret-id": _on_text(_secret_id),
-    "secret-store": _on_text(_secret_store),
+    "secret-id": _on_text(secret_id_fault),
+    "secret-store": _on_text(secret_store_fault),
     "sub-path": _on_text(_sub_path),
     "user-id": _on_amount(_user_id),
-    "volume-pattern": _on_text(_volume_pattern),
+    "volume-pattern": _on_text(volume_pattern_fault),
     "whole-number": _on_amount(_whole_number),
 }
 """The checks by the name a schema's `format` gives: each returns the fault, or None for a value it accepts
