@@ -26,7 +26,7 @@ from speccompile.model.input_texts import Text
 from speccompile.model.source import Layer, Source, Span
 from speccompile.report.notebook import compiled_html, error_html
 from speccompile.yaml_text.from_python import wrap
-from speccompile.yaml_text.parse import Parsed
+from speccompile.yaml_text.parsed import Parsed
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor

@@ -17,7 +17,7 @@ from speccompile.model.key_path import format_path
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
 from speccompile.model.object_names import object_name
-from speccompile.yaml_text.parse import Parsed
+from speccompile.yaml_text.parsed import Parsed
 
 SAME, BROKEN, CHANGED = 0, 1, 4
 """Exit codes."""

@@ -22,7 +22,7 @@ from speccompile.model.diagnostic import Diagnostic
 from speccompile.model.findings import has_errors
 from speccompile.model.input_texts import Admin, Text
 from speccompile.model.light_namedtuple import NamedTuple
-from speccompile.yaml_text.parse import Parsed
+from speccompile.yaml_text.parsed import Parsed
 
 if TYPE_CHECKING:
     from speccompile.batch.compile_unit import Compiler

@@ -15,7 +15,7 @@ from speccompile.files.manifest_text import rendered
 from speccompile.model.input_texts import Admin, Text
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.source import Layer, Source
-from speccompile.yaml_text.parse import Parsed
+from speccompile.yaml_text.parsed import Parsed
 
 DONE, BUG, OTHER = "done", "bug", "other"
 """How a worker answers: with results, a traceback, or the fingerprint of another compiler."""

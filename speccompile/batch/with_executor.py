@@ -14,7 +14,7 @@ from speccompile.compiler.compiled import Result
 from speccompile.compiler.documents.admin_config import Setting
 from speccompile.model.findings import CompileError
 from speccompile.model.input_texts import Admin, Text
-from speccompile.yaml_text.parse import Parsed
+from speccompile.yaml_text.parsed import Parsed
 
 
 def compile_texts(

@@ -10,7 +10,7 @@ from speccompile.model.findings import CompileError
 from speccompile.model.input_texts import Admin, Text
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.source import Layer, Source
-from speccompile.yaml_text.parse import Parsed
+from speccompile.yaml_text.parsed import Parsed
 
 Answer: TypeAlias = tuple[tuple[Portable, ...], tuple[str, ...] | None]
 """The results of one file, and the profiles that they depend on; None is all of them."""

@@ -12,7 +12,8 @@ from speccompile.model.source import Layer, Source
 from speccompile.placement.cluster_snapshot import Snapshot, snapshot
 from speccompile.placement.cluster_snapshot_reader import read_snapshot
 from speccompile.verify.kubectl_scalars import as_kubernetes_reads
-from speccompile.yaml_text.parse import Parsed, parse
+from speccompile.yaml_text.parse import parse
+from speccompile.yaml_text.parsed import Parsed
 
 MAX_SNAPSHOT = 512 * 1024 * 1024
 """Bytes of a file of nodes or pods; ten thousand pods may come to 200 MB as JSON, and to 90 MB as YAML."""

@@ -19,7 +19,7 @@ from speccompile.model.source import Layer, Source, Span
 from speccompile.terminal.progress import counted
 from speccompile.verify.documents import is_for_kustomize, sorted_out
 from speccompile.verify.redaction import Hidden, secret_lines
-from speccompile.yaml_text.parse import Parsed
+from speccompile.yaml_text.parsed import Parsed
 
 
 class Given(NamedTuple):

@@ -11,7 +11,7 @@ from speccompile.compiler.duplicate_objects import Memory, apart
 from speccompile.compiler.pipeline import compile_document
 from speccompile.model.diagnostic import Diagnostic
 from speccompile.model.findings import CompileError, has_errors
-from speccompile.yaml_text.parse import Parsed
+from speccompile.yaml_text.parsed import Parsed
 
 
 def compile_files(files: Iterable[Parsed], setting: Setting, memory: Memory | None = None) -> Iterator[Result]:

@@ -13,7 +13,7 @@ from speccompile.model.documents import Document, Profile
 from speccompile.model.findings import has_errors
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
-from speccompile.yaml_text.parse import Parsed
+from speccompile.yaml_text.parsed import Parsed
 
 IsTouched = Callable[[str], bool]
 """Whether the file of this name has changed."""

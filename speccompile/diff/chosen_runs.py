@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from speccompile.model.light_namedtuple import NamedTuple
-from speccompile.yaml_text.parse import Parsed
+from speccompile.yaml_text.parsed import Parsed
 
 
 class Affected(NamedTuple):

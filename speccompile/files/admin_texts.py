@@ -15,7 +15,7 @@ from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.source import Layer, Source
 from speccompile.schema.bundled import preset_names
 from speccompile.yaml_text.from_python import wrap
-from speccompile.yaml_text.parse import Parsed
+from speccompile.yaml_text.parsed import Parsed
 
 AdminInput: TypeAlias = Mapping[str, Any] | Path | str
 """A platform: Python data, a path, or the name of a bundled preset."""

@@ -11,7 +11,7 @@ from speccompile.files.project_file import Project, find_project, locate, own_fi
 from speccompile.files.read import expand, load, load_stream
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.source import Layer, Span
-from speccompile.yaml_text.parse import Parsed
+from speccompile.yaml_text.parsed import Parsed
 
 STREAM = "-"
 

@@ -18,7 +18,7 @@ from speccompile.model.diagnostic import Diagnostic, shown
 from speccompile.model.findings import CompileError
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.source import Layer, Source, Span
-from speccompile.yaml_text.parse import Parsed
+from speccompile.yaml_text.parsed import Parsed
 
 MAX_LINKS = 40
 """Links that one path may lead through: the limit that Linux has."""

@@ -17,7 +17,7 @@ from speccompile.files.admin_texts import (
 )
 from speccompile.model.input_texts import Template, Text
 from speccompile.model.source import Layer
-from speccompile.yaml_text.parse import Parsed
+from speccompile.yaml_text.parsed import Parsed
 
 
 def read_setting(

@@ -10,7 +10,8 @@ from typing import BinaryIO
 from speccompile.files.find import ANYTHING, SUFFIXES, TEMPLATE_SUFFIX, Identity, Unlisted, is_folder, matching
 from speccompile.model.diagnostic import Diagnostic
 from speccompile.model.source import Layer, Source, Span
-from speccompile.yaml_text.parse import Parsed, parse
+from speccompile.yaml_text.parse import parse
+from speccompile.yaml_text.parsed import Parsed
 
 MAX_BYTES = 1024 * 1024
 """The largest file that is read; about a thousand runs."""

@@ -14,7 +14,7 @@ from speccompile.files.find import Unlisted
 from speccompile.files.read import MAX_BYTES, read_file, read_stream
 from speccompile.model.source import Layer, Source
 from speccompile.terminal.progress import counted
-from speccompile.yaml_text.parse import Parsed
+from speccompile.yaml_text.parsed import Parsed
 
 if TYPE_CHECKING:
     from pathlib import Path

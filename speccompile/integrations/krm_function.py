@@ -20,7 +20,8 @@ from speccompile.schema.library import Library
 from speccompile.schema.suggestions import near
 from speccompile.schema.validate import validate
 from speccompile.yaml_text.edit_in_place import Outline, Part, outline, rewritten, text_of
-from speccompile.yaml_text.parse import Parsed, parse
+from speccompile.yaml_text.parse import parse
+from speccompile.yaml_text.parsed import Parsed
 
 CONFIG = "functionConfig"
 _INDEXES = ("internal.config.kubernetes.io/index", "config.kubernetes.io/index")

@@ -13,7 +13,8 @@ from speccompile.model.findings import CompileError
 from speccompile.model.object_names import object_name
 from speccompile.model.source import Layer, Source
 from speccompile.schema.library import Library
-from speccompile.yaml_text.parse import Parsed, parse
+from speccompile.yaml_text.parse import parse
+from speccompile.yaml_text.parsed import Parsed
 
 _PLATFORM, _PROFILES, _RUNS, _OUTPUT = "platform.yaml", "profiles/", "runs/", "manifests/"
 """The layout of the starter, as its own project file has it."""

@@ -18,7 +18,9 @@ from speccompile.model.documents import Document
 from speccompile.model.node import Node
 from speccompile.model.source import Source, Span
 from speccompile.verify.kubectl_scalars import as_kubernetes_reads
-from speccompile.yaml_text.parse import MAX_DEPTH, Parsed, parse
+from speccompile.yaml_text.parse import parse
+from speccompile.yaml_text.parse_libyaml import parse_fast
+from speccompile.yaml_text.parsed import MAX_DEPTH, Parsed
 
 _LIST = "apiVersion: v1\nitems:\n"
 _UNREAD = (
@@ -91,11 +93,7 @@ def _node(data: Any, span: Span, depth: int = 0) -> Node:
 def _from_list(source: Source, kind: str) -> Parsed | None:
     """As much as is looked at of a list by kubectl; None for anything else, or if any line of it is odd."""
     text = trimmed(source.text, kind)
-    if text is None:
-        return None
-    from speccompile.yaml_text.parse_libyaml import parse_fast
-
-    return parse_fast(source._replace(text=text))
+    return None if text is None else parse_fast(source._replace(text=text))
 
 
 def trimmed(text: str, kind: str) -> str | None:

@@ -16,7 +16,8 @@ from speccompile.model.findings import CompileError, stop_if_any
 from speccompile.model.source import Layer, Source
 from speccompile.schema.validate import validate
 from speccompile.yaml_text.from_python import wrap
-from speccompile.yaml_text.parse import Parsed, parse
+from speccompile.yaml_text.parse import parse
+from speccompile.yaml_text.parsed import Parsed
 
 Data: TypeAlias = dict[str, Any]
 _REFUSING = ("rules", "forbid", "ceilings", "allowed_registries", "project_profiles", "overrides")

@@ -16,7 +16,8 @@ from speccompile.model.node import Node
 from speccompile.model.source import Source, Span
 from speccompile.verify.kubectl_scalars import as_kubernetes_reads
 from speccompile.verify.verify import Subject
-from speccompile.yaml_text.parse import MAX_DEPTH, Parsed, control_character, parse
+from speccompile.yaml_text.parse import parse
+from speccompile.yaml_text.parsed import MAX_DEPTH, Parsed, control_character
 
 _OURS = "speccompile.dev/"
 _NO_OBJECTS = ("kustomize.config.k8s.io/", "config.kubernetes.io/")

@@ -11,7 +11,8 @@ from speccompile.model.documents import Document
 from speccompile.model.node import Node, Scalar
 from speccompile.model.source import Source, Span
 from speccompile.schema.validate import as_written
-from speccompile.yaml_text.parse import Parsed, parse
+from speccompile.yaml_text.parse import parse
+from speccompile.yaml_text.parsed import Parsed
 
 _AMBIGUOUS, _NO_STRING = "yaml/ambiguous-scalar", "yaml/non-string-key"
 _FIRST = frozenset("0123456789+-.")

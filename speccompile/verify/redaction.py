@@ -11,7 +11,7 @@ from speccompile.model.node import Node
 from speccompile.model.redaction import lines_of, without_words
 from speccompile.model.source import Source, Span
 from speccompile.verify.verify import UNKNOWN_KIND
-from speccompile.yaml_text.parse import Parsed
+from speccompile.yaml_text.parsed import Parsed
 
 _KINDS = frozenset({"secret", "secrets", "secretlist"})
 """Slips among them: what is refused as no kind at all is still a secret."""

@@ -10,6 +10,10 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+from ruamel.yaml import YAML
+from ruamel.yaml import events as kinds
+from ruamel.yaml.error import YAMLError
+
 from speccompile.model.diagnostic import Diagnostic, shown
 from speccompile.model.findings import CompileError, stop_if_any
 from speccompile.model.light_namedtuple import NamedTuple
@@ -99,9 +103,6 @@ def outline(source: Source) -> Outline:
 
     What a scalar means is not asked, except for null: values of others are not for us to judge.
     """
-    from ruamel.yaml import YAML  # a third of a second cold, wanted by who reads YAML only
-    from ruamel.yaml.error import YAMLError
-
     aliases: list[Alias] = []
     try:
         events = _noting(YAML(typ="safe", pure=True).parse(source.text), source, aliases)
@@ -115,8 +116,6 @@ def outline(source: Source) -> Outline:
 
 def _noting(events: Iterable[Any], source: Source, aliases: list[Alias]) -> Iterator[Any]:
     """The events as they are; `aliases` gains every alias with what its anchor means there."""
-    from ruamel.yaml import events as kinds  # see outline
-
     anchors: dict[str, int] = {}
     for event in events:
         name = getattr(event, "anchor", None)
@@ -134,8 +133,6 @@ def _unreadable(source: Source) -> tuple[Diagnostic, ...]:
 
 
 def _parts(events: Iterable[Any], source: Source) -> Sequence[Part]:
-    from ruamel.yaml import events as kinds  # see outline
-
     opened: list[tuple[Any, list[Part]]] = [(None, [])]
     # Where the last thing ended that is more than the end of a block: blocks end where the next thing begins.
     end = 0
@@ -169,8 +166,6 @@ def _scalar(event: Any, source: Source) -> Part:
 
 
 def _collection(start: Any, inner: Sequence[Part], end: int, source: Source) -> Part:
-    from ruamel.yaml import events as kinds  # see outline
-
     at, span, is_flow = start.start_mark.index, _span(start, source), bool(start.flow_style)
     if isinstance(start, kinds.SequenceStartEvent):
         return Part(at, end, span, is_flow=is_flow, items=tuple(inner))

@@ -10,7 +10,7 @@ from speccompile.model.documents import Document
 from speccompile.model.key_path import KeyPath
 from speccompile.model.node import Node
 from speccompile.model.source import Source, Span
-from speccompile.yaml_text.parse import MAX_DEPTH, MAX_EXPANDED, Parsed, control_character
+from speccompile.yaml_text.parsed import MAX_DEPTH, MAX_EXPANDED, Parsed, control_character
 
 _LARGEST = 2**63 - 1
 

@@ -1,28 +1,12 @@
-"""Takes a source, gives its YAML or JSON documents as trees in which every value knows its place, and what is wrong."""
+"""Parse YAML or JSON text to trees in which every value has its location, with everything that is wrong."""
 
 from __future__ import annotations
 
-import re
-
 from speccompile.model.diagnostic import Diagnostic
 from speccompile.model.documents import Document
-from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.source import Source
-
-MAX_DEPTH = 100
-"""Levels of nesting; Kubernetes' own deepest object has about twenty."""
-MAX_EXPANDED = 20_000
-"""Nodes that aliases and merge keys of one source may stand for together."""
-
-CONTROL = "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]"
-"""Refused wherever they stand, written raw or as an escape: they are no text, and terminals obey some of them."""
-
-
-class Parsed(NamedTuple):
-    """The documents of a source, and everything wrong with its text; after a syntax error none follow."""
-
-    documents: tuple[Document, ...]
-    findings: tuple[Diagnostic, ...]
+from speccompile.yaml_text.parse_libyaml import parse_fast
+from speccompile.yaml_text.parsed import Parsed
 
 
 def parse(source: Source) -> Parsed:
@@ -30,22 +14,12 @@ def parse(source: Source) -> Parsed:
 
     Two readers give the same, wherever the fast one gives anything; the exact one is slow, and can explain.
     """
-    from speccompile.yaml_text.parse_libyaml import parse_fast  # both know what they give
-
     read = parse_fast(source)
     if read is not None:
         return read
-    from speccompile.yaml_text.parse_strict import parse_exact
+    from speccompile.yaml_text.parse_strict import parse_exact  # slow to import, and most texts do not need it
 
     return parse_exact(source)
-
-
-def control_character(text: str) -> str | None:
-    """The first character of the text that may stand nowhere, raw or escaped."""
-    if text.isprintable():
-        return None
-    match = re.search(CONTROL, text)
-    return match.group() if match else None
 
 
 def several_documents(document: Document, noun: str) -> Diagnostic:

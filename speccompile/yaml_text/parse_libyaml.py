@@ -15,7 +15,7 @@ from speccompile.model.documents import Document
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node, Scalar
 from speccompile.model.source import Source, Span
-from speccompile.yaml_text.parse import MAX_DEPTH, Parsed, control_character
+from speccompile.yaml_text.parsed import MAX_DEPTH, Parsed, control_character
 from speccompile.yaml_text.plain_scalars import Ambiguous, Exponent, OutOfRange, resolve
 
 # Directives, and the ends of documents.
@@ -51,12 +51,11 @@ def _binding() -> _Binding | None:
         from _ruamel_yaml import CParser  # type: ignore[import-not-found]
     except ImportError:
         return None
-    from ruamel.yaml import events
-    from ruamel.yaml.error import YAMLError
+    from ruamel.yaml import error, events
 
     return _Binding(
         CParser,
-        YAMLError,
+        error.YAMLError,
         events.ScalarEvent,
         events.MappingStartEvent,
         events.SequenceStartEvent,

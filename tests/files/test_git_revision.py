@@ -14,7 +14,7 @@ from speccompile.files.read import MAX_BYTES, expand, load
 from speccompile.model.diagnostic import Diagnostic
 from speccompile.model.source import Layer
 from speccompile.schema.bundled import bundled_codes
-from speccompile.yaml_text.parse import Parsed
+from speccompile.yaml_text.parsed import Parsed
 
 IDENTITY = {
     f"GIT_{who}_{what}": value

@@ -23,7 +23,8 @@ from speccompile.model.spec import Merged, Plan
 from speccompile.testing.strategies.building_blocks import Data
 from speccompile.testing.strategies.documents import Case
 from speccompile.yaml_text.from_python import wrap
-from speccompile.yaml_text.parse import Parsed, parse
+from speccompile.yaml_text.parse import parse
+from speccompile.yaml_text.parsed import Parsed
 from speccompile.yaml_text.serialize import serialize
 
 LIBRARY = bundled_library()

@@ -32,7 +32,7 @@ from speccompile.files.read import MAX_BYTES, load, load_stream
 from speccompile.model.finding_text import as_text
 from speccompile.model.source import Layer
 from speccompile.schema.bundled import bundled_codes
-from speccompile.yaml_text.parse import MAX_DEPTH, MAX_EXPANDED
+from speccompile.yaml_text.parsed import MAX_DEPTH, MAX_EXPANDED
 
 MEMORY = 1024**3
 PATIENCE = 60

@@ -21,9 +21,10 @@ from hypothesis import strategies as st
 from speccompile.model.node import Node
 from speccompile.model.source import Layer, Source
 from speccompile.testing.strategies.text import texts
-from speccompile.yaml_text.parse import MAX_DEPTH, Parsed, parse
+from speccompile.yaml_text.parse import parse
 from speccompile.yaml_text.parse_libyaml import parse_fast
 from speccompile.yaml_text.parse_strict import parse_exact
+from speccompile.yaml_text.parsed import MAX_DEPTH, Parsed
 from speccompile.yaml_text.plain_scalars import match_number, resolve
 
 BLOCKED = "import sys; sys.modules['_ruamel_yaml'] = None\n"

@@ -28,7 +28,7 @@ from speccompile.model.findings import CompileError, has_errors
 from speccompile.model.node import Node
 from speccompile.model.source import Layer
 from speccompile.schema.bundled import schema_library
-from speccompile.yaml_text.parse import Parsed
+from speccompile.yaml_text.parsed import Parsed
 
 DONE, INPUT = 0, 1
 _EXAMPLES = """\

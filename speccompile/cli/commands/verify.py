@@ -37,7 +37,8 @@ from speccompile.verify.kubernetes_api import in_version_order, known_version, n
 from speccompile.verify.redaction import Hidden, secret_lines, without_values
 from speccompile.verify.table import as_table
 from speccompile.verify.verify import Api, Subject, Verdict, findings, verdict
-from speccompile.yaml_text.parse import Parsed, parse
+from speccompile.yaml_text.parse import parse
+from speccompile.yaml_text.parsed import Parsed
 
 DONE, INPUT = 0, 1
 _INSTALL = "the API schemas are not installed; add them with: pip install 'speccompile[verify]'"

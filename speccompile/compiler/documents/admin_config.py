@@ -18,7 +18,8 @@ from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.source import Layer, Source
 from speccompile.schema.library import Library
 from speccompile.yaml_text.from_python import wrap
-from speccompile.yaml_text.parse import Parsed, parse
+from speccompile.yaml_text.parse import parse
+from speccompile.yaml_text.parsed import Parsed
 
 
 class Setting(NamedTuple):

@@ -16,7 +16,8 @@ from speccompile.model.object_names import placeholders
 from speccompile.model.source import BUILT_IN, Layer, Source
 from speccompile.schema.library import Library, Schema
 from speccompile.schema.validate import validate, without_faulty
-from speccompile.yaml_text.parse import Parsed, parse, several_documents
+from speccompile.yaml_text.parse import parse, several_documents
+from speccompile.yaml_text.parsed import Parsed
 
 _LAYERS = ("defaults", "enforce")
 _SELECTING = frozenset({"own_labels", "selector_labels"})

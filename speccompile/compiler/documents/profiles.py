@@ -25,7 +25,7 @@ from speccompile.schema.formats.by_name import FORMATS
 from speccompile.schema.library import Library
 from speccompile.schema.suggestions import near
 from speccompile.schema.validate import described, validate, without_faulty
-from speccompile.yaml_text.parse import Parsed
+from speccompile.yaml_text.parsed import Parsed
 
 _OWN = ("id", "name", "description", "extends", "target", "gpu_key", "defaults", "rules", "forbid")
 Findings: TypeAlias = tuple[Diagnostic, ...]

@@ -10,7 +10,8 @@ from speccompile.model.node import Node
 from speccompile.model.redaction import lines_of
 from speccompile.model.source import Source, Span
 from speccompile.schema.validate import described
-from speccompile.yaml_text.parse import Parsed, parse
+from speccompile.yaml_text.parse import parse
+from speccompile.yaml_text.parsed import Parsed
 
 KIND = "ConfigMap"
 Move = Callable[[Span], Span]
