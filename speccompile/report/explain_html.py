@@ -94,26 +94,24 @@ def as_page(compilations: Iterable[Compiled]) -> str:
     What users wrote stands in it as escaped text or in a block of JSON, with every character visible, so that it can
     neither become markup nor change the order in which anything is read. The same compilations give the same page.
     """
-    from jinja2 import Environment, StrictUndefined  # slow to import, and only this page needs it
-    from markupsafe import Markup
+    from speccompile.report.html_template import filled_page  # Jinja is slow to import, and only pages need it
 
     origins: dict[Origin, int] = {}
     lines: list[list[Any]] = []
     runs = [_section(compiled, origins, lines) for compiled in compilations]
     style, script = asset("page.css"), asset("page.js")
-    template = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    return template.from_string(asset("page.html.j2")).render(
-        runs=runs,
-        layers=_counted(runs),
-        overridden=sum(run.overridden for run in runs),
-        total=len(lines),
-        hidden=HIDDEN,
-        style=Markup(style),  # noqa: S704  ours
-        script=Markup(script),  # noqa: S704  ours
-        style_hash=_hash(style),
-        script_hash=_hash(script),
-        data=Markup(_json(_data(origins, lines))),  # noqa: S704  holds no character that could end the block
-    )
+    values = {
+        "runs": runs,
+        "layers": _counted(runs),
+        "overridden": sum(run.overridden for run in runs),
+        "total": len(lines),
+        "hidden": HIDDEN,
+        "style_hash": _hash(style),
+        "script_hash": _hash(script),
+    }
+    # The data holds no character that could end the block.
+    markup = {"style": style, "script": script, "data": _json(_data(origins, lines))}
+    return filled_page(asset("page.html.j2"), values, markup)
 
 
 def _hash(text: str) -> str:

@@ -111,27 +111,25 @@ class _Model(NamedTuple):
 
 def as_placed_page(answer: Answer) -> str:
     """A page that needs nothing but itself, and runs no script; the same answer gives the same page."""
-    from jinja2 import Environment, StrictUndefined  # slow to import, and only this page needs it
-    from markupsafe import Markup
+    from speccompile.report.html_template import filled_page  # Jinja is slow to import, and only pages need it
 
     style = asset("page.css") + asset("placed.css")
-    template = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     good = sum(told.fits for told in answer.workloads)
     nodes = plural(len(answer.cluster.machines), "node")
-    return template.from_string(asset("placed.html.j2")).render(
-        summary=f"{good} of {plural(len(answer.workloads), 'workload')} fit, on {nodes}",
-        sums=sums(answer.fleet),
-        estimate=ESTIMATE,
-        notes=tuple(_notes(answer)),
-        waiting=[waiting_text(one) for one in answer.fleet.unplaced],
-        columns=_COLUMNS,
-        pools=[_pool(pool) for pool in answer.fleet.pools] if answer.fleet.pods else [],
-        models=[_model(model) for model in answer.models],
-        workloads=[_workload(told, answer) for told in answer.workloads],
-        unmodelled="; ".join(NOT_MODELLED),
-        style=Markup(style),  # noqa: S704  ours
-        style_hash=f"sha256-{b64encode(sha256(style.encode()).digest()).decode('ascii')}",
-    )
+    values = {
+        "summary": f"{good} of {plural(len(answer.workloads), 'workload')} fit, on {nodes}",
+        "sums": sums(answer.fleet),
+        "estimate": ESTIMATE,
+        "notes": tuple(_notes(answer)),
+        "waiting": [waiting_text(one) for one in answer.fleet.unplaced],
+        "columns": _COLUMNS,
+        "pools": [_pool(pool) for pool in answer.fleet.pools] if answer.fleet.pods else [],
+        "models": [_model(model) for model in answer.models],
+        "workloads": [_workload(told, answer) for told in answer.workloads],
+        "unmodelled": "; ".join(NOT_MODELLED),
+        "style_hash": f"sha256-{b64encode(sha256(style.encode()).digest()).decode('ascii')}",
+    }
+    return filled_page(asset("placed.html.j2"), values, {"style": style})
 
 
 def _notes(answer: Answer) -> Iterator[str]:

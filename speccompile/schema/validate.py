@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -10,6 +11,7 @@ from speccompile.model.diagnostic import Diagnostic, Note, shown
 from speccompile.model.key_path import KeyPath
 from speccompile.model.key_spelling import spelled
 from speccompile.model.node import Node
+from speccompile.model.redaction import lines_of
 from speccompile.model.source import Layer, Span
 from speccompile.schema.formats.by_name import FORMATS, QUANTITIES
 from speccompile.schema.library import Library, Schema
@@ -195,8 +197,6 @@ def as_written(span: Span) -> str | None:
     """The scalar as its author spelled it: `1.10` is a number of less."""
     if not span.line or span.line != span.end_line:
         return None
-    from speccompile.model.redaction import lines_of  # wanted by findings, only
-
     return lines_of(span.source)[span.line - 1][span.column - 1 : span.end_column - 1]
 
 
@@ -224,8 +224,6 @@ def _wrong_type(_: str, types: Any, found: Any) -> Wording:
     if {"string"} == {*expected} - {"array", "object"} and isinstance(found, (int, float)):
         return "schema/needs-quotes", message, f'quote it: "{_spelled_out(found)}"'
     if expected == ["array"] and isinstance(found, str):
-        import json  # wanted by those who are told to write a list, only
-
         return "schema/wrong-type", message, f"write a list: {shown(json.dumps([found], ensure_ascii=False))}"
     return "schema/wrong-type", message, None
 

@@ -14,7 +14,8 @@ from speccompile.schema.library import Schema
 from speccompile.schema.suggestions import unknown_key
 from speccompile.schema.validate import described
 from speccompile.verify.kubernetes_api import Kind
-from speccompile.verify.verify import UNLESS_NULL, Api, Subject, Verdict, findings, verdict
+from speccompile.verify.server_checks import UNLESS_NULL
+from speccompile.verify.verify import Api, Subject, Verdict, findings, verdict
 
 CODE = "api/bad-definition"
 _KIND = "CustomResourceDefinition"

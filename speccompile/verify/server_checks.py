@@ -125,6 +125,8 @@ def _is_extended(name: str) -> bool:
     return "/" in name and _NATIVE not in name
 
 
+UNLESS_NULL = "x-unless-null"
+"""A keyword of schemas: what holds of a value that is not null."""
 KEYWORDS: Mapping[str, Keyword] = {
     "x-base64": _base64,
     "x-options": _options,

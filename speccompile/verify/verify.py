@@ -20,9 +20,9 @@ from speccompile.schema.library import Schema
 from speccompile.schema.suggestions import near
 from speccompile.schema.validate import translated
 from speccompile.verify.fast_check import Accepts, accepting
-from speccompile.verify.go_regex import effort, matcher
+from speccompile.verify.go_regex import effort
 from speccompile.verify.kubernetes_api import OBJECT_META, Kind, definition, kinds, known_version, listed, versions
-from speccompile.verify.server_checks import KEYWORDS, Objection
+from speccompile.verify.server_checks import KEYWORDS, UNLESS_NULL, Objection
 
 if TYPE_CHECKING:
     from jsonschema.exceptions import ValidationError
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
 CODE = "api/violation"
 UNKNOWN_KIND = "api/unknown-kind"
-UNLESS_NULL = "x-unless-null"
-"""A keyword of schemas: what holds of a value that is not null."""
 NOT_JUDGED = "api/not-judged"
 _MANY = 100
 """Faults of one object that are worded; nobody reads more."""
@@ -86,7 +84,10 @@ class _Check:
 
     @cached_property
     def validator(self) -> Validator:
-        made: Validator = _class()(self.schema)
+        # Most objects are valid, and jsonschema is slow to import: only a fault needs it.
+        from speccompile.verify.api_validator import ApiValidator
+
+        made: Validator = ApiValidator(self.schema)
         return made
 
     def has_time(self, data: Any) -> bool:
@@ -327,37 +328,3 @@ def _meant(api_version: str, kind: str, api: Api) -> str | None:
 @cache
 def _api(version: str) -> Api:
     return Api(version)
-
-
-@cache
-def _class() -> Any:
-    """The validator of jsonschema with our keywords, and with regular expressions that cannot take forever."""
-    from jsonschema import Draft202012Validator, validators  # slow to import
-
-    return validators.extend(  # type: ignore[no-untyped-call]
-        Draft202012Validator,
-        {"pattern": _pattern, UNLESS_NULL: _unless_null, **{name: _keyword(name) for name in KEYWORDS}},
-    )
-
-
-def _keyword(name: str) -> Any:
-    def check(_: Validator, told: Any, value: Any, __: Schema) -> Iterator[ValidationError]:
-        from jsonschema.exceptions import ValidationError
-
-        if next(KEYWORDS[name](told, value), None):
-            yield ValidationError(name)
-
-    return check
-
-
-def _unless_null(validator: Any, schema: Schema, value: Any, _: Schema) -> Iterator[ValidationError]:
-    if value is not None:
-        yield from validator.descend(value, schema)
-
-
-def _pattern(_: Validator, pattern: str, value: Any, __: Schema) -> Iterator[ValidationError]:
-    from jsonschema.exceptions import ValidationError
-
-    matches = matcher(pattern)
-    if isinstance(value, str) and matches is not None and not matches(value):
-        yield ValidationError("pattern")

@@ -1,0 +1,39 @@
+"""Validator of jsonschema with our keywords, and with regular expressions that cannot take forever."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from jsonschema import Draft202012Validator, validators
+from jsonschema.exceptions import ValidationError
+from jsonschema.protocols import Validator
+
+from speccompile.schema.library import Schema
+from speccompile.verify.go_regex import matcher
+from speccompile.verify.server_checks import KEYWORDS, UNLESS_NULL
+
+
+def _keyword(name: str) -> Any:
+    def check(_: Validator, told: Any, value: Any, __: Schema) -> Iterator[ValidationError]:
+        if next(KEYWORDS[name](told, value), None):
+            yield ValidationError(name)
+
+    return check
+
+
+def _unless_null(validator: Any, schema: Schema, value: Any, _: Schema) -> Iterator[ValidationError]:
+    if value is not None:
+        yield from validator.descend(value, schema)
+
+
+def _pattern(_: Validator, pattern: str, value: Any, __: Schema) -> Iterator[ValidationError]:
+    matches = matcher(pattern)
+    if isinstance(value, str) and matches is not None and not matches(value):
+        yield ValidationError("pattern")
+
+
+ApiValidator: Any = validators.extend(  # type: ignore[no-untyped-call]
+    Draft202012Validator,
+    {"pattern": _pattern, UNLESS_NULL: _unless_null, **{name: _keyword(name) for name in KEYWORDS}},
+)
