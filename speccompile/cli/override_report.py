@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from speccompile.compiler.compiled import Result
-from speccompile.files.write import Report, write_report
+from speccompile.files.write_report import Report, write_report
 from speccompile.report.overrides_json import GENERATOR, as_overrides_json, override_entries
 from speccompile.schema.bundled import bundled_codes
 

@@ -1,4 +1,4 @@
-"""Takes compilations, gives them to a stream or a folder: all of them, or none."""
+"""Write texts to a stream or below a folder: all of them, or none."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from speccompile.model.object_names import object_name
 from speccompile.terminal.display_width import printable
 from speccompile.yaml_text.serialize import serialize_json
 
-_DONE, _FAILED = 0, 1
+DONE, FAILED = 0, 1
 _HEAD = re.compile(r'.*?\n *"?name"?: [^\n]*', re.DOTALL)
 """The beginning of manifests up to the first name, which says what the first object is."""
 _FAR = 2 * 1024 * 1024
@@ -89,14 +89,6 @@ def listing(files: Iterable[Path], folder: Path, *, is_whole: bool) -> Output:
     return Output(Path(kustomization.FILE), text, sign=untouched)
 
 
-class Report(NamedTuple):
-    """A text, where it belongs, and by what in it a report of ours is known."""
-
-    text: str
-    file: str
-    sign: str
-
-
 def write(  # noqa: PLR0913  the edge of the program: everything it needs comes by hand
     outputs: Outputs,
     folder: Path | str | None,
@@ -109,13 +101,13 @@ def write(  # noqa: PLR0913  the edge of the program: everything it needs comes 
     """The exit code: everything is printed, or written below the folder."""
     if folder is None or folder == STREAM:
         _print(outputs, stdout, shape)
-        return _DONE
+        return DONE
     try:
         _written(outputs, Path(folder), inputs, ())
     except OSError as error:
         stderr.write(nothing_written(error, folder))
-        return _FAILED
-    return _DONE
+        return FAILED
+    return DONE
 
 
 def nothing_written(error: OSError, folder: Path | str) -> str:
@@ -232,83 +224,21 @@ def read_text(target: Path) -> str | None:
 
     Raises OSError for what cannot be read, or is no file. A link is none: nobody knows where it leads.
     """
-    mode = _mode(target, follow=False)
+    mode = mode_of(target, follow=False)
     if mode is None:
         return None
     if not stat.S_ISREG(mode):
-        raise _in_the_way(mode, target)
+        raise in_the_way(mode, target)
     with target.open("rb") as stream:
         return stream.read(_FAR).decode("utf-8", errors="replace")
 
 
 def has_text(target: Path, text: str) -> bool:
     """Whether a file, and no link to one, has the text already."""
-    mode = _mode(target, follow=False)
+    mode = mode_of(target, follow=False)
     data = text.encode()
     is_alike = mode is not None and stat.S_ISREG(mode) and target.stat().st_size == len(data)
     return is_alike and target.read_bytes() == data
-
-
-def write_report(report: Report, inputs: Iterable[object], stdout: TextIO, stderr: TextIO) -> int:
-    """The exit code: the text is in the file, whole, unless that is a file without our sign in it.
-
-    A dash is standard output. Pipes and devices, such as /dev/null, are written to, and never read or replaced.
-    """
-    if is_stdout(report.file):
-        stdout.write(report.text)
-        return _DONE
-    path = Path(report.file)
-    known = [one for one in inputs if isinstance(one, Path)]
-    try:
-        if _is_sink(path):
-            _pour(report.text, path)
-        else:
-            write_files(
-                [Output(Path(path.name), report.text, sign=re.compile(re.escape(report.sign)))], path.parent, known
-            )
-    except OSError as error:
-        stderr.write(f"speccompile: {printable(report.file)} was not written: {error.strerror or error}\n")
-        return _FAILED
-    return _DONE
-
-
-def is_stdout(file: str) -> bool:
-    """Whether a report for the file is one for standard output: a dash, or the file that the shell sends it to.
-
-    The latter has names like /dev/stdout, which are links that replacing would ruin.
-    """
-    return file == STREAM or _is_file_of(1, Path(file))
-
-
-def _is_file_of(stream: int, path: Path) -> bool:
-    """Whether the stream goes into the regular file, or the pipe, at the path."""
-    try:
-        there = path.stat()
-        is_one = stat.S_ISREG(there.st_mode) or stat.S_ISFIFO(there.st_mode)
-        return is_one and os.path.samestat(there, os.fstat(stream))
-    except OSError:
-        return False
-
-
-def _is_sink(path: Path) -> bool:
-    """Whether a report is poured into what is at the path, following links, or else put in its place.
-
-    Raises if neither can be.
-    """
-    mode = _mode(path)
-    if _is_file_of(2, path):
-        raise FileExistsError(17, "standard error goes there", str(path))
-    if mode is None or stat.S_ISREG(mode):
-        return False
-    if stat.S_ISCHR(mode) or stat.S_ISFIFO(mode):
-        return True
-    raise _in_the_way(mode, path)
-
-
-def _pour(text: str, path: Path) -> None:
-    # Makes and cuts nothing, should something else stand there by now.
-    with os.fdopen(os.open(path, os.O_WRONLY | os.O_NOCTTY), "w", encoding="utf-8", newline="\n") as stream:
-        stream.write(text)
 
 
 def _check_folders(root: Path, folder: Path) -> None:
@@ -316,7 +246,7 @@ def _check_folders(root: Path, folder: Path) -> None:
     if folder != root and folder.is_symlink():
         raise OSError(40, "a link leads out of the output folder", str(folder))
     for one in (root, folder):
-        mode = _mode(one)
+        mode = mode_of(one)
         if mode is not None and not stat.S_ISDIR(mode):
             raise NotADirectoryError(20, "what stands there is no folder", str(one))
 
@@ -326,7 +256,7 @@ def _check_target(target: Path, known: set[str], output: Output) -> bool:
 
     Raises if something is lost when it is replaced: unless it is not there, a link, empty, or made by us.
     """
-    mode = _mode(target, follow=False)
+    mode = mode_of(target, follow=False)
     is_plain = mode is not None and stat.S_ISREG(mode)
     is_input = os.path.realpath(target) in known
     if is_plain and not is_input and has_text(target, output.text):
@@ -334,7 +264,7 @@ def _check_target(target: Path, known: set[str], output: Output) -> bool:
     if is_input or (is_plain and not _is_ours(target, output)):
         raise FileExistsError(17, "a file that speccompile did not write stands in the way", str(target))
     if mode is not None and not is_plain and not stat.S_ISLNK(mode):
-        raise _in_the_way(mode, target)
+        raise in_the_way(mode, target)
     return False
 
 
@@ -374,7 +304,7 @@ def _labelled(manager: str) -> str:
     return f"{in_yaml}|{in_json}"
 
 
-def _mode(path: Path, *, follow: bool = True) -> int | None:
+def mode_of(path: Path, *, follow: bool = True) -> int | None:
     """What kind of thing is at the path; nothing is None."""
     try:
         return path.stat(follow_symlinks=follow).st_mode
@@ -382,7 +312,8 @@ def _mode(path: Path, *, follow: bool = True) -> int | None:
         return None
 
 
-def _in_the_way(mode: int, path: Path) -> OSError:
+def in_the_way(mode: int, path: Path) -> OSError:
+    """The error of a path that something other than a file occupies."""
     what = next(name for is_kind, name in _KINDS if is_kind(mode))
     return FileExistsError(17, f"{what} stands in the way", str(path))
 

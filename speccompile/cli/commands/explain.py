@@ -28,7 +28,7 @@ from speccompile.compiler.explain import Explanation
 from speccompile.files.call_inputs import CallError, Flags, Inputs, run_files, settle
 from speccompile.files.find import identity
 from speccompile.files.load_admin_config import read_setting
-from speccompile.files.write import Report, write_report
+from speccompile.files.write_report import Report, write_report
 from speccompile.model.diagnostic import shown
 from speccompile.model.diagnostic_codes import Code
 from speccompile.model.findings import CompileError, has_errors

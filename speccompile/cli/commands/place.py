@@ -22,7 +22,7 @@ from speccompile.cli.options import (
 )
 from speccompile.files.call_inputs import STREAM, CallError, Flags, Inputs, settle
 from speccompile.files.load_admin_config import read_setting
-from speccompile.files.write import Report, is_stdout, write_report
+from speccompile.files.write_report import Report, is_stdout, write_report
 from speccompile.model.diagnostic import Diagnostic
 from speccompile.model.findings import CompileError, has_errors
 from speccompile.model.light_namedtuple import NamedTuple

@@ -27,7 +27,8 @@ from speccompile.cli.options import (
 )
 from speccompile.files.call_inputs import STREAM, CallError, Inputs
 from speccompile.files.work import Work, read_work
-from speccompile.files.write import Output, is_stdout, listing, nothing_written, path_of, write
+from speccompile.files.write import Output, listing, nothing_written, path_of, write
+from speccompile.files.write_report import is_stdout
 from speccompile.model.findings import CompileError
 from speccompile.model.severity import STRICT
 

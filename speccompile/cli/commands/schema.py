@@ -20,7 +20,7 @@ from speccompile.files.admin_texts import read_templates
 from speccompile.files.call_inputs import CallError, Flags, Inputs, settle
 from speccompile.files.find import identity
 from speccompile.files.load_admin_config import read_setting
-from speccompile.files.write import Report, write_report
+from speccompile.files.write_report import Report, write_report
 from speccompile.model.findings import CompileError, stop_if_any
 from speccompile.model.input_texts import Template
 from speccompile.model.node import Node
