@@ -11,9 +11,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.placement.cluster_snapshot import Cluster
 from speccompile.placement.fit import Judge, Verdict
+from speccompile.placement.machine import Machine, Usage
 from speccompile.placement.node_pools import NAMING, Pool, pool_with
 from speccompile.placement.pod_requirements import Needs, is_counted
-from speccompile.placement.scheduler_filters import PODS, Filter, Machine, Reason, Usage, passing
+from speccompile.placement.scheduler_filters import PODS, Filter, Reason, passing
 
 _ROLE = "node-role.kubernetes.io/"
 ALL = "all nodes"

@@ -10,10 +10,9 @@ from speccompile.model.key_path import KeyPath
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
 from speccompile.model.source import Span
-from speccompile.placement.node_pools import Taint
+from speccompile.placement.machine import Machine, Taint, Usage
 from speccompile.placement.object_identity import group_of, kind_of, name_of, namespace_of
 from speccompile.placement.pod_requirements import Amounts, amount_of, needs_of
-from speccompile.placement.scheduler_filters import Machine, Usage
 
 _OVER = frozenset({"Succeeded", "Failed"})
 """Phases of pods that have given back what they had."""

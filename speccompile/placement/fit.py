@@ -9,8 +9,9 @@ from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
 from speccompile.model.source import Span
 from speccompile.placement.cluster_snapshot import Cluster
+from speccompile.placement.machine import Machine
 from speccompile.placement.pod_requirements import Needs, Pin, needs_of
-from speccompile.placement.scheduler_filters import Machine, Reason, passing, standing
+from speccompile.placement.scheduler_filters import Reason, passing, standing
 from speccompile.placement.workloads import Workload
 
 

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from speccompile.model.documents import Platform
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
+from speccompile.placement.machine import Machine, Taint
 from speccompile.placement.pod_requirements import amount_of
-
-if TYPE_CHECKING:
-    # Which speaks of taints itself.
-    from speccompile.placement.scheduler_filters import Machine
 
 _HARD = frozenset({"NoSchedule", "NoExecute"})
 """The effects that keep pods away; the third only asks them to stay away."""
@@ -37,14 +33,6 @@ NAMING = (
 """Labels by which nodes say what pool they are of."""
 
 
-class Taint(NamedTuple):
-    """What keeps pods away from a node that do not tolerate it."""
-
-    key: str
-    value: str
-    effect: str
-
-
 class Pool(NamedTuple):
     """Nodes that are alike to the scheduler."""
 
@@ -52,7 +40,7 @@ class Pool(NamedTuple):
     labels: Mapping[str, str]
     taints: tuple[Taint, ...]
     resources: Mapping[str, int]
-    """What pods can have of one node, the largest, in the units of `needs.py`; nothing where nobody said."""
+    """What pods can have of one node, the largest, in the units of `pod_requirements.py`; nothing where nobody said."""
     exclusive: bool = False
     """Whether it is there only for pods that are pinned to it."""
     written: Node | None = None

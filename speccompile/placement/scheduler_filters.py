@@ -1,7 +1,7 @@
 """Takes what a pod asks and a node, gives every reason why kube-scheduler would not put the one on the other.
 
 As its default filters decide, of which each is a row in `FILTERS`; only that the scheduler stops at the first reason,
-and this does not. What it looks at beside them is in `unmodelled.py`.
+and this does not. What it looks at beside them is in `not_modelled.py`.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import TypeAlias
 from speccompile.model.diagnostic import shown
 from speccompile.model.key_path import KeyPath
 from speccompile.model.light_namedtuple import NamedTuple
-from speccompile.placement.node_pools import Taint
-from speccompile.placement.pod_requirements import ANY_ADDRESS, Amounts, Needs, Pin, Port, Requirement, Term, Toleration
+from speccompile.placement.machine import Machine, Taint, Usage
+from speccompile.placement.pod_requirements import ANY_ADDRESS, Needs, Pin, Port, Requirement, Term, Toleration
 
 UNSCHEDULABLE = Taint("node.kubernetes.io/unschedulable", "", "NoSchedule")
 """What a pod must tolerate to go on a node that is cordoned."""
@@ -39,33 +39,6 @@ class Filter(StrEnum):
     AFFINITY = "NodeAffinity"
     RESOURCES = "NodeResourcesFit"
     PORTS = "NodePorts"
-
-
-class Machine(NamedTuple):
-    """A node of the cluster, as far as filters look at it."""
-
-    name: str
-    labels: Mapping[str, str]
-    taints: tuple[Taint, ...] = ()
-    cordoned: bool = False
-    allocatable: Amounts = {}  # noqa: RUF012  never changed
-    """What pods can have of it; as `pods`, how many there may be."""
-
-
-class Usage(NamedTuple):
-    """What the pods of a node have taken."""
-
-    amounts: Amounts = {}  # noqa: RUF012  never changed
-    pods: int = 0
-    ports: frozenset[Port] = frozenset()
-
-    def with_pods(self, needs: Needs, count: int) -> Usage:
-        """The same with so many more pods."""
-        amounts = dict(self.amounts)
-        for request in needs.requests:
-            amounts[request.resource] = amounts.get(request.resource, 0) + request.amount * count
-        taken = {port._replace(path=()) for port in needs.ports} if count else ()
-        return Usage(amounts, self.pods + count, self.ports.union(taken))
 
 
 class Lack(NamedTuple):

@@ -15,9 +15,9 @@ from speccompile.model.node import Json, Node
 from speccompile.model.source import Span
 from speccompile.placement.cluster_snapshot import Cluster
 from speccompile.placement.fit import Verdict
-from speccompile.placement.node_pools import Taint
+from speccompile.placement.machine import Machine, Taint
 from speccompile.placement.pod_requirements import CPU, Requirement, amount_of, needs_of, worded
-from speccompile.placement.scheduler_filters import Filter, Machine, Reason, reasons, unmet, written
+from speccompile.placement.scheduler_filters import Filter, Reason, reasons, unmet, written
 
 _NOT_FOR_PODS = (
     *("node.kubernetes.io/", "node.cloudprovider.kubernetes.io/", "node-role.kubernetes.io/"),

@@ -11,10 +11,11 @@ from speccompile.model.node import Node
 from speccompile.model.origin import origin_of
 from speccompile.model.source import Layer
 from speccompile.placement.fit import Verdict
+from speccompile.placement.machine import Machine
 from speccompile.placement.not_modelled import UNMODELLED
 from speccompile.placement.object_identity import kind_of
 from speccompile.placement.pod_requirements import worded
-from speccompile.placement.scheduler_filters import PODS, Filter, Machine, Reason, has
+from speccompile.placement.scheduler_filters import PODS, Filter, Reason, has
 from speccompile.placement.suggest import Suggestion
 
 _FEW = 3

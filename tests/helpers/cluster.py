@@ -13,8 +13,7 @@ from speccompile.model.source import Layer, Source, Span
 from speccompile.placement.cluster_snapshot import Cluster, snapshot
 from speccompile.placement.cluster_snapshot_reader import read_snapshot
 from speccompile.placement.fit import Subject
-from speccompile.placement.node_pools import Taint
-from speccompile.placement.scheduler_filters import Machine
+from speccompile.placement.machine import Machine, Taint
 from speccompile.placement.workloads import Workload
 from speccompile.yaml_text.from_python import wrap
 

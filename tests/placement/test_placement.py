@@ -40,10 +40,11 @@ from speccompile.placement.capacity import ALL, Fleet, fleet, pool_of
 from speccompile.placement.cluster_snapshot import Cluster, snapshot
 from speccompile.placement.cluster_snapshot_reader import read_snapshot, trimmed
 from speccompile.placement.fit import Verdict, verdicts
-from speccompile.placement.node_pools import Pool, Taint
+from speccompile.placement.machine import Machine, Taint, Usage
+from speccompile.placement.node_pools import Pool
 from speccompile.placement.placement import Known, answer
 from speccompile.placement.pod_requirements import needs_of
-from speccompile.placement.scheduler_filters import Filter, Machine, Usage, reasons
+from speccompile.placement.scheduler_filters import Filter, reasons
 from speccompile.placement.suggest import changed, nearest, suggestion
 from speccompile.report.place_json import as_placed_json
 from speccompile.report.place_text import FEW, as_placed_table, waiting_text

@@ -29,9 +29,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from speccompile.model.key_path import KeyPath
-from speccompile.placement.node_pools import Taint
+from speccompile.placement.machine import Machine, Taint, Usage
 from speccompile.placement.pod_requirements import Needs, Port, needs_of, worded
-from speccompile.placement.scheduler_filters import Filter, Machine, Reason, Usage, reasons, standing
+from speccompile.placement.scheduler_filters import Filter, Reason, reasons, standing
 from speccompile.placement.workloads import Workload, workloads
 from speccompile.testing.node_matcher import Node as Witness
 from speccompile.testing.node_matcher import fits

@@ -15,7 +15,8 @@ from selenium.webdriver import Chrome
 from selenium.webdriver.common.by import By
 
 from speccompile.placement.cluster_snapshot import Cluster
-from speccompile.placement.node_pools import Pool, Taint
+from speccompile.placement.machine import Taint
+from speccompile.placement.node_pools import Pool
 from speccompile.placement.placement import Answer, Known, answer
 from speccompile.report.place_html import as_placed_page
 

@@ -22,7 +22,8 @@ from speccompile.placement.lint.pod_questions import (
 from speccompile.placement.lint.reachable_pools import Reach, may_hold, reaches
 from speccompile.placement.lint.scene import Rule, Scene, Told, found, stands
 from speccompile.placement.lint.tolerations import faults
-from speccompile.placement.node_pools import Pool, Taint
+from speccompile.placement.machine import Taint
+from speccompile.placement.node_pools import Pool
 from speccompile.placement.pod_requirements import Request, worded
 from speccompile.placement.scheduler_filters import tolerates, written
 from speccompile.placement.workloads import Workload

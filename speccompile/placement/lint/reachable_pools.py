@@ -9,7 +9,8 @@ from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
 from speccompile.placement.lint.contradictions import Ask
 from speccompile.placement.lint.pod_questions import alternatives, needs
-from speccompile.placement.node_pools import Pool, Taint
+from speccompile.placement.machine import Taint
+from speccompile.placement.node_pools import Pool
 from speccompile.placement.pod_requirements import Request
 from speccompile.placement.scheduler_filters import holds, tolerated
 

@@ -31,8 +31,9 @@ from speccompile.placement.lint.pod_questions import needs
 from speccompile.placement.lint.reachable_pools import reaches
 from speccompile.placement.lint.rules import KUBERNETES, lint
 from speccompile.placement.lint.scene import Scene
-from speccompile.placement.node_pools import Pool, Taint, declared_pools, pools_of
-from speccompile.placement.scheduler_filters import Machine, Usage, reasons
+from speccompile.placement.machine import Machine, Taint, Usage
+from speccompile.placement.node_pools import Pool, declared_pools, pools_of
+from speccompile.placement.scheduler_filters import reasons
 from speccompile.placement.workloads import workloads
 from speccompile.testing.node_matcher import nodes_for
 from speccompile.testing.strategies.node_placement import required_affinities, selectors, tolerations

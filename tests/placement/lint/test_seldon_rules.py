@@ -14,7 +14,8 @@ from speccompile.model.diagnostic import Diagnostic, Severity
 from speccompile.model.source import Layer, Source
 from speccompile.placement.lint.rules import SELDON, lint
 from speccompile.placement.lint.scene import Scene
-from speccompile.placement.node_pools import Pool, Taint
+from speccompile.placement.machine import Taint
+from speccompile.placement.node_pools import Pool
 from speccompile.placement.workloads import workloads
 from speccompile.schema.bundled import bundled_codes
 from speccompile.yaml_text.parse import parse
