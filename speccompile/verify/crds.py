@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from speccompile.model.diagnostic import Diagnostic, shown
+from speccompile.model.diagnostic import Diagnostic, Severity, shown
 from speccompile.model.findings import has_errors
 from speccompile.model.key_path import KeyPath
 from speccompile.model.light_namedtuple import NamedTuple
@@ -13,9 +13,10 @@ from speccompile.model.node import Node
 from speccompile.schema.library import Schema
 from speccompile.schema.suggestions import unknown_key
 from speccompile.schema.validate import described
+from speccompile.verify.go_regex import MISSING, Patterns
 from speccompile.verify.kubernetes_api import Kind
 from speccompile.verify.server_checks import UNLESS_NULL
-from speccompile.verify.verify import Api, Subject, Verdict, findings, verdict
+from speccompile.verify.verify import NOT_JUDGED, Api, Subject, Verdict, findings, verdict
 
 CODE = "api/bad-definition"
 _KIND = "CustomResourceDefinition"
@@ -47,6 +48,11 @@ _ALL_KEYWORDS = (
     *_FLAGS,
     *_SAID,
 )
+
+
+_SYNTAX = "use the syntax of Go (RE2): no lookaround, no backreferences, at most 1000 repetitions"
+_ASK = "ask a server: `kubectl apply --dry-run=server`"
+_INSTALL = "install it: `pip install google-re2`"
 
 
 class Definitions(NamedTuple):
@@ -87,13 +93,13 @@ def _served(tree: Node, faults: list[Diagnostic]) -> dict[Kind, Schema]:
     group, kind = (_text(tree.at(path)) for path in (("spec", "group"), ("spec", "names", "kind")))
     versions = tree.at(("spec", "versions"))
     served: dict[Kind, Schema] = {}
+    reader = _Reader(faults)
     for index, version in enumerate(versions.items if versions else ()):
         path = ("spec", "versions", index, "schema", "openAPIV3Schema")
         written = tree.at(path)
         if written is None:
             faults.append(_fault(version, path[:3], "this version has no `schema.openAPIV3Schema`", "add it"))
             continue
-        reader = _Reader(faults)
         schema = reader.root(written, path)
         is_served = version.fields.get("served")
         if is_served is not None and is_served.value is True:
@@ -135,6 +141,10 @@ class _Reader:
 
     def __init__(self, faults: list[Diagnostic]) -> None:
         self.faults = faults
+        self.patterns = Patterns()
+        self.left_out = 0
+        """Patterns that are not judged, and not part of the result."""
+        self.is_missing = False
 
     def root(self, node: Node, path: KeyPath) -> Schema:
         made = dict(self.schema(node, path, closes=True))
@@ -194,16 +204,33 @@ class _Reader:
             if not is_typed or (key == "multipleOf" and not float(str(child.value)) > 0):
                 self._refuse(child, (*path, key), f"{described(child.plain())} cannot be a `{key}`")
                 continue
+            if key == "pattern" and not self._is_judged(child, (*path, key)):
+                self.left_out += 1
+                continue
             strict = f"exclusive{key[0].upper()}{key[1:]}"
             made[strict if strict in flags else key] = child.value
         if (options := node.fields.get("enum")) is not None:
             made["enum"] = [item.plain() for item in options.items]
         return made
 
+    def _is_judged(self, node: Node, path: KeyPath) -> bool:
+        refusal = self.patterns.refusal(str(node.value))
+        if refusal is None:
+            return True
+        if refusal.is_invalid:
+            self.faults.append(_fault(node, path, f"invalid regular expression: {refusal.reason}", _SYNTAX))
+        elif refusal is not MISSING or not self.is_missing:
+            self.is_missing = refusal is MISSING
+            which, cure = ("patterns are", _INSTALL) if refusal is MISSING else ("this pattern is", _ASK)
+            fault = _fault(node, path, f"{which} not judged: {refusal.reason}", cure)
+            self.faults.append(fault._replace(code=NOT_JUDGED, severity=Severity.WARNING))
+        return False
+
     def _inner(self, node: Node, path: KeyPath, *, closes: bool) -> Schema:
         made: dict[str, Any] = {}
         for key, child in node.fields.items():
             below = (*path, key)
+            left_out = self.left_out
             if key == "properties":
                 made[key] = {
                     name: self._field(one, (*below, name), closes=closes) for name, one in child.fields.items()
@@ -219,6 +246,9 @@ class _Reader:
                 made[key] = self._field(child, below, closes=closes)
             elif key == "items" and child.value is not None:
                 made[key] = self.schema(child, below, closes=closes)
+            if key in ("not", "oneOf") and self.left_out > left_out:
+                # Without one of its patterns, it would refuse what the server accepts.
+                made.pop(key, None)
         return made
 
     def _field(self, node: Node, path: KeyPath, *, closes: bool) -> Schema:

@@ -20,7 +20,7 @@ from speccompile.schema.library import Schema
 from speccompile.schema.suggestions import near
 from speccompile.schema.validate import translated
 from speccompile.verify.fast_check import Accepts, accepting
-from speccompile.verify.go_regex import effort
+from speccompile.verify.go_regex import Expression, compiled
 from speccompile.verify.kubernetes_api import OBJECT_META, Kind, definition, kinds, known_version, listed, versions
 from speccompile.verify.server_checks import KEYWORDS, UNLESS_NULL, Objection
 
@@ -221,7 +221,8 @@ def _left(schema: Any, data: Any, left: int) -> int:
     around += [schema[name] for name in ("not", UNLESS_NULL) if name in schema]
     pairs = [(one, data) for one in around]
     if isinstance(data, str) and "pattern" in schema:
-        left -= effort(schema["pattern"], data)
+        expression = compiled(schema["pattern"])
+        left -= expression.cost(data) if isinstance(expression, Expression) else 0
     elif isinstance(data, list):
         pairs += ((schema.get("items"), one) for one in data)
     elif isinstance(data, dict):

@@ -1,16 +1,23 @@
-"""Regular expressions of Go say what they say there, in time that grows with the text alone."""
+"""Patterns mean what they mean in Go, within limits of time and memory."""
 
 from __future__ import annotations
 
 import re
+import sys
 import time
-import warnings
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from speccompile.verify.go_regex import matcher
+from speccompile.verify.go_regex import MISSING, Expression, Patterns, Refusal, compiled
+
+
+def expression(pattern: str) -> Expression:
+    made = compiled(pattern)
+    assert isinstance(made, Expression), made
+    return made
 
 
 @pytest.mark.parametrize(
@@ -38,6 +45,13 @@ from speccompile.verify.go_regex import matcher
         (r"a\Bb", ["ab"], ["a b"]),
         ("^.$", ["a", "é"], ["", "\n", "ab"]),
         ("^a{,2}$", ["a{,2}"], ["aa"]),
+        ("^(?i)ab$", ["aB"], ["ac"]),
+        ("(?s)^.$", ["\n"], ["ab"]),
+        (r"^\pL+$", ["aéß中"], ["1", "_"]),
+        (r"^\Q.*\E$", [".*"], ["a"]),
+        ("^[+--]$", ["+", ",", "-"], ["."]),
+        ("^[a-z]{1,1000}$", ["a", "a" * 1000], ["", "a" * 1001]),
+        ("^.$|\ud800b", ["\ud800", "a\ufffdb"], ["\ud800a"]),
         (
             r"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(\.[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)*$",
             ["a.example.com", f"{'a' * 63}.b"],
@@ -46,23 +60,72 @@ from speccompile.verify.go_regex import matcher
     ],
 )
 def test_a_pattern_matches_what_it_should(pattern: str, good: list[str], bad: list[str]) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        matches = matcher(pattern)
-        assert matches
-        assert [text for text in good if not matches(text)] == []
-        assert [text for text in bad if matches(text)] == []
+    matches = expression(pattern).matches
+    assert [text for text in good if not matches(text)] == []
+    assert [text for text in bad if matches(text)] == []
 
 
 @pytest.mark.parametrize(
-    "pattern",
+    ("pattern", "reason"),
     [
-        *("(?i)a", "(a", "a)", "*a", r"\pL", r"\Q.\E", r"\1", "[a", "[b-a]", "[[:no:]]", "[+--]", "a{2,1}", "a{5000}"),
-        *("(" * 99, "a" * 9999, "((a{30}){30}){30}"),
+        ("(a", "missing ): `(a`"),
+        ("a)", "unexpected ): `a)`"),
+        ("[a", "missing ]: `[a`"),
+        ("*a", "no argument for repetition operator: `*`"),
+        ("a**", "bad repetition operator: `**`"),
+        ("[b-a]", "invalid character class range: `b-a`"),
+        ("[[:no:]]", "invalid character class range: `[:no:]`"),
+        ("a{2,1}", "invalid repetition size: `{2,1}`"),
+        ("a{1001}", "invalid repetition size: `{1001}`"),
+        ("((a{30}){30}){30}", "invalid repetition size: `{30}`"),
+        (r"\1", r"invalid escape sequence: `\1`"),
+        ("(?=a)", "invalid perl operator: `(?=`"),
+        ("\\", "trailing \\"),
     ],
 )
-def test_what_cannot_be_judged_is_not(pattern: str) -> None:
-    assert matcher(pattern) is None
+def test_a_pattern_that_go_refuses_is_invalid(pattern: str, reason: str) -> None:
+    assert compiled(pattern) == Refusal(reason, is_invalid=True)
+
+
+@pytest.mark.parametrize("pattern", [r"\pL{1000}", "a" * 1_000_000, "|".join(["[a-z]{0,1000}"] * 200), r"\p{Letter}"])
+def test_a_pattern_that_only_go_can_match_is_not_called_invalid(pattern: str) -> None:
+    made = compiled(pattern)
+    assert isinstance(made, Refusal)
+    assert not made.is_invalid
+
+
+@pytest.mark.parametrize(("copies", "most"), [(20, 3), (200, 20)])
+def test_the_patterns_of_a_definition_share_a_limit(copies: int, most: int) -> None:
+    """Of patterns that are as large as one may be, or larger, a few are compiled, and the others are not."""
+    patterns = Patterns()
+    hostile = [f"{'|'.join(['[a-z]{0,1000}'] * copies)}{number}" for number in range(most + 5)]
+    compiled.cache_clear()
+    last = [patterns.refusal(pattern) for pattern in hostile][-5:]
+    assert {made.reason for made in last if made} == {"the patterns of this definition take too much memory"}
+    assert all(last)
+    assert compiled.cache_info().misses == most
+
+
+def test_many_ordinary_patterns_stay_within_the_limit() -> None:
+    patterns = Patterns()
+    assert [patterns.refusal(f"^[a-z0-9]([-a-z0-9]{{0,61}}[a-z0-9])?{number}$") for number in range(300)] == [
+        None
+    ] * 300
+
+
+@pytest.fixture
+def no_package(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    compiled.cache_clear()
+    with monkeypatch.context() as patch:
+        patch.setitem(sys.modules, "re2", None)
+        yield
+    compiled.cache_clear()
+
+
+@pytest.mark.usefixtures("no_package")
+def test_without_the_package_no_pattern_is_judged() -> None:
+    patterns = Patterns()
+    assert [patterns.refusal(f"(a{number}") for number in range(100)] == [MISSING] * 100
 
 
 pieces = st.recursive(
@@ -79,16 +142,16 @@ pieces = st.recursive(
 @given(pieces, st.text("abc", max_size=8))
 def test_a_pattern_matches_what_it_matches_in_python(pattern: str, text: str) -> None:
     """On short texts Python is the witness; without line ends, `$` is the end of the text to both."""
-    matches = matcher(pattern)
-    assert matches
-    assert matches(text) == bool(re.search(pattern, text))
+    assert expression(pattern).matches(text) == bool(re.search(pattern, text))
 
 
-@pytest.mark.parametrize("pattern", ["^(a+)+$", "^(a|a)*$", "^(a|aa)+$", "(a*)*(a*)*$", "((a?){20}){20}$", ".*.*.*.*b"])
-def test_no_text_takes_forever(pattern: str) -> None:
-    matches = matcher(pattern)
-    assert matches
+@pytest.mark.parametrize(
+    "pattern", ["^(a+)+$", "^(a|a)*$", "^(a|aa)+$", "(a*)*(a*)*$", "((a?){20}){20}$", ".*.*.*.*b", "(?:a?){1000}c"]
+)
+def test_a_text_takes_as_long_as_its_cost_says(pattern: str) -> None:
+    made = expression(pattern)
+    text = "a" * 20_000 + "d"
     before = time.process_time()
-    assert isinstance(matches("a" * 700 + "b"), bool)
-    assert matches("a" * 1_000_000)
-    assert time.process_time() - before < 10
+    made.matches(text)
+    # A unit is 4 µs; machines differ.
+    assert time.process_time() - before < made.cost(text) * 100e-6

@@ -6,6 +6,7 @@ import json
 import os
 import random
 import subprocess
+import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -26,6 +27,7 @@ from speccompile.model.key_path import format_path
 from speccompile.model.source import Layer, Source
 from speccompile.verify.crds import Definitions, definitions
 from speccompile.verify.documents import sorted_out
+from speccompile.verify.go_regex import compiled
 from speccompile.verify.kubectl_scalars import as_kubernetes_reads
 from speccompile.verify.kubernetes_api import kinds, known_version, near_versions, versions
 from speccompile.verify.verify import Api, Subject, findings, verdict, violations
@@ -561,6 +563,9 @@ def test_a_version_that_is_not_served_is_no_kind() -> None:
         "{type: [string]}",
         "{type: nothing}",
         "{type: string, pattern: 1}",
+        "{type: string, pattern: '(?=a)'}",
+        "{type: string, pattern: '((a?){50}){50}b'}",
+        "{type: object, properties: {a: {not: {pattern: '('}}}}",
         "{type: integer, minimum: '1'}",
         "{type: integer, multipleOf: 0}",
         "{type: integer, exclusiveMinimum: 1}",
@@ -581,6 +586,30 @@ def test_what_kubernetes_allows_in_no_definition_is_refused_at_its_line(schema: 
         ("api/violation", 12),
     }
     assert known.findings
+
+
+@pytest.mark.parametrize(
+    "keyword", ["allOf: [%s]", "anyOf: [%s]", "oneOf: [%s, {enum: [b]}]", "not: %s", "not: {not: %s}"]
+)
+def test_a_pattern_that_is_not_judged_is_a_warning_and_refuses_nothing(keyword: str) -> None:
+    known = defined("{type: string, maxLength: 2, %s}" % (keyword % r"{pattern: '^\pL{900}$'}"))
+    (warning,) = known.findings
+    assert (warning.code, warning.severity, warning.path[-1]) == ("api/not-judged", "warning", "pattern")
+    assert warning.message == "this pattern is not judged: it takes too much memory"
+    assert faults_of(widget("a"), customs=known.kinds) == faults_of(widget("b"), customs=known.kinds) == []
+    (found,) = faults_of(widget("abc"), customs=known.kinds)
+    assert found.path == ("spec",)
+
+
+def test_without_its_package_patterns_are_not_judged_and_one_warning_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled.cache_clear()
+    monkeypatch.setitem(sys.modules, "re2", None)
+    known = defined("{type: object, properties: {a: {pattern: ^a}, b: {pattern: ^b}}}")
+    (warning,) = known.findings
+    assert (warning.code, warning.severity) == ("api/not-judged", "warning")
+    assert warning.message == "patterns are not judged: the package `google-re2` is not installed"
+    assert faults_of(widget("{a: b, b: a}"), customs=known.kinds) == []
+    compiled.cache_clear()
 
 
 def test_a_definition_of_an_old_version_is_told_which_to_write() -> None:
@@ -739,12 +768,17 @@ MANY = ", ".join(f"a{at}: {{type: string}}" for at in range(9_000))
             {"api/not-judged"},
         ),
         (
-            "{type: array, items: {type: string, pattern: '^(a|b)*(c|d)*$'}}",
-            f"[{', '.join(['a' * 5_000] * 400)}]",
+            "{type: array, items: {type: string, pattern: '(?:a?){1000}b'}}",
+            f"[{', '.join(['a' * 5_000] * 150)}]",
             {"api/not-judged"},
         ),
+        (
+            "{type: array, items: {type: string, pattern: '^(a|b)*(c|d)*$'}}",
+            f"[{', '.join(['a' * 5_000] * 400)}]",
+            set(),
+        ),
         ("{type: string, pattern: '^(a|aa)+$'}", "a" * 5_000 + "b", {"api/violation"}),
-        ("{type: string, pattern: '((a?){50}){50}b'}", "a" * 2_000, set()),
+        ("{type: string, pattern: '((a?){20}){20}b'}", "a" * 2_000, {"api/violation"}),
     ],
 )
 def test_a_definition_that_would_take_forever_is_passed_over_with_a_warning(
