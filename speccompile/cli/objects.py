@@ -15,10 +15,10 @@ from speccompile.model.documents import Document
 from speccompile.model.findings import CompileError
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
+from speccompile.model.redaction import Hidden, hidden_parts
 from speccompile.model.source import Layer, Source, Span
 from speccompile.terminal.progress import counted
 from speccompile.verify.documents import is_for_kustomize, sorted_out
-from speccompile.verify.redaction import Hidden, secret_lines
 from speccompile.yaml_text.parsed import Parsed
 
 
@@ -53,7 +53,7 @@ def compiled_objects(inputs: Inputs, setting: Setting, stderr: TextIO) -> Object
     def parted(files: Iterable[Parsed]) -> Iterator[Parsed]:
         """The runs of the files; whatever else they hold is kept as it passes."""
         for file in files:
-            hidden.update(secret_lines(file))
+            hidden.update(hidden_parts(*file))
             sorted_file = sorted_out(file)
             found.extend(sorted_file.findings)
             given.extend(Given(*subject) for subject in sorted_file.objects)
@@ -78,7 +78,7 @@ def given_objects(paths: Sequence[str]) -> Objects:
     hidden: dict[Source, Hidden] = {}
     for entry in expand([Path(name) for name in paths]):
         file = load(entry, Layer.RUN, MAX_MANIFESTS)
-        hidden.update(secret_lines(file))
+        hidden.update(hidden_parts(*file))
         sorted_file = sorted_out(file)
         given += (Given(*subject) for subject in sorted_file.objects)
         found += (*sorted_file.findings, *sorted_file.runs.findings, *map(_no_object, sorted_file.runs.documents))

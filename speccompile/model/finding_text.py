@@ -7,7 +7,7 @@ from collections.abc import Set as AbstractSet
 
 from speccompile.model.diagnostic import Diagnostic, Severity
 from speccompile.model.key_path import KeyPath, format_path
-from speccompile.model.redaction import HIDDEN, lines_of, may_tell
+from speccompile.model.redaction import HIDDEN, is_secret_line, lines_of
 from speccompile.model.source import Source, Span
 from speccompile.terminal.display_width import base, columns, printable, window
 from speccompile.terminal.style import Paint, plain
@@ -59,7 +59,7 @@ def excerpt(
     gutter = " " * max(len(number), 3)
     bar, numbered = (paint(f"{start:>{len(gutter)}} |", "quiet") for start in ("", number))
     yield bar
-    if (span.source, span.line) in secret or may_tell(span):
+    if (span.source, span.line) in secret or is_secret_line(span):
         yield f"{numbered} {HIDDEN}"
         return
     lines = lines_of(span.source)

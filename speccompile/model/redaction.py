@@ -1,29 +1,27 @@
-"""Takes a source text, gives the lines that may hold the value of a secret, which no report shows."""
+"""Redaction: lines that may contain a secret, and findings that repeat nothing of them.
+
+Runs and profiles are judged by their text, as not all of it can be parsed: secrets are at keys that mention them.
+Kubernetes objects are judged by their tree: secrets are in Secrets and in the variables of containers.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
-from speccompile.model.diagnostic import Diagnostic
+from speccompile.model.diagnostic import Diagnostic, Note, shown
+from speccompile.model.documents import Document
+from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
 from speccompile.model.source import Layer, Source, Span
 
 HIDDEN = "(not shown: this line may hold a secret)"
-"""What stands in an excerpt in place of such a line."""
-_MASK = "a value that is not shown"
-_QUOTED = re.compile(r'`(?:[^`]|`(?=\w))+`|"[^"]+"')
-"""Values that words quote; one may have a backtick in it."""
-_SHORT = 3
-"""What is shorter is punctuation more often than a secret."""
-_SIGNS = re.compile(r"[\W_]+")
-_LINE_END = re.compile(r"\r\n|\r|\n")
-_KEY = re.compile(r"""(?:^|[{,\s"'])([-\w./]*secrets?[-\w./]*)["']?\s*:""", re.IGNORECASE)
-_MENTION = re.compile(r"secrets?", re.IGNORECASE)
-_IDENTIFIER = re.compile(r"[-\w.]*")
-_WORDS = ("this is not YAML, and what stands here is not shown", None)
-_OTHER_WORDS: dict[str, tuple[str, str | None]] = {
+"""What an excerpt shows in place of such a line."""
+# Patterns are compiled where they are used: most calls find nothing.
+_LINE_END = r"\r\n|\r|\n"
+_SYNTAX = "yaml/"
+_GENERAL_WORDS: dict[str, tuple[str, str | None]] = {
     "yaml/ambiguous-scalar": ("this plain scalar means different things to YAML 1.1 and YAML 1.2 readers", "quote it"),
     "yaml/control-character": ("a character here is not allowed", "remove it"),
     "yaml/duplicate-key": ("a key stands here a second time", "keep one of the two"),
@@ -32,65 +30,82 @@ _OTHER_WORDS: dict[str, tuple[str, str | None]] = {
     "yaml/number": ("this is not a number this file can hold", "quote it, if it is text"),
     "yaml/tag": ("a tag is not allowed here", "remove the tag"),
 }
-"""Of findings that are not about the syntax."""
-_TELLING = frozenset({Layer.RUN, Layer.PROFILE})
-_HARMLESS = frozenset({"yaml/stray-comma", "yaml/empty"})
+_OTHER_WORDS = ("this is not YAML, and what stands here is not shown", None)
+_WITHOUT_VALUES = frozenset({"yaml/stray-comma", "yaml/empty"})
 
 
 @lru_cache(maxsize=8)
 def lines_of(source: Source) -> tuple[str, ...]:
     """The lines of a source; a report asks for them once for each of its findings."""
-    return tuple(_LINE_END.split(source.text))
+    return tuple(re.split(_LINE_END, source.text))
+
+
+def _in_general(finding: Diagnostic) -> Diagnostic:
+    """A finding about the text of a file, in words that repeat nothing of it."""
+    if finding.code in _WITHOUT_VALUES:
+        return finding
+    message, cure = _GENERAL_WORDS.get(finding.code, _OTHER_WORDS)
+    return finding._replace(message=message, help=cure)
+
+
+# Runs and profiles
+
+_LAYERS = frozenset({Layer.RUN, Layer.PROFILE})
+"""Platform and templates only declare where secrets are."""
+_MASK = "a value that is not shown"
+_QUOTED = r'`(?:[^`]|`(?=\w))+`|"[^"]+"'
+"""A value in a message, which may have a backtick in it."""
+_SHORT = 3
+"""What is shorter is punctuation more often than a secret."""
+_SIGNS = r"[\W_]+"
+_MENTION = "(?i)secret"
+_KEY = r"""(?i)(?:^|[{,\s"'])([-\w./]*secrets?[-\w./]*)["']?\s*:"""
+_IDENTIFIER = r"[-\w.]*"
 
 
 @lru_cache(maxsize=8)
 def secret_lines(source: Source) -> frozenset[int]:
     """The numbers of lines below or beside a key `secrets` that are more than a list of identifiers."""
-    # No key can speak of secrets in a text that has no such word.
-    return frozenset(_secret_lines(lines_of(source))) if _MENTION.search(source.text) else frozenset()
+    # No key can mention secrets in a text that has no such word.
+    return frozenset(_secret_lines(lines_of(source))) if re.search(_MENTION, source.text) else frozenset()
 
 
-def may_tell(span: Span) -> bool:
-    """Whether the line might hold the value of a secret; platform and templates only say where secrets are."""
-    return span.source.layer in _TELLING and span.line in secret_lines(span.source)
+def is_secret_line(span: Span) -> bool:
+    """Whether the line may contain a secret."""
+    return span.source.layer in _LAYERS and span.line in secret_lines(span.source)
 
 
 def is_hidden(node: Node) -> bool:
-    """Whether a line that the value stands in may hold a secret, so that nothing may show it."""
+    """Whether a line of the value may contain a secret, so that nothing may show it."""
     return any(_is_within(inner.span) for _, inner in node.walk())
 
 
 def _is_within(span: Span) -> bool:
-    lines = secret_lines(span.source) if span.source.layer in _TELLING else ()
+    lines = secret_lines(span.source) if span.source.layer in _LAYERS else ()
     return bool(lines) and any(line in lines for line in range(span.line, span.last_line + 1))
 
 
 def masked(finding: Diagnostic) -> Diagnostic:
-    """The finding, in whose words nothing is quoted from its own line if that may hold a secret."""
-    if finding.span is None or not may_tell(finding.span):
+    """The finding, which quotes nothing from its line if that may contain a secret."""
+    if finding.span is None or not is_secret_line(finding.span):
         return finding
-    hidden = _told_on(finding.span)
+    line = lines_of(finding.span.source)[finding.span.line - 1]
+    key = re.search(_KEY, line)
+    secret = line[key.end() :] if key else line
 
     def without(words: str) -> str:
-        return _QUOTED.sub(lambda match: _MASK if _repeats(match[0][1:-1], hidden) else match[0], words)
+        return re.sub(_QUOTED, lambda match: _MASK if _repeats(match[0][1:-1], secret) else match[0], words)
 
     notes = tuple(note._replace(message=without(note.message)) for note in finding.notes)
     cure = without(finding.help) if finding.help else None
     return finding._replace(message=without(finding.message), help=cure, notes=notes)
 
 
-def _repeats(quoted: str, hidden: str) -> bool:
-    """Whether what is quoted stands in the hidden text, as it is or but for signs, which may be escaped there."""
-    told = quoted.removesuffix("…")
-    pairs = ((told, hidden), (_SIGNS.sub("", told), _SIGNS.sub("", hidden)))
+def _repeats(quoted: str, secret: str) -> bool:
+    """Whether the text contains what is quoted, as it is or except for signs, which may be escaped there."""
+    start = quoted.removesuffix("…")
+    pairs = ((start, secret), (re.sub(_SIGNS, "", start), re.sub(_SIGNS, "", secret)))
     return any(len(part) >= _SHORT and part in whole for part, whole in pairs)
-
-
-def _told_on(span: Span) -> str:
-    """What stands on the line behind the key that speaks of secrets, or all of it."""
-    line = lines_of(span.source)[span.line - 1]
-    key = _KEY.search(line)
-    return line[key.end() :] if key else line
 
 
 def _secret_lines(lines: Iterable[str]) -> Iterator[int]:
@@ -101,67 +116,179 @@ def _secret_lines(lines: Iterable[str]) -> Iterator[int]:
         indent = len(line) - len(content)
         if depth is not None and content and (indent < depth or (indent == depth and content[0] not in "-]}")):
             depth = None
-        keys = [(match[1], line[match.end() :]) for match in _KEY.finditer(line)]
+        keys = [(match[1], line[match.end() :]) for match in re.finditer(_KEY, line)]
         if keys:
             depth = indent
-            # Only the field itself is a list of identifiers; below any other key that speaks of secrets may be one.
+            # Only the field itself is a list of identifiers; below any other key that mentions secrets may be one.
             is_listing = all(name == "secrets" for name, _ in keys)
-            told = all(_is_list(rest) if is_listing else _is_nothing(rest) for _, rest in keys)
-            is_open = told and is_listing and "[" in keys[-1][1] and "]" not in keys[-1][1]
+            is_harmless = all(_is_list(rest) if is_listing else _is_nothing(rest) for _, rest in keys)
+            is_open = is_harmless and is_listing and "[" in keys[-1][1] and "]" not in keys[-1][1]
         else:
-            told = is_listing and _is_item(content) and (is_open or content[:1] in ("-", "]", "#"))
+            is_harmless = is_listing and _is_item(content) and (is_open or content[:1] in ("-", "]", "#"))
             is_open = is_open and "]" not in content
-        if depth is not None and content and not told:
+        if depth is not None and content and not is_harmless:
             yield number
 
 
 def _is_nothing(text: str) -> bool:
-    told = text.strip()
-    return not told or told.startswith("#")
+    return not text.strip() or text.strip().startswith("#")
 
 
 def _is_list(text: str) -> bool:
-    """Whether nothing stands here, or a list of identifiers, whatever comes after it."""
-    told = text.strip()
-    if _is_nothing(told):
-        return True
-    inside, _, _ = told.removeprefix("[").partition("]")
-    return told.startswith("[") and all(_is_item(item) for item in inside.split(","))
+    """Whether the text is empty, or begins with a list of identifiers."""
+    content = text.strip()
+    inside, _, _ = content.removeprefix("[").partition("]")
+    return _is_nothing(content) or (content.startswith("[") and all(_is_item(item) for item in inside.split(",")))
 
 
 def _is_item(text: str) -> bool:
-    """Whether an identifier stands here, or the end of a list."""
-    told, _, _ = text.partition("#")
-    return bool(_IDENTIFIER.fullmatch(told.strip().strip("-,[]{} \t").strip("'\"")))
+    """Whether the text is an identifier, or the end of a list."""
+    content, _, _ = text.partition("#")
+    return bool(re.fullmatch(_IDENTIFIER, content.strip().strip("-,[]{} \t").strip("'\"")))
 
 
-def hushed(findings: Iterable[Diagnostic], *, was_read: bool) -> tuple[Diagnostic, ...]:
-    """The findings, without their words, and without an excerpt, where these might repeat the value of a secret.
+def redacted(findings: Iterable[Diagnostic], *, was_read: bool) -> tuple[Diagnostic, ...]:
+    """The findings about a text, in general words and without an excerpt where they may repeat a secret.
 
-    In a text that could not be read, everything after the first word `secret` might.
+    In a text that could not be read, everything after the first word `secret` may be one.
     """
-    return tuple(_hushed(finding, was_read=was_read) for finding in findings)
+    return tuple(_redacted(finding, was_read=was_read) for finding in findings)
 
 
-def _hushed(finding: Diagnostic, *, was_read: bool) -> Diagnostic:
+def _redacted(finding: Diagnostic, *, was_read: bool) -> Diagnostic:
     span = finding.span
     if span is None or not span.line:
         return finding
     around = None if was_read else _after_mention(span.source)
     if span.line not in secret_lines(span.source) and not (around and around.line <= span.line):
         return finding
-    return without_words(finding)._replace(secret=around)
-
-
-def without_words(finding: Diagnostic) -> Diagnostic:
-    """A finding about the text of a file, in words that repeat nothing of it."""
-    if finding.code in _HARMLESS:
-        return finding
-    message, cure = _OTHER_WORDS.get(finding.code, _WORDS)
-    return finding._replace(message=message, help=cure)
+    return _in_general(finding)._replace(secret=around)
 
 
 def _after_mention(source: Source) -> Span | None:
     lines = lines_of(source)
-    first = next((number for number, line in enumerate(lines, start=1) if _MENTION.search(line)), None)
+    first = next((number for number, line in enumerate(lines, start=1) if re.search(_MENTION, line)), None)
     return Span(source, first, 1, len(lines), 1) if first else None
+
+
+# Kubernetes objects
+
+_SECRET_KINDS = frozenset({"secret", "secrets", "secretlist"})
+"""Misspelled ones among them: an object that is refused for its kind may still be a Secret."""
+_KIND = r"(?i)\bSecret(s|List)?\b"
+_READ_ON = frozenset(
+    f"{_SYNTAX}{name}"
+    for name in ("ambiguous-scalar", "duplicate-key", "empty", "merge-key", "non-string-key", "number", "tag")
+)
+"""Findings that leave no part of a file unread."""
+_NAMING = frozenset({"name", "valueFrom"})
+_FOUND, _NOT_SHOWN = ", found ", "(not shown)"
+_ALL_QUOTED = '(?s)`.*`|".*"'
+
+
+class Hidden(NamedTuple):
+    """The parts of a file that nobody may see."""
+
+    lines: frozenset[int] = frozenset()
+    """Lines that are not shown."""
+    secrets: frozenset[int] = frozenset()
+    """Those of them that are of Secrets, about which nothing is quoted."""
+    values: frozenset[tuple[int, int]] = frozenset()
+    """Where values of variables begin, about which nothing is quoted either; their lines may contain other things."""
+
+
+def hidden_parts(documents: Iterable[Document], findings: Iterable[Diagnostic]) -> dict[Source, Hidden]:
+    """Of the documents of files: every Secret at any depth, with what it refers to, and values of variables.
+
+    A file that could not be read to its end, as the findings have it, and mentions a Secret is hidden as a whole.
+    """
+    hidden: dict[Source, Hidden] = {}
+    for finding in findings:
+        if finding.span and finding.code not in _READ_ON and re.search(_KIND, finding.span.source.text):
+            lines = frozenset(range(1, len(lines_of(finding.span.source)) + 1))
+            hidden[finding.span.source] = Hidden(lines, lines)
+    for document in documents:
+        secrets, values = [*_secrets(document.root)], [*_values(document.root)]
+        if secrets or values:
+            known = hidden.get(document.source, Hidden())
+            hidden[document.source] = Hidden(
+                known.lines.union(*map(_lines, (*secrets, *values))),
+                known.secrets.union(*map(_lines, secrets)),
+                known.values.union((span.line, span.column) for value in values for span in _spans(value)),
+            )
+    return hidden
+
+
+def without_values(findings: Iterable[Diagnostic], hidden: Mapping[Source, Hidden]) -> Iterator[Diagnostic]:
+    """The findings; one that refers to a hidden line, itself or by a note, has no excerpt and quotes nothing of it."""
+    for finding in findings:
+        spans = [span for span in (finding.span, *(note.span for note in finding.notes)) if span]
+        covered = [span for span in spans if span.source in hidden and span.line in hidden[span.source].lines]
+        if not covered:
+            yield finding
+            continue
+        secret = _around(covered[0], hidden[covered[0].source].lines)
+        notes = tuple(_with_label(note, covered, secret) for note in finding.notes)
+        yield _unquoted(finding, covered, hidden)._replace(notes=notes, secret=secret)
+
+
+def _with_label(note: Note, covered: Sequence[Span], secret: Span) -> Note:
+    """A finding can hide lines at one place: of another, a note only says where it is."""
+    span = note.span
+    if (
+        span is None
+        or span not in covered
+        or (span.source == secret.source and secret.line <= span.line <= secret.last_line)
+    ):
+        return note
+    return note._replace(message=f"{note.message}: {span.label}", span=None)
+
+
+def _unquoted(finding: Diagnostic, covered: Sequence[Span], hidden: Mapping[Source, Hidden]) -> Diagnostic:
+    if finding.code.startswith(_SYNTAX):
+        return _in_general(finding)
+    is_value = any(
+        span.line in hidden[span.source].secrets or (span.line, span.column) in hidden[span.source].values
+        for span in covered
+    )
+    # Neither a key that is unknown nor a kind is a secret.
+    is_key = bool(finding.path) and finding.message == f"unknown key {shown(finding.path[-1])}"
+    if not is_value or is_key or finding.code == "api/unknown-kind":
+        return finding
+    message = re.sub(_ALL_QUOTED, _NOT_SHOWN, finding.message.partition(_FOUND)[0])
+    # The help repeats what the message does.
+    return finding._replace(message=message, help=finding.help if message == finding.message else None)
+
+
+def _secrets(root: Node) -> Iterator[Node]:
+    for _, node in root.walk():
+        kind = node.fields.get("kind")
+        if kind is not None and str(kind.value).casefold() in _SECRET_KINDS:
+            yield node
+
+
+def _values(root: Node) -> Iterator[Node]:
+    """Everything in the variables of containers except names; passwords often are there."""
+    for _, node in root.walk():
+        variables = node.fields.get("env")
+        yield from variables.fields.values() if variables else ()
+        for item in variables.items if variables else ():
+            yield from (child for key, child in item.fields.items() if key not in _NAMING)
+
+
+def _spans(root: Node) -> Iterator[Span]:
+    return (span for _, node in root.walk() for span in (node.span, node.key) if span)
+
+
+def _lines(root: Node) -> frozenset[int]:
+    return frozenset(line for span in _spans(root) for line in range(span.line, span.last_line + 1))
+
+
+def _around(span: Span, lines: frozenset[int]) -> Span:
+    """All hidden lines around the place, as others of them may be shown beside it."""
+    first = last = span.line
+    while first - 1 in lines:
+        first -= 1
+    while last + 1 in lines:
+        last += 1
+    return Span(span.source, first, 1, last, 1)

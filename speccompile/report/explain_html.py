@@ -15,7 +15,7 @@ from speccompile.model.key_path import KeyPath, format_path
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
 from speccompile.model.origin import Origin, Override, origin_of
-from speccompile.model.redaction import HIDDEN, lines_of, may_tell
+from speccompile.model.redaction import HIDDEN, is_secret_line, lines_of
 from speccompile.model.source import BUILT_IN, Layer, Source, Span
 from speccompile.schema.bundled import asset
 from speccompile.yaml_text.serialize import entries
@@ -262,7 +262,9 @@ def _data(origins: dict[Origin, int], lines: list[list[Any]]) -> dict[str, Any]:
 def _lines_shown(source: Source, reaches: Iterable[tuple[int, int]]) -> dict[int, str | None]:
     """The lines by their numbers; None for one that may hold a secret."""
     numbers = sorted({number for first, last in reaches for number in range(first, last + 1)})
-    return {number: None if may_tell(Span(source, number)) else _visible(_text(source, number)) for number in numbers}
+    return {
+        number: None if is_secret_line(Span(source, number)) else _visible(_text(source, number)) for number in numbers
+    }
 
 
 def _origin_data(origin: Origin, origins: dict[Origin, int], place: dict[str, Any] | None) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from ruamel.yaml.events import Event
 
 from speccompile.model.diagnostic import Diagnostic, Note
 from speccompile.model.documents import Document
-from speccompile.model.redaction import hushed
+from speccompile.model.redaction import redacted
 from speccompile.model.source import Source, Span
 from speccompile.yaml_text.parsed import CONTROL, Parsed
 from speccompile.yaml_text.tree_builder import FatalFinding, Reader, documents_of
@@ -55,7 +55,7 @@ def parse_exact(source: Source) -> Parsed:
     """As `parse`, by a reader in Python that knows the place of everything that is wrong."""
     documents, findings = _read(source)
     was_read = not any(finding.code in _ENDING for finding in findings)
-    return Parsed(documents, hushed(findings, was_read=was_read))
+    return Parsed(documents, redacted(findings, was_read=was_read))
 
 
 def _read(source: Source) -> Parsed:

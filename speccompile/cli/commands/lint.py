@@ -25,12 +25,12 @@ from speccompile.files.load_admin_config import read_setting
 from speccompile.model.diagnostic import Diagnostic, Severity
 from speccompile.model.findings import CompileError, has_errors, in_order
 from speccompile.model.light_namedtuple import NamedTuple
+from speccompile.model.redaction import without_values
 from speccompile.model.severity import Grades
 from speccompile.placement.lint.rules import lint
 from speccompile.placement.lint.scene import Scene
 from speccompile.placement.node_pools import Pool, declared_pools, pools_of
 from speccompile.placement.workloads import workloads
-from speccompile.verify.redaction import without_values
 
 DONE, INPUT = 0, 1
 _EXAMPLES = """\

@@ -26,6 +26,7 @@ from speccompile.files.write_report import Report, is_stdout, write_report
 from speccompile.model.diagnostic import Diagnostic
 from speccompile.model.findings import CompileError, has_errors
 from speccompile.model.light_namedtuple import NamedTuple
+from speccompile.model.redaction import without_values
 from speccompile.model.severity import STRICT
 from speccompile.placement.fit import Subject
 from speccompile.placement.node_pools import declared_pools
@@ -34,7 +35,6 @@ from speccompile.placement.workloads import is_placed, workloads
 from speccompile.report.place_html import as_placed_page
 from speccompile.report.place_json import as_placed_json
 from speccompile.report.place_text import as_placed_table
-from speccompile.verify.redaction import without_values
 
 DONE, INPUT, NOWHERE = 0, 1, 4
 _SIGN = '<meta name="generator" content="speccompile place">'

@@ -28,13 +28,13 @@ from speccompile.model.diagnostic import Diagnostic, shown
 from speccompile.model.findings import CompileError, has_errors, stop_if_any
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
+from speccompile.model.redaction import Hidden, hidden_parts, without_values
 from speccompile.model.severity import STRICT
 from speccompile.model.source import Layer, Source, Span
 from speccompile.verify.crds import CODE, definitions, is_definition, with_schemas
 from speccompile.verify.documents import quickly
 from speccompile.verify.kubectl_scalars import as_kubernetes_reads
 from speccompile.verify.kubernetes_api import in_version_order, known_version, near_versions, versions
-from speccompile.verify.redaction import Hidden, secret_lines, without_values
 from speccompile.verify.table import as_table
 from speccompile.verify.verify import Api, Subject, Verdict, findings, verdict
 from speccompile.yaml_text.parse import parse
@@ -188,7 +188,7 @@ def _crd_trees(crds: Sequence[str], read: Callable[[Source], Parsed]) -> _Crds:
             if is_definition(tree)
         ]
         for file in files:
-            hidden |= secret_lines(file)
+            hidden |= hidden_parts(*file)
         trees += found
         faults += told
         if not found and not told:
