@@ -15,11 +15,8 @@ from speccompile.model.finding_text import MAX_SHOWN, as_text, summed
 from speccompile.model.findings import CompileError, has_errors, in_order
 from speccompile.model.severity import IGNORE, Grades, graded
 from speccompile.model.source import Span
-from speccompile.report.formats import as_format
+from speccompile.report.formats import FORMATS, TEXT, as_format
 from speccompile.terminal.style import Paint, coloured, plain
-
-_DOCUMENTS = ("json", "sarif")
-"""The formats of findings that are one document, which a sentence beside it would spoil."""
 
 
 def grades_of(
@@ -49,11 +46,16 @@ def judged(
     return in_order((*fixed, *kept, *graded((*others, *found), grades)))
 
 
-def tell(findings: Iterable[Diagnostic], stream: TextIO, form: str = "text", *, quiet: bool = False) -> None:
+def tell(findings: Iterable[Diagnostic], stream: TextIO, form: str = TEXT, *, quiet: bool = False) -> None:
     """Writes the findings in one of the formats; one for programs is written even if there are none."""
     shown = [finding for finding in findings if finding.severity is Severity.ERROR or not quiet]
     stream.write(as_format(form, shown, paint_for(stream)))
     stream.flush()
+
+
+def stream_for(form: str, stdout: TextIO, stderr: TextIO) -> TextIO:
+    """Where a command whose result is findings writes them: a format for programs to stdout, text to stderr."""
+    return stderr if form == TEXT else stdout
 
 
 class Tally:
@@ -124,7 +126,7 @@ class Account:
     ) -> None:
         self._arguments, self._grades, self._stopping, self._stream = arguments, grades, stopping, stream
         # A format for programs has all findings in it, so that they have to be at hand.
-        self._tally = Tally(grades, stopping) if arguments.format == "text" else None
+        self._tally = Tally(grades, stopping) if arguments.format == TEXT else None
         self._found: list[Diagnostic] = []
         self._left_out = 0
         self.has_errors = False
@@ -149,7 +151,7 @@ class Account:
         findings = judge()
         self.has_errors = has_errors(findings)
         is_short = self._left_out > 0 and not self.has_errors
-        if is_short and self._stream is stderr and arguments.format in _DOCUMENTS:
+        if is_short and self._stream is stderr and FORMATS[arguments.format].is_document:
             # A program reads this stream, so what it reads has to say that runs are missing.
             tell(judge(keeps_errors=True), stderr, arguments.format)
         else:

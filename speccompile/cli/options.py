@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias
 
 from speccompile.model.light_namedtuple import NamedTuple
+from speccompile.report.formats import FORMATS
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  # noqa: SLF001
 """What commands are added to; argparse has no public name for it."""
@@ -48,7 +49,6 @@ COMMANDS: Mapping[str, About] = {
 }
 """All commands, in the order of `--help`, which has no need of their modules."""
 
-FORMATS = ("text", "json", "sarif", "github")
 _MOST_JOBS = 256
 _GRADES = ("error", "warning", "notice", "ignore")
 _RUNS = "a file, a directory, or - for standard input; without it, the runs of the project"
@@ -192,9 +192,10 @@ def add_changed(parser: argparse.ArgumentParser) -> None:
 
 
 def add_format(
-    parser: argparse.ArgumentParser, formats: tuple[str, ...] = FORMATS, what: str = "how to print findings"
+    parser: argparse.ArgumentParser, formats: Iterable[str] = FORMATS, what: str = "how to print findings"
 ) -> None:
-    parser.add_argument("--format", choices=formats, default=formats[0], help=f"{what} (default: {formats[0]})")
+    names = tuple(formats)
+    parser.add_argument("--format", choices=names, default=names[0], help=f"{what} (default: {names[0]})")
 
 
 def path(text: str) -> str:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from speccompile.compiler.source_file import file_of
 from speccompile.model.diagnostic import Diagnostic
 from speccompile.model.finding_text import where
 from speccompile.terminal.display_width import printable
+from speccompile.terminal.style import Paint
 
 _IN_DATA = {"%": "%25", "\r": "%0D", "\n": "%0A"}
 _IN_PROPERTIES = {**_IN_DATA, ":": "%3A", ",": "%2C"}
+
+
+def format_findings(findings: Sequence[Diagnostic], _: Paint) -> str:
+    return as_github(findings)
 
 
 def as_github(diagnostics: Iterable[Diagnostic]) -> str:

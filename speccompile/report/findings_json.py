@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from speccompile.model.diagnostic import Diagnostic, Severity
 from speccompile.model.key_path import format_path
 from speccompile.model.source import Span
+from speccompile.terminal.style import Paint
 
 VERSION = 1
 """Changes when a reader of the old shape would stumble over the new one."""
 _UNIT = re.compile("....")
+
+
+def format_findings(findings: Sequence[Diagnostic], _: Paint) -> str:
+    return as_json(findings)
 
 
 def as_json(diagnostics: Iterable[Diagnostic]) -> str:

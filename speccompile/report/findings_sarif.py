@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
@@ -16,6 +16,9 @@ from speccompile.model.finding_text import where
 from speccompile.model.key_path import KeyPath, format_path
 from speccompile.model.source import Span
 from speccompile.report.findings_json import written
+from speccompile.schema.bundled import bundled_codes
+from speccompile.terminal.style import Paint
+from speccompile.version import VERSION
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _LEVELS: Mapping[Severity, str] = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTICE: "note"}
@@ -25,6 +28,10 @@ _DRIVE = re.compile(r"[A-Za-z]:/", re.ASCII)
 _NO_BYTE = re.compile("[\ud800-\udc7f\udd00-\udfff]")
 _PLACEHOLDER = re.compile(r"\{(\d+)\}", re.ASCII)
 _TICKS = re.compile("`+")
+
+
+def format_findings(findings: Sequence[Diagnostic], _: Paint) -> str:
+    return as_sarif(findings, bundled_codes(), VERSION)
 
 
 def as_sarif(diagnostics: Iterable[Diagnostic], codes: Mapping[str, Code], version: str) -> str:

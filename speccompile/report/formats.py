@@ -1,45 +1,39 @@
-"""Takes findings, gives them in the format that is asked for."""
+"""Table of the formats of findings, and the one function that writes findings in any of them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TypeAlias
+from collections.abc import Iterable, Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING
 
-from speccompile.model.diagnostic import Diagnostic
-from speccompile.model.finding_text import as_text, summary
+from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.terminal.style import Paint, plain
 
-_Writer: TypeAlias = Callable[[Sequence[Diagnostic], Paint], str]
+if TYPE_CHECKING:
+    from speccompile.model.diagnostic import Diagnostic
+
+
+class Format(NamedTuple):
+    """A format of findings: a module of this package with a function `format_findings(findings, paint)`."""
+
+    module: str
+    is_document: bool = False
+    """Whether the output is one document, so that no other text may be written to the same stream."""
+
+
+TEXT = "text"
+"""The format for people, and the default; all others are for programs."""
+FORMATS: Mapping[str, Format] = {
+    TEXT: Format("findings_text"),
+    "json": Format("findings_json", is_document=True),
+    "sarif": Format("findings_sarif", is_document=True),
+    "github": Format("findings_github"),
+}
 
 
 def as_format(name: str, diagnostics: Iterable[Diagnostic], paint: Paint = plain) -> str:
     """The findings in one of the `FORMATS`; only text is ever painted."""
-    return _WRITERS[name](tuple(diagnostics), paint)
-
-
-def _text(found: Sequence[Diagnostic], paint: Paint) -> str:
-    return f"{as_text(found, paint)}speccompile: {summary(found)}\n" if found else ""
-
-
-def _json(found: Sequence[Diagnostic], _: Paint) -> str:
-    from speccompile.report.findings_json import as_json  # each format is paid for by whoever asks for it
-
-    return as_json(found)
-
-
-def _sarif(found: Sequence[Diagnostic], _: Paint) -> str:
-    from speccompile.report.findings_sarif import as_sarif
-    from speccompile.schema.bundled import bundled_codes
-    from speccompile.version import VERSION
-
-    return as_sarif(found, bundled_codes(), VERSION)
-
-
-def _github(found: Sequence[Diagnostic], _: Paint) -> str:
-    from speccompile.report.findings_github import as_github
-
-    return as_github(found)
-
-
-_WRITERS: Mapping[str, _Writer] = {"text": _text, "json": _json, "sarif": _sarif, "github": _github}
-FORMATS = tuple(_WRITERS)
+    # Only the chosen format's module is imported: the others would slow down every call.
+    module = import_module(f"speccompile.report.{FORMATS[name].module}")
+    text: str = module.format_findings(tuple(diagnostics), paint)
+    return text

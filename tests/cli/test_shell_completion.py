@@ -22,11 +22,12 @@ from speccompile.cli.commands.completion import _words
 from speccompile.cli.main import main, parser
 from speccompile.cli.shell_completion import levels_of
 from speccompile.cli.shell_completion import script as made
+from speccompile.report import formats
 from speccompile.schema.bundled import bundled_codes
 from speccompile.verify.kubernetes_api import versions
 
 SHELLS = ("bash", "zsh", "fish")
-FORMATS = {"text", "json", "sarif", "github"}
+FORMATS = set(formats.FORMATS)
 CODES = set(bundled_codes())
 OPEN = {"ADDRESS", "ID", "N"}
 """The metavars whose values only the user knows."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TextIO
 
 from speccompile.cli.changed import read_changed_work
-from speccompile.cli.findings import grades_of, judged, paint_for, tell, tell_left_out
+from speccompile.cli.findings import grades_of, judged, paint_for, stream_for, tell, tell_left_out
 from speccompile.cli.options import (
     COMMANDS,
     Commands,
@@ -36,6 +36,7 @@ from speccompile.model.findings import CompileError, has_errors
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.severity import STRICT
 from speccompile.model.source import Layer, Source, Span
+from speccompile.report.formats import TEXT
 from speccompile.terminal.display_width import printable
 from speccompile.terminal.style import Paint, plain
 
@@ -91,7 +92,7 @@ def add_check(commands: Commands) -> None:
 
 def run_check(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:
     """The exit code of one call; what differs goes to stdout, everything else to stderr."""
-    beside = stderr if arguments.format == "text" else stdout
+    beside = stream_for(arguments.format, stdout, stderr)
     try:
         work = read_changed_work(arguments, stderr)
         return _check(arguments, work, _folder(work.inputs), stdout, stderr)
@@ -110,7 +111,7 @@ def _folder(inputs: Inputs) -> Path:
 
 
 def _check(arguments: argparse.Namespace, work: Work, folder: Path, stdout: TextIO, stderr: TextIO) -> int:
-    is_text = arguments.format == "text"
+    is_text = arguments.format == TEXT
     grades = grades_of(arguments, work.inputs.severity, STRICT)
     checked = _compared(arguments, work, folder, paint_for(stdout))
     stopping = (*work.setting.findings, *checked.hindrances)
@@ -123,7 +124,7 @@ def _check(arguments: argparse.Namespace, work: Work, folder: Path, stdout: Text
     # What is merely worth a notice is told by those who look at runs; here it would hide what differs.
     findings = tuple(finding for finding in findings if finding.severity is not Severity.NOTICE)
     if has_errors(findings):
-        tell(findings, stderr if is_text else stdout, arguments.format, quiet=arguments.quiet)
+        tell(findings, stream_for(arguments.format, stdout, stderr), arguments.format, quiet=arguments.quiet)
         return INPUT
     found = (*checked.drifts, *around)
     drifts = [graded for drift in found if (graded := drift._replace(findings=judged(drift.findings, grades))).findings]

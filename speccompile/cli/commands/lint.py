@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TextIO
 
 from speccompile.cli.cluster_files import cluster_seen
-from speccompile.cli.findings import grades_of, judged, tell, tell_left_out
+from speccompile.cli.findings import grades_of, judged, stream_for, tell, tell_left_out
 from speccompile.cli.objects import compiled_objects, given_objects
 from speccompile.cli.options import (
     COMMANDS,
@@ -95,7 +95,7 @@ def run_lint(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> i
     except CompileError as error:
         answer = _Answer(stopping=error.diagnostics)
     findings = _judged(arguments, answer, severity)
-    tell(findings, stderr if arguments.format == "text" else stdout, arguments.format, quiet=arguments.quiet)
+    tell(findings, stream_for(arguments.format, stdout, stderr), arguments.format, quiet=arguments.quiet)
     tell_left_out(answer.left_out if not has_errors(findings) else 0, stderr)
     return INPUT if has_errors(findings) else DONE
 

@@ -12,7 +12,7 @@ from speccompile.admin.impact import as_data as impact_data
 from speccompile.admin.impact import as_text, impact, outcomes
 from speccompile.admin.lint_profiles import lint
 from speccompile.admin.show_profiles import as_data, as_table, as_yaml, summary_data
-from speccompile.cli.findings import grades_of, judged, tell
+from speccompile.cli.findings import grades_of, judged, stream_for, tell
 from speccompile.cli.options import (
     COMMANDS,
     Commands,
@@ -34,6 +34,7 @@ from speccompile.model.findings import CompileError, has_errors, stop_if_any
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
 from speccompile.model.source import Layer, Source, Span
+from speccompile.report.formats import TEXT
 from speccompile.terminal.progress import counted
 
 DONE, INPUT = 0, 1
@@ -140,9 +141,9 @@ def run_profiles(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) 
         grades = grades_of(arguments, answer.severity, strict)
         findings = judged(answer.findings, grades, stopping=answer.stopping)
     told = vars(arguments)
-    form = told.get("format", "text")
+    form = told.get("format", TEXT)
     # The findings are what `lint` is called for; in a format for programs they go where programs read.
-    tell(findings, stderr if form == "text" else stdout, form, quiet=told.get("quiet", False))
+    tell(findings, stream_for(form, stdout, stderr), form, quiet=told.get("quiet", False))
     stdout.write(answer.text)
     return INPUT if has_errors(findings) else answer.code
 

@@ -8,7 +8,7 @@ from typing import TextIO
 
 from speccompile.batch.disk_spool import Ledger
 from speccompile.cli.changed import read_changed_work
-from speccompile.cli.findings import Account, grades_of, judged, tell
+from speccompile.cli.findings import Account, grades_of, judged, stream_for, tell
 from speccompile.cli.options import (
     COMMANDS,
     Commands,
@@ -47,7 +47,7 @@ def add_validate(commands: Commands) -> None:
 
 def run_validate(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:
     """The exit code of one call; findings go to stderr, or to stdout in a format for programs."""
-    stream = stderr if arguments.format == "text" else stdout
+    stream = stream_for(arguments.format, stdout, stderr)
     try:
         return _validate(arguments, read_changed_work(arguments, stderr), stream, stderr)
     except CallError as error:

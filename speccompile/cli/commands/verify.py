@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TextIO
 
-from speccompile.cli.findings import grades_of, judged, paint_for, tell, tell_left_out
+from speccompile.cli.findings import grades_of, judged, paint_for, stream_for, tell, tell_left_out
 from speccompile.cli.objects import compiled_objects
 from speccompile.cli.options import (
     COMMANDS,
@@ -31,6 +31,7 @@ from speccompile.model.node import Node
 from speccompile.model.redaction import Hidden, hidden_parts, without_values
 from speccompile.model.severity import STRICT
 from speccompile.model.source import Layer, Source, Span
+from speccompile.report.formats import TEXT
 from speccompile.verify.crds import CODE, definitions, is_definition, with_schemas
 from speccompile.verify.documents import quickly
 from speccompile.verify.kubectl_scalars import as_kubernetes_reads
@@ -111,8 +112,8 @@ def run_verify(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) ->
     except CompileError as error:
         answer = _Answer(stopping=error.diagnostics)
     findings = judged(answer.findings, grades, stopping=answer.stopping)
-    is_text = arguments.format == "text"
-    tell(findings, stderr if is_text else stdout, arguments.format, quiet=arguments.quiet)
+    is_text = arguments.format == TEXT
+    tell(findings, stream_for(arguments.format, stdout, stderr), arguments.format, quiet=arguments.quiet)
     tell_left_out(answer.left_out if not has_errors(findings) else 0, stderr)
     if is_text and answer.verdicts:
         stdout.write(as_table(answer.verdicts, versions, grades, paint_for(stdout)))
