@@ -82,7 +82,7 @@ def _apart(text: Source, setting: Setting) -> Iterator[tuple[str, float]]:
     approved, warnings = approve(merged, library)
     yield "approve", process_time() - at
     at = process_time()
-    planned = plan(approved)
+    planned = plan(approved, library)
     yield "plan", process_time() - at
     at = process_time()
     drawn = sketches(planned, library)

@@ -35,7 +35,8 @@ def compile_document(document: Document, setting: Setting) -> Compiled:
     merged, lost = merge(run, profile, target, setting.platform, setting.library)
     try:
         approved, warnings = approve(merged, setting.library)
-        made = _made(sketches(plan(approved), setting.library), approved.merged, setting.library)
+        planned = plan(approved, setting.library)
+        made = _made(sketches(planned, setting.library), approved.merged, setting.library)
     except CompileError as error:
         raise CompileError((*told, *lost, *error.diagnostics), run, merged.overrides) from None
     except TemplateFault as error:

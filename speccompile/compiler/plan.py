@@ -15,17 +15,19 @@ from speccompile.model.key_path import KeyPath
 from speccompile.model.node import Node, over_setting
 from speccompile.model.object_names import LABEL, is_hashed, named, placeholders, port_name
 from speccompile.model.spec import Approved, Merged, Plan, Workload
+from speccompile.schema.library import Library
+from speccompile.schema.volume_types import OWN, POD, VolumeType
 
 Facts: TypeAlias = Mapping[str, Node]
 
 
-def plan(approved: Approved) -> Plan:
-    """The plan of a run; a function of the run, its profile and the platform alone."""
+def plan(approved: Approved, library: Library) -> Plan:
+    """The plan of a run; it depends on the run, its profile, the platform and the library alone."""
     merged = approved.merged
     workload = workload_of(merged)
     called = merged.run.action.but(value=workload.called, derived="what the run comes to")
     facts = {**facts_of(merged.run, merged.profile, merged.platform), "workload": called}
-    spec = _with_objects(merged, facts)
+    spec = _with_objects(merged, facts, library)
     own = _own_labels(merged, facts)
     context = {
         "run": _run(merged),
@@ -140,7 +142,7 @@ def _container_ports(merged: Merged) -> Node:
     return Node(tuple(targets.values()), merged.run.name.span)
 
 
-def _with_objects(merged: Merged, facts: Facts) -> Node:
+def _with_objects(merged: Merged, facts: Facts, library: Library) -> Node:
     """The spec in which each volume names the object behind it, and each port of the Service has a name."""
     fields = dict(merged.spec.fields)
     for name, node in merged.spec.fields.items():
@@ -151,7 +153,8 @@ def _with_objects(merged: Merged, facts: Facts) -> Node:
             fields[name] = over_setting(fields[name], merged.platform.settings.at(path))
     patterns = merged.platform.settings.fields["names"].fields
     if "volumes" in fields:
-        fields["volumes"] = fields["volumes"].mapped(lambda volume: _with_object(volume, patterns["volume"], facts))
+        pattern, types = patterns["volume"], library.volume_types
+        fields["volumes"] = fields["volumes"].mapped(lambda volume: _with_object(volume, pattern, facts, types))
     if "service_ports" in fields:
         fields["service_ports"] = fields["service_ports"].mapped(lambda port: _with_name(port, patterns["port"]))
     return merged.spec.with_fields(fields)
@@ -209,22 +212,19 @@ def _over_each(won: Node, lost: Mapping[str, Node]) -> Node:
     return won.with_fields({**won.fields, **handed})
 
 
-def _with_object(volume: Node, pattern: Node, facts: Facts) -> Node:
+def _with_object(volume: Node, pattern: Node, facts: Facts, types: Mapping[str, VolumeType]) -> Node:
     fields = volume.fields
-    name, spec, kind = fields["name"], fields["spec"].fields, str(fields["volume_type"].value)
-    if kind == "persistent_volume_claim" or (kind == "config_map" and "data" in spec):
+    name, spec, kind = fields["name"], fields["spec"].fields, types[str(fields["volume_type"].value)]
+    mounted = kind.mounts(spec)
+    if mounted == POD:
+        return volume
+    if mounted == OWN:
         made = _named(pattern, {**facts, "volume": name})
         # It is the volume that has an object of its own, whatever the pattern says first.
         behind = made.but(span=name.span, key=name.key, part=name.part, lost=())
-    elif kind in _BEHIND:
-        behind = spec.get(_BEHIND[kind], name)
     else:
-        return volume
+        behind = spec.get(kind.object_key, name)
     return volume.with_fields({**fields, "object": behind})
-
-
-_BEHIND = {"config_map": "name", "secret": "name", "shared_volume": "claim_name"}
-"""Types of volumes that stand for an object which is there, and where they name it."""
 
 
 def _with_name(port: Node, pattern: Node) -> Node:

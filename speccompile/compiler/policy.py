@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from speccompile.compiler.choose_manifests import bases_of, workload_of
 from speccompile.compiler.container_resources import amount
-from speccompile.compiler.pod_structure import main_of, pod_of, volumes_of
+from speccompile.compiler.pod_structure import main_of, pod_of
 from speccompile.model.diagnostic import Diagnostic, Note, Severity, shown
 from speccompile.model.documents import Platform
 from speccompile.model.identity_cache import by_identity
@@ -158,32 +158,6 @@ def requests_above_limits(resources: Node) -> Iterator[Diagnostic]:
             )
 
 
-def _claims_have_one_pod(merged: Merged) -> Iterator[Diagnostic]:
-    many = next(
-        (
-            merged.spec.fields[name]
-            for name in ("replicas", "parallelism")
-            if name in merged.spec.fields and int(str(merged.spec.fields[name].value)) > 1
-        ),
-        None,
-    )
-    if many is None:
-        return
-    for volume in volumes_in(merged.spec):
-        mode = volume.fields["spec"].fields.get("access_mode")
-        claimed = volume.fields["volume_type"].value == "persistent_volume_claim"
-        if claimed and mode and mode.value in ("ReadWriteOnce", "ReadWriteOncePod"):
-            name = shown(volume.fields["name"].value)
-            yield Diagnostic(
-                code="policy/shared-claim",
-                message=f"volume {name} is {mode.value}, and {many.value} pods would share it",
-                span=volume.fields["name"].span,
-                path=("volumes",),
-                notes=(Note("the number of pods stands here", many.span),),
-                help="use `access_mode: ReadWriteMany`, a volume of type `ephemeral` (one for each pod), or one pod",
-            )
-
-
 def _volumes_differ(spec: Node, _: Platform) -> Iterator[Diagnostic]:
     volumes = volumes_in(spec)
     for key, what in (("mount_path", "are mounted at"), ("name", "have the name")):
@@ -273,94 +247,6 @@ def _confinement_stays(merged: Merged) -> Iterator[Diagnostic]:
             )
 
 
-def _existing_is_allowed(merged: Merged) -> Iterator[Diagnostic]:
-    """What stands in the cluster already is not for runs to mount, unless the platform says so."""
-    settings = merged.platform.settings.fields
-    allowed = bool(settings["volumes"].fields["allow_existing"].value)
-    foreign = bool(settings["secrets"].fields["allow_foreign"].value)
-    store = store_name(merged)
-    for volume in _volumes_of_the_run(merged):
-        kind, spec = volume.fields["volume_type"], volume.fields["spec"].fields
-        named = spec.get("claim_name") or spec.get("name") or volume.fields["name"]
-        if kind.value == "secret" and named.value != store and not foreign:
-            yield Diagnostic(
-                code="policy/foreign-secret",
-                message=f"Secret {shown(named.value)} is not the project's own store",
-                span=named.span,
-                path=("volumes", str(volume.fields["name"].value)),
-                notes=_settings_note(settings["secrets"].fields["allow_foreign"]),
-                help="name secrets under `secrets`, or ask the platform's admin to allow foreign secrets",
-            )
-        elif not allowed and _exists(volume) and not (kind.value == "secret" and foreign):
-            instead = "leave out `claim_name`" if kind.derived else _INSTEAD[str(kind.value)]
-            yield Diagnostic(
-                code="policy/existing-volume",
-                message=f"this mounts {shown(named.value)}, and what exists already may not be mounted here",
-                span=named.span if kind.derived else kind.span,
-                path=("volumes", str(volume.fields["name"].value)),
-                notes=_settings_note(settings["volumes"].fields["allow_existing"]),
-                help=f"{instead}, or ask the platform's admin to allow existing volumes",
-            )
-
-
-_INSTEAD = {
-    "config_map": "give the files under `spec.data`",
-    "secret": "name secrets under `secrets`",
-    "shared_volume": "use a `persistent_volume_claim`",
-}
-
-
-def _exists(volume: Node) -> bool:
-    kind = volume.fields["volume_type"].value
-    return kind in ("shared_volume", "secret") or (kind == "config_map" and "data" not in volume.fields["spec"].fields)
-
-
-def _settings_note(setting: Node) -> tuple[Note, ...]:
-    """Where the platform's file says so; the built-in platform has no line to show."""
-    return (Note("the platform says so here", setting.span),) if setting.span.line else ()
-
-
-def _volume_types_are_allowed(merged: Merged) -> Iterator[Diagnostic]:
-    allowed = merged.platform.settings.at(("volumes", "allowed_types"))
-    if allowed is None:
-        return
-    known = [item.value for item in allowed.items]
-    for volume in _volumes_of_the_run(merged):
-        kind = volume.fields["volume_type"]
-        # The volume that `disk` becomes is the platform's own choice.
-        if kind.value not in known and not volume.derived:
-            made = (Note(f"`{kind.value}`: {kind.derived}"),) if kind.derived else ()
-            yield Diagnostic(
-                code="policy/volume-type",
-                message=f"volumes of type `{kind.value}` are not allowed here",
-                span=kind.span,
-                path=("volumes", str(volume.fields["name"].value)),
-                notes=(*made, Note("the platform allows these", allowed.place)),
-                help=f"use {' or '.join(f'`{name}`' for name in known)}" if known else "use no volume",
-            )
-
-
-def _volumes_of_the_run(merged: Merged) -> Iterator[Node]:
-    return (volume for volume in volumes_in(merged.spec) if volume.span.source.layer is Layer.RUN)
-
-
-def _volumes_stay_clear_of_the_base(merged: Merged) -> Iterator[Diagnostic]:
-    """A run's volume under the name of the base's would slip beneath whatever sidecar mounts that."""
-    pods = merged.target.pods
-    known = {name: node for base in bases_of(merged).values() for name, node in volumes_of(base, pods).items()}
-    for volume in _volumes_of_the_run(merged):
-        name = volume.fields["name"]
-        if name.value in known:
-            yield Diagnostic(
-                code="policy/base-volume",
-                message=f"the profile's base document has a volume {shown(name.value)} already",
-                span=name.span,
-                path=("volumes", str(volume.fields["name"].value)),
-                notes=(Note("it stands here", known[str(name.value)].span),),
-                help="give yours another name",
-            )
-
-
 def _images_come_from_allowed_registries(merged: Merged) -> Iterator[Diagnostic]:
     allowed = merged.platform.settings.fields.get("allowed_registries")
     if allowed is None:
@@ -429,12 +315,8 @@ def volumes_in(spec: Node) -> tuple[Node, ...]:
 RULES: tuple[Rule, ...] = (
     _needs_are_given,
     _can_be,
-    _claims_have_one_pod,
     _annotations_fit,
     _confinement_stays,
-    _existing_is_allowed,
-    _volume_types_are_allowed,
-    _volumes_stay_clear_of_the_base,
     _images_come_from_allowed_registries,
     _profile_is_allowed,
     _command_is_no_shell_line,

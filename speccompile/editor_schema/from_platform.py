@@ -7,12 +7,13 @@ from collections.abc import Iterable, Iterator
 from speccompile.compiler.choose_manifests import fields_of, target_of
 from speccompile.compiler.container_resources import amount
 from speccompile.compiler.policy import CONFINING, own_labels, own_prefix
-from speccompile.editor_schema.convert import EditorSchema, said, unsaid
+from speccompile.editor_schema.convert import EditorSchema, said, spellings, unsaid
 from speccompile.editor_schema.field_locations import CLAIMED, either
 from speccompile.editor_schema.format_patterns import Bounds, images_below, literal, whole
 from speccompile.editor_schema.profile_view import FieldSchema, ProfileView, explained
 from speccompile.editor_schema.resources import within
 from speccompile.model.diagnostic import shown
+from speccompile.schema.volume_types import EXISTING, OWN, POD, SECRET
 
 
 def images_by_registry(view: ProfileView) -> Iterator[FieldSchema]:
@@ -35,20 +36,26 @@ def allowed_volumes(view: ProfileView) -> Iterator[FieldSchema]:
     """The volumes that a run may bring; one that is equal to the profile's own is the profile's."""
     allowed = view.setting_at("volumes", "allowed_types")
     existing, foreign = view.setting_at("volumes", "allow_existing"), view.setting_at("secrets", "allow_foreign")
-    schema = view.library.resolve(view.library.fields["volumes"]["items"])
-    needs = {"shared_volume": existing, "secret": existing or foreign}
-    types = [kind for kind in schema["properties"]["volume_type"]["enum"] if needs.get(kind, True)]
-    types = [kind for kind in types if allowed is None or kind in allowed]
+    may_mount = {POD: True, OWN: True, EXISTING: existing, SECRET: existing or foreign}
+    known = view.library.volume_types
+    # By type: the keys of `spec` that make a volume one that runs may mount.
+    saving = {
+        name: [way for key, mounts in one.with_key.items() if may_mount[mounts] for way in spellings(key, {})]
+        for name, one in known.items()
+    }
+    types = [name for name, one in known.items() if may_mount[one.usually] or saving[name]]
+    types = [name for name in types if allowed is None or name in allowed]
     reason = explained(f"the platform allows {' or '.join(map(shown, types)) or 'no volumes'}")
     claims: EditorSchema = {} if "shared_volume" in types else {"not": {}, **reason}
     others = {"properties": {name: {"enum": types, **reason} for name in _TYPE}}
     demands: list[EditorSchema] = [{"if": CLAIMED, "then": claims, "else": others}]
-    if not existing:
-        demands.append({"if": _is_volume("config_map"), "then": said("spec", "data")})
-    if not foreign:
-        store = whole("[-.a-z0-9]+".join(map(literal, str(view.setting_at("secrets", "store")).split("{project}"))))
-        named = {"if": said("spec", "name"), "then": said("spec", "name", pattern=store)}
-        demands.append({"if": _is_volume("secret"), "then": {**named, "else": said("name", pattern=store)}})
+    for name, one in known.items():
+        if not may_mount[one.usually] and saving[name]:
+            demands.append({"if": _is_volume(name), "then": either(said("spec", key) for key in saving[name])})
+        if one.usually == SECRET and not foreign:
+            store = whole("[-.a-z0-9]+".join(map(literal, str(view.setting_at("secrets", "store")).split("{project}"))))
+            named = {"if": said("spec", one.object_key), "then": said("spec", one.object_key, pattern=store)}
+            demands.append({"if": _is_volume(name), "then": {**named, "else": said("name", pattern=store)}})
     fixed = view.fixed.fields.get("volumes")
     if fixed and fixed.items:
         own = [item.fields["name"].value for item in fixed.items]

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from speccompile.schema.volume_types import VolumeType, volume_types, with_volume_types
+
 if TYPE_CHECKING:
     from jsonschema.protocols import Validator
 
@@ -154,6 +156,11 @@ class Library:
         """The fields that runs and profiles share, by canonical name."""
         return {name: self.resolve(schema) for name, schema in self.schemas["fields"]["properties"].items()}
 
+    @cached_property
+    def volume_types(self) -> Mapping[str, VolumeType]:
+        """The types of volumes, by name, and what they mount."""
+        return volume_types(self.schemas["fields"])
+
     def item_defaults(self, field: str) -> Mapping[str, Any]:
         """What the items of a list mean where they say nothing."""
         properties = self.resolve(self.fields[field].get("items", {})).get("properties", {})
@@ -181,7 +188,10 @@ def _defaults(library: Library, schema: Schema, path: tuple[str, ...]) -> Iterat
 
 
 def read_schema(name: str, text: str) -> Schema:
-    """The schema with `#/…` references naming their own file, so that any piece of it can be followed alone."""
+    """The schema with `#/…` references naming their own file, so that any piece of it can be followed alone.
+
+    Raises ValueError for a volume type that does not declare what it mounts.
+    """
 
     def absolute(piece: dict[str, Any]) -> dict[str, Any]:
         reference = piece.get("$ref")
@@ -190,7 +200,7 @@ def read_schema(name: str, text: str) -> Schema:
         return piece
 
     schema: Schema = json.loads(text, object_hook=absolute)
-    return schema
+    return with_volume_types(schema) if "volume_types" in schema.get("$defs", ()) else schema
 
 
 def _written(schemas: Mapping[str, Schema]) -> Mapping[str, str]:

@@ -17,6 +17,7 @@ from speccompile.model.findings import CompileError
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.quantity import parse_quantity
 from speccompile.schema.field_path import Place, place_of
+from speccompile.schema.volume_types import EXISTING, SECRET
 from speccompile.testing import manifest_facts as witness
 from speccompile.testing.admin import Admin, Data
 from speccompile.testing.strategies.fields import ACTIONS, field_values, fields_of
@@ -291,9 +292,11 @@ def _volumes(draw: st.DrawFn, words: Words, *, many: bool) -> list[Data]:
             volume["mount_path"] = draw(_few(words.mounts, "/base/0"))
         if volume["volume_type"] == "persistent_volume_claim" and draw(st.booleans()):
             volume["spec"] = {**volume.get("spec", {}), "size": draw(_few(words.resources.get("pvc", ()), "1Gi"))}
-        if volume["volume_type"] in ("secret", "shared_volume") and draw(st.booleans()):
-            key = "name" if volume["volume_type"] == "secret" else "claim_name"
-            volume["spec"] = {key: draw(_few(words.objects, "other-secrets") | dns_subdomains() | dns_labels())}
+        kind = bundled_library().volume_types[volume["volume_type"]]
+        if kind.usually in (EXISTING, SECRET) and kind.object_key and draw(st.booleans()):
+            volume["spec"] = {
+                kind.object_key: draw(_few(words.objects, "other-secrets") | dns_subdomains() | dns_labels())
+            }
     return list({volume["name"]: volume for volume in made}.values())
 
 

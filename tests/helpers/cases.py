@@ -76,7 +76,7 @@ def _stages(case: Case, read: Callable[[Data, Layer], Parsed]) -> Stages:
     run, profile, target, _, _ = read_run(read(case.run, Layer.RUN).documents[0], setting)
     merged, _ = merge(run, profile, target, setting.platform, LIBRARY)
     approved, _ = approve(merged, LIBRARY)
-    return Stages(run, profile, merged, plan(approved))
+    return Stages(run, profile, merged, plan(approved, LIBRARY))
 
 
 def from_text(case: Case) -> Compiled:

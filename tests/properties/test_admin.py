@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from speccompile.compiler import approve, ceilings, merge, pipeline, policy, render
+from speccompile.compiler import approve, ceilings, merge, pipeline, policy, render, volume_rules
 from speccompile.compiler import duplicate_objects as clashes
 from speccompile.compiler import merge_affinity as affinity
 from speccompile.compiler.compiled import Result
@@ -180,9 +180,10 @@ def _zone(value: str) -> Data:
 
 
 def _without_rule(name: str) -> Callable[[pytest.MonkeyPatch], None]:
-    kept = tuple(rule for rule in policy.RULES if rule.__name__ != name)
-    assert len(kept) < len(policy.RULES)
-    return lambda patch: patch.setattr(approve, "RULES", kept)
+    tables: dict[str, tuple[Any, ...]] = {"RULES": policy.RULES, "VOLUME_RULES": volume_rules.VOLUME_RULES}
+    (table,) = (table for table, rules in tables.items() if name in [rule.__name__ for rule in rules])
+    kept = tuple(rule for rule in tables[table] if rule.__name__ != name)
+    return lambda patch: patch.setattr(approve, table, kept)
 
 
 def _strategy(name: str, strategy: Any) -> Callable[[pytest.MonkeyPatch], None]:

@@ -221,7 +221,7 @@ def _plan(library: Library) -> Plan:
     document = wrap(data, Source("<run>", "", Layer.RUN)).documents[0]
     run, profile, target, _, _ = read_run(document, setting)
     merged, _ = merge(run, profile, target, setting.platform, library)
-    return plan(approve(merged, library)[0])
+    return plan(approve(merged, library)[0], library)
 
 
 @pytest.mark.parametrize("template", TEMPLATES)

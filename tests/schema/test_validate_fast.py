@@ -254,7 +254,7 @@ def _inner(schema: Any, where: str) -> Iterator[tuple[str, Schema]]:
     for index, child in enumerate(schema.get("allOf", ())):
         yield from _inner(child, f"{where}/allOf/{index}")
     for key, child in schema.get("$defs", {}).items():
-        groups = child.items() if key == "volume_keys" else ((key, child),)
+        groups = child.items() if key == "volume_types" else ((key, child),)
         for name, one in groups:
             yield from _inner(one, f"{where}/$defs/{name}")
 

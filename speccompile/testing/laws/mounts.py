@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from speccompile.model.object_names import object_name
 from speccompile.testing import manifest_facts as witness
 from speccompile.testing.admin import Admin, Data
@@ -15,6 +17,8 @@ _TYPES = {
     "secret": "secret",
     "persistentVolumeClaim": "shared_volume",
 }
+_OF_THE_POD = ("emptyDir", "ephemeral", "image")
+"""Sources that live and end with the pod; any other one exists already, unless the run makes it."""
 
 
 def blocked_volumes_stay_out(run: Data, admin: Admin) -> None:
@@ -29,9 +33,15 @@ def blocked_volumes_stay_out(run: Data, admin: Admin) -> None:
         if usual.get(name) == source or _is_scratch(name, source, admin):
             continue
         kind, exists = _judged(source, manifests)
+        kind = kind or _declared_types(run).get(name)
         assert kind, f"volume `{name}` is a {source.kind}, which no run can ask for"
         assert not exists or _may_exist(kind, admin), f"volume `{name}` mounts {source.kind} {source.name!r}"
         assert allowed is None or kind in allowed, f"volume `{name}` is of type `{kind}`, and {allowed} are allowed"
+
+
+def _declared_types(run: Data) -> Mapping[str, str]:
+    """The types of a run's volumes, by the names of these."""
+    return {one["name"]: one.get("volume_type") or one["volumeType"] for one in run.get("volumes") or ()}
 
 
 def _is_scratch(name: str, source: witness.Source, admin: Admin) -> bool:
@@ -46,7 +56,7 @@ def _judged(source: witness.Source, manifests: list[Data]) -> tuple[str | None, 
     if source.kind == "persistentVolumeClaim" and source.name in witness.named(manifests, "PersistentVolumeClaim"):
         return "persistent_volume_claim", False
     made = source.kind == "configMap" and source.name in witness.named(manifests, "ConfigMap")
-    return _TYPES.get(source.kind), source.name is not None and not made
+    return _TYPES.get(source.kind), source.kind not in _OF_THE_POD and not made
 
 
 def _may_exist(kind: str, admin: Admin) -> bool:

@@ -9,9 +9,11 @@ from typing import Any
 from hypothesis import strategies as st
 
 from speccompile import Compiled, compile_run
+from speccompile.compiler.bundled_library import bundled_library
 from speccompile.model.key_spelling import snake_case
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.object_names import object_name
+from speccompile.schema.volume_types import EXISTING, SECRET
 from speccompile.testing.strategies.building_blocks import Data, among, coins, mapping, often, seldom
 from speccompile.testing.strategies.fields import ACTIONS, field_values, fields_of
 from speccompile.testing.strategies.resources import GPU_KEY, sizes
@@ -75,16 +77,16 @@ def runs(
 
 
 def _mount_what_is_allowed(run: Data, platform: Data | None) -> None:
-    """Keeps of what exists already only what the platform lets a run mount; of Secrets, its project's store."""
+    """Replaces volumes that mount existing storage the platform does not allow; a Secret is the project's store."""
     existing, foreign = _setting(platform, "volumes", "allow_existing"), _setting(platform, "secrets", "allow_foreign")
     store = str(_setting(platform, "secrets", "store") or STORE)
     for volume in run.get("volumes", ()):
-        kind, spec = volume["volume_type"], volume.get("spec", {})
-        if kind == "secret" and not foreign:
+        kind, spec = bundled_library().volume_types[volume["volume_type"]], volume.get("spec", {})
+        mounted = kind.mounts(spec)
+        if mounted == SECRET and not foreign:
             name = store.replace("{project}", object_name(run.get("project", "default")))
-            volume["spec"] = {**spec, "name": name}
-        exists = kind in ("secret", "shared_volume") or (kind == "config_map" and "data" not in spec)
-        if exists and not existing and not (kind == "secret" and foreign):
+            volume["spec"] = {**spec, kind.object_key: name}
+        if not existing and (mounted == EXISTING or (mounted == SECRET and not foreign)):
             kept = {key: value for key, value in spec.items() if key == "sub_path"}
             volume |= {"volume_type": "empty_dir", "spec": kept}
 

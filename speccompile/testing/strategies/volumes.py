@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import deepcopy
 from functools import cache
 
 from hypothesis import strategies as st
 
+from speccompile.compiler.bundled_library import bundled_library
+from speccompile.schema.library import Schema
 from speccompile.testing.strategies.building_blocks import Data, among, coins, mapping
 from speccompile.testing.strategies.resources import sizes
 from speccompile.testing.strategies.text import (
@@ -22,7 +25,7 @@ from speccompile.testing.strategies.text import (
 VOLUME_NAMES = ("data", "cache", "a-b", "models")
 ACCESS_MODES = ("ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod")
 SHARED_MODES = ("ReadOnlyMany", "ReadWriteMany")
-VOLUME_TYPES = ("persistent_volume_claim", "config_map", "secret", "empty_dir", "ephemeral", "shared_volume", "image")
+VOLUME_TYPES = tuple(bundled_library().volume_types)
 
 
 @cache
@@ -32,13 +35,13 @@ def config_keys() -> st.SearchStrategy[str]:
 
 @cache
 def _volume_specs(*, shared: bool) -> Mapping[str, st.SearchStrategy[Data]]:
-    """What a volume of each type says."""
+    """A strategy for the `spec` of each type in the schema; an unknown one takes the examples of its `spec`."""
     claim = {"size": sizes(), "storage_class": dns_subdomains()}
     one_pod = mapping(optional=claim | {"access_mode": among(*ACCESS_MODES)})
     many_pods = mapping({"access_mode": among(*SHARED_MODES)}, claim)
     named = mapping(optional={"name": dns_subdomains()})
     data = st.dictionaries(config_keys(), texts(), min_size=1, max_size=3)
-    return {
+    known = {
         "persistent_volume_claim": many_pods if shared else one_pod,
         "config_map": named | mapping({"data": data}),
         "secret": named,
@@ -47,6 +50,14 @@ def _volume_specs(*, shared: bool) -> Mapping[str, st.SearchStrategy[Data]]:
         "shared_volume": mapping(optional={"claim_name": dns_subdomains()}),
         "image": mapping({"image": images()}) | mapping({"reference": images()}),
     }
+    types = bundled_library().schemas["fields"]["$defs"]["volume_types"]
+    return {
+        name: known[name] if name in known else _examples(entry["properties"]["spec"]) for name, entry in types.items()
+    }
+
+
+def _examples(schema: Schema) -> st.SearchStrategy[Data]:
+    return st.sampled_from(schema["examples"]).map(deepcopy)
 
 
 @cache

@@ -1,0 +1,84 @@
+"""Volume types: an entry each of `$defs/volume_types` in `fields.schema.json`, and what they mount.
+
+The entry is the schema of a volume of that type, with `x-mounts`; `volume_type` and its checks are made from all
+entries. A type that does not say what it mounts is refused with the whole schema.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping
+from typing import Any, TypeAlias
+
+from speccompile.model.light_namedtuple import NamedTuple
+
+_Schema: TypeAlias = Mapping[str, Any]
+
+POD = "pod"
+"""`x-mounts` of what lives and ends with the pod: a directory, a claim for each pod, the files of an image."""
+OWN = "own"
+"""`x-mounts` of an object that is created for the run."""
+EXISTING = "existing"
+"""`x-mounts` of storage that exists already; runs need the platform's `volumes.allow_existing`."""
+SECRET = "secret"  # noqa: S105  the word of the schema
+"""`x-mounts` of an existing Secret; one that is not the project's store needs `secrets.allow_foreign`."""
+MOUNTS = (POD, OWN, EXISTING, SECRET)
+
+
+class VolumeType(NamedTuple):
+    """What volumes of a type mount."""
+
+    usually: str
+    """One of `MOUNTS`."""
+    with_key: Mapping[str, str]
+    """What they mount instead if their `spec` has the key."""
+    object_key: str
+    """The key of `spec` that can name an existing object (`x-object`); otherwise it has the volume's name."""
+    instead: str | None
+    """What a run that may not mount existing storage can do, as a help text (`x-instead`)."""
+
+    def mounts(self, spec: Container[str]) -> str:
+        """What a volume with these keys in its `spec` mounts."""
+        return next((mounted for key, mounted in self.with_key.items() if key in spec), self.usually)
+
+
+def volume_types(fields: _Schema) -> Mapping[str, VolumeType]:
+    """The volume types in the schema of all fields, by name."""
+    return {name: _volume_type(entry) for name, entry in fields["$defs"]["volume_types"].items()}
+
+
+def _volume_type(entry: _Schema) -> VolumeType:
+    return VolumeType(entry["x-mounts"], _with_key(entry), entry.get("x-object", ""), entry.get("x-instead"))
+
+
+def _with_key(entry: _Schema) -> Mapping[str, str]:
+    dependent = _spec(entry).get("dependentSchemas", {})
+    return {key: schema["x-mounts"] for key, schema in dependent.items() if "x-mounts" in schema}
+
+
+def _spec(entry: _Schema) -> Mapping[str, Any]:
+    spec: Mapping[str, Any] = entry.get("properties", {}).get("spec", {})
+    return spec
+
+
+def with_volume_types(fields: _Schema) -> _Schema:
+    """The schema of all fields, in which a volume is of one of the types and has the shape of its type.
+
+    Raises ValueError for a type that does not say what it mounts: it might be anything.
+    """
+    types: Mapping[str, _Schema] = fields["$defs"]["volume_types"]
+    for name, entry in types.items():
+        for mounted in (entry.get("x-mounts"), *_with_key(entry).values()):
+            if mounted not in MOUNTS:
+                words = ", ".join(f"`{word}`" for word in MOUNTS)
+                raise ValueError(f"volume type `{name}` needs `x-mounts` with one of {words}, not {mounted!r}")
+    volume = fields["$defs"]["volume"]
+    properties = volume["properties"]
+    own_keys = {key: schema for entry in types.values() for key, schema in _spec(entry).get("properties", {}).items()}
+    spec = {**properties["spec"], "properties": {**properties["spec"]["properties"], **own_keys}}
+    of_type = {**properties["volume_type"], "enum": [*types]}
+    checks = [
+        {"if": {"properties": {"volume_type": {"const": name}}, "required": ["volume_type"]}, "then": entry}
+        for name, entry in types.items()
+    ]
+    completed = {**volume, "properties": {**properties, "volume_type": of_type, "spec": spec}, "allOf": checks}
+    return {**fields, "$defs": {**fields["$defs"], "volume": completed}}
