@@ -10,19 +10,13 @@ from typing import Any
 
 from speccompile.cli.main import parser
 from speccompile.compiler.bundled_library import bundled_library
+from speccompile.compiler.merge import STRATEGIES
 from speccompile.model.key_spelling import camel_case
 from speccompile.schema.bundled import bundled_codes
 from speccompile.schema.library import Library, Schema
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
-_MERGE_WORDS = {
-    "replace": "the profile's value replaces the run's",
-    "map": "by key, the profile's value wins",
-    "keyed": "by `{key}`, the profile's whole item wins",
-    "union": "run and profile add up, equal items once",
-    "affinity": "both hold",
-}
 _EXIT_CODES = {
     0: "Done.",
     1: "The input has errors.",
@@ -285,7 +279,7 @@ def _sections(library: Library, wanted: Callable[[Schema], bool]) -> Iterator[st
         yield ""
         yield schema["description"]
         yield ""
-        merge = _MERGE_WORDS[schema.get("x-merge", "replace")].format(key=schema.get("x-key"))
+        merge = STRATEGIES[schema.get("x-merge", "replace")].means.format(key=schema.get("x-key"))
         facts = [f"Type: {_type(library, schema)}.", f"Under a profile: {merge}."]
         if actions := schema.get("x-actions"):
             facts.append(f"Actions: {', '.join(f'`{action}`' for action in actions)}.")

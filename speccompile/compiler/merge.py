@@ -22,14 +22,14 @@ from speccompile.model.origin import Change, Override
 from speccompile.model.redaction import is_hidden
 from speccompile.model.source import BUILT_IN, Layer
 from speccompile.model.spec import Merged, Target
-from speccompile.schema.library import Library
+from speccompile.schema.library import Library, Schema
 
 if TYPE_CHECKING:
     from deepmerge import Merger
 
-_ADDING = frozenset({"union", "affinity"})
-"""Strategies by which a weaker layer's value stays beside a stronger one's."""
-Strategy: TypeAlias = Callable[["Merger", list[Any], Node, Node, Library], Node]
+Meet: TypeAlias = Callable[["Merger", list[Any], Node, Node, Library], Node]
+"""Merges the value of a weaker layer and that of a stronger one at a path."""
+_REPLACE, _MAP = "replace", "map"
 
 
 def merge(
@@ -130,7 +130,13 @@ def _adds_up(field: str, library: Library) -> bool:
 
 @by_identity(8)
 def _adding(library: Library) -> frozenset[str]:
-    return frozenset(name for name, schema in library.fields.items() if schema.get("x-merge") in _ADDING)
+    return frozenset(name for name, schema in library.fields.items() if STRATEGIES[_word(schema)].adds)
+
+
+def _word(field: Schema) -> str:
+    """The strategy of a field, by its name in STRATEGIES."""
+    word: str = field.get("x-merge", _REPLACE)
+    return word
 
 
 def _has_own_envs(platform: Platform) -> bool:
@@ -184,9 +190,13 @@ def merge_layers(layers: Sequence[Node], library: Library) -> Node:
 def _merger(library: Library) -> Merger:
     from deepmerge import Merger  # imported with the first merge only
 
+    for name, schema in library.fields.items():
+        if _word(schema) not in STRATEGIES:
+            raise ValueError(f"`x-merge` of field `{name}` is {_word(schema)!r}, not one of {', '.join(STRATEGIES)}")
+
     def meet(merger: Merger, path: list[Any], weaker: Node, stronger: Node) -> Node:
-        strategy = library.fields[path[0]].get("x-merge", "replace") if path else "map"
-        return STRATEGIES[strategy](merger, path, weaker, stronger, library)
+        word = _word(library.fields[path[0]]) if path else _MAP
+        return STRATEGIES[word].meet(merger, path, weaker, stronger, library)
 
     return Merger([(Node, meet)], [], [])
 
@@ -341,10 +351,21 @@ def _affinity(_: Merger, __: list[Any], weaker: Node, stronger: Node, ___: Libra
     return both_hold(weaker, stronger)
 
 
+class Strategy(NamedTuple):
+    """How the values of two layers become one."""
+
+    meet: Meet
+    means: str
+    """What happens to the run's value, in words for the reference; `{key}` is the field's `x-key`."""
+    adds: bool = False
+    """Whether the weaker layer's value remains in effect beside the stronger one's."""
+
+
 STRATEGIES: Mapping[str, Strategy] = {
-    "replace": _replaced,
-    "map": _by_key,
-    "keyed": _by_item,
-    "union": _union,
-    "affinity": _affinity,
+    _REPLACE: Strategy(_replaced, "the profile's value replaces the run's"),
+    _MAP: Strategy(_by_key, "by key, the profile's value wins"),
+    "keyed": Strategy(_by_item, "by `{key}`, the profile's whole item wins"),
+    "union": Strategy(_union, "run and profile add up, equal items once", adds=True),
+    "affinity": Strategy(_affinity, "both hold", adds=True),
 }
+"""The strategies, by the word that a field has as `x-merge`."""

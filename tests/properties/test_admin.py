@@ -187,7 +187,7 @@ def _without_rule(name: str) -> Callable[[pytest.MonkeyPatch], None]:
 
 
 def _strategy(name: str, strategy: Any) -> Callable[[pytest.MonkeyPatch], None]:
-    return lambda patch: patch.setitem(merge.STRATEGIES, name, strategy)
+    return lambda patch: patch.setitem(merge.STRATEGIES, name, merge.STRATEGIES[name]._replace(meet=strategy))
 
 
 def _keeping_manifests(patch: pytest.MonkeyPatch) -> None:
