@@ -1,7 +1,7 @@
-"""Takes a class with annotated fields, gives the named tuple of them: `typing.NamedTuple`, without its price.
+"""Named tuples declared as classes: `typing.NamedTuple` at a lower cost.
 
-That one compiles each annotation, which nobody reads at run time: for the nouns of one call it took 18 milliseconds, a
-fifth of the whole. To type checkers the two are one.
+`typing.NamedTuple` compiles each annotation, which nothing reads at run time: for the classes of one call that took 18
+milliseconds, a fifth of the whole. Type checkers see `typing.NamedTuple`.
 """
 
 from __future__ import annotations
@@ -13,14 +13,20 @@ if TYPE_CHECKING:
 else:
     from collections import namedtuple
 
+    # Entries of a class body that the compiler adds; each Python version adds some of them.
+    _ADDED = frozenset(
+        ("__module__", "__qualname__", "__annotations__", "__annotate_func__", "__classcell__", "__classdictcell__")
+    )
+
     class _Record(type):
         def __new__(cls, name, bases, body):  # noqa: ANN001, ANN204, ARG004  as `type.__new__`
-            fields = tuple(body.pop("__annotations__", ()))
-            defaults = [body.pop(field) for field in fields if field in body]
-            made = namedtuple(name, fields, defaults=defaults, module=body.pop("__module__"))  # noqa: PYI024
-            del body["__qualname__"]
+            # Python 3.14 does not always keep annotations in the body; a class has them on every version.
+            fields = tuple(type(name, (), body).__annotations__)
+            defaults = [body[field] for field in fields if field in body]
+            record = namedtuple(name, fields, defaults=defaults, module=body["__module__"])  # noqa: PYI024
             for key, value in body.items():
-                setattr(made, key, value)
-            return made
+                if key not in _ADDED and key not in fields:
+                    setattr(record, key, value)
+            return record
 
     NamedTuple = type.__new__(_Record, "NamedTuple", (), {})
