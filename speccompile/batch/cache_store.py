@@ -185,7 +185,7 @@ def _make_private(folder: Path, file: Path) -> None:
     """The file, which nobody else can read or write. Raises OSError if there can be none."""
     # A call as root with somebody's HOME must not make what they could never use.
     nearest = next(parent for parent in (folder, *folder.parents) if parent.exists())
-    if os.name == "posix" and nearest.stat().st_uid != os.geteuid():
+    if hasattr(os, "geteuid") and nearest.stat().st_uid != os.geteuid():
         raise PermissionError(1, "it is somebody else's", str(nearest))
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
@@ -199,8 +199,8 @@ def _make_private(folder: Path, file: Path) -> None:
 
 
 def _is_mine(told: os.stat_result) -> bool:
-    """Whether nobody else can write it; Windows keeps others out of a user's folders by itself."""
-    return os.name != "posix" or (told.st_uid == os.geteuid() and not told.st_mode & 0o022)
+    """Whether nobody else can write it; Windows protects a user's folders itself, and WebAssembly has one user."""
+    return not hasattr(os, "geteuid") or (told.st_uid == os.geteuid() and not told.st_mode & 0o022)
 
 
 def _connected(file: Path) -> sqlite3.Connection:

@@ -280,6 +280,15 @@ def test_a_cache_is_private_and_can_be_deleted_at_any_time(call: Call, own_cache
     assert call().compiled == set()
 
 
+def test_a_system_without_users_has_a_cache(call: Call, own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(os, "geteuid")
+    first = call()
+    assert database(own_cache).exists()
+    again = call()
+    assert again.stdout == first.stdout
+    assert again.compiled == set()
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_a_damaged_cache_changes_nothing(call: Call, own_cache: Path, seed: int) -> None:
     rng = random.Random(seed)  # noqa: S311  the same every time is what is wanted
