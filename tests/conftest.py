@@ -21,6 +21,7 @@ from speccompile.schema.library import Library
 
 _COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow, HealthCheck.data_too_large]}
 settings.register_profile("quick", max_examples=50, derandomize=True, **_COMMON)  # type: ignore[arg-type]
+settings.register_profile("brief", max_examples=10, derandomize=True, **_COMMON)  # type: ignore[arg-type]
 settings.register_profile("thorough", max_examples=2000, **_COMMON)  # type: ignore[arg-type]
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 
