@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
+from helpers.command_line import PATIENCE
 from helpers.golden_cases import CASES
 from hypothesis import given
 from hypothesis import strategies as st
@@ -471,14 +472,14 @@ def test_ctrl_c_leaves_neither_files_nor_processes_nor_words() -> None:
     with subprocess.Popen(
         [*call, "--jobs", "2", "-o", "out"], stderr=subprocess.PIPE, text=True, start_new_session=True
     ) as process:
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + PATIENCE
         while len(_children(process.pid)) < 2 and time.monotonic() < deadline:
             time.sleep(0.01)
         workers = _children(process.pid)
         assert len(workers) == 2
         # As a terminal does: to everybody at once.
         os.killpg(process.pid, signal.SIGINT)
-        _, err = process.communicate(timeout=30)
+        _, err = process.communicate(timeout=PATIENCE)
     assert (process.returncode, err) == (130, "")
     assert not Path("out").exists()
     assert not any(Path(f"/proc/{pid}").exists() for pid in workers)
@@ -501,13 +502,13 @@ def test_workers_end_with_a_parent_that_is_killed() -> None:
         "2",
     ]
     with subprocess.Popen(call, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + PATIENCE
         while len(_children(process.pid)) < 2 and time.monotonic() < deadline:
             time.sleep(0.01)
         workers = _children(process.pid)
         process.kill()
     assert len(workers) == 2
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + PATIENCE
     while any(map(_is_running, workers)) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert not any(map(_is_running, workers))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -31,6 +30,7 @@ from helpers.cluster import (
 )
 from helpers.command_line import Answer, Call
 from helpers.programs import program
+from helpers.work import at_most_calls
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
@@ -423,12 +423,11 @@ def test_a_port_that_is_taken_is_suggested_to_be_left(network: Plain, port: Plai
     assert (made.change.what if made else None) == what
 
 
-def test_a_suggestion_among_thousands_takes_no_minutes() -> None:
+def test_the_work_for_a_suggestion_among_thousands_is_bounded() -> None:
     machines = [machine(labels={"rack": str(number // 2 if number < 4 else number)}) for number in range(3000)]
     told, cluster = verdict_of({"nodeSelector": {"rack": "typo"}}, machines)
-    before = time.monotonic()
-    made = suggestion(told, cluster)
-    assert time.monotonic() - before < 10
+    with at_most_calls(5_000_000):
+        made = suggestion(told, cluster)
     assert made is not None
     assert (made.change.what, len(made.machines)) == ("select `rack`: `0`", 2)
 
@@ -563,11 +562,10 @@ def test_pods_that_want_one_port_go_on_nodes_of_their_own() -> None:
     assert waiting_text(told.unplaced[0]) == "1 pod of Job train would wait: host port 80/TCP is taken on every node"
 
 
-def test_enormous_numbers_of_pods_take_no_time() -> None:
-    before = time.monotonic()
-    told = fleet_of([({}, 2**62)], cluster_of(node("a")))
+def test_enormous_numbers_of_pods_take_little_work() -> None:
+    with at_most_calls(50_000):
+        told = fleet_of([({}, 2**62)], cluster_of(node("a")))
     assert (told.placed, told.unplaced[0].pods) == (110, 2**62 - 110)
-    assert time.monotonic() - before < 1
 
 
 def test_a_node_that_is_cordoned_is_no_room() -> None:
@@ -815,7 +813,7 @@ def test_names_of_a_cluster_cannot_steer_a_terminal() -> None:
         assert {char for char in text if not char.isprintable()} == {"\n"}
 
 
-def test_a_thousand_pods_on_five_hundred_nodes_take_seconds() -> None:
+def test_the_work_for_a_thousand_pods_on_five_hundred_nodes_is_bounded() -> None:
     machines = tuple(machine(f"n{number:03}", labels={"pool": "abcde"[number % 5]}) for number in range(500))
     cluster = Cluster(machines)
     specs = [
@@ -823,7 +821,6 @@ def test_a_thousand_pods_on_five_hundred_nodes_take_seconds() -> None:
         for number in range(1000)
     ]
     subjects = [subject(spec, name=f"run-{number}") for number, spec in enumerate(specs)]
-    before = time.monotonic()
-    told = answer(subjects, Known(), cluster, suggests=True)
+    with at_most_calls(14_000_000):
+        told = answer(subjects, Known(), cluster, suggests=True)
     assert told.fleet.placed == 1000
-    assert time.monotonic() - before < 30

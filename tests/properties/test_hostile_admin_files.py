@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,6 +10,7 @@ import pytest
 import yaml
 from helpers.paths import GOLDEN
 from helpers.plain_data import slots
+from helpers.work import at_most_calls, at_most_cpu_seconds
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -129,10 +129,9 @@ def test_hostile_files_of_the_admin_may_be_wrong_anywhere(data: st.DataObject) -
 
 @pytest.mark.parametrize("pattern", ["a*a*b", "a*a*a*b", "a*a*a*a*b", "[a-z]*.*[a-z]*x", "(a)*?(a)*?(a)*?b"])
 def test_no_text_keeps_a_pattern_busy(pattern: str) -> None:
-    began = time.perf_counter()
-    for length in (30, 56, 200, 999, 100_000):
-        assert not matches(pattern, "a" * length + "!")
-    assert time.perf_counter() - began < 2
+    with at_most_cpu_seconds(10):
+        for length in (30, 56, 200, 999, 100_000):
+            assert not matches(pattern, "a" * length + "!")
 
 
 @pytest.mark.parametrize(
@@ -148,13 +147,11 @@ def test_patterns_whose_parts_stand_apart_are_tried_on_long_texts(pattern: str, 
     assert matches(pattern, text)
 
 
-def test_many_bans_and_rules_take_little_time() -> None:
+def test_the_work_for_many_bans_and_rules_is_bounded() -> None:
     names = [f"E{number}" for number in range(6000)]
     bans = [*(f"envs.X{name}" for name in names), "args"]
     closed = {"id": "closed", "forbid": bans, "rules": {f"envs.Y{name}": {"pattern": "x"} for name in names}}
     run = {"name": "a", "action": "job", "image": "x", "profile": "closed", "args": ["x"]}
     said = {"envs": dict.fromkeys(names, "x"), "secrets": [f"S{name}" for name in names]}
-    began = time.perf_counter()
-    with pytest.raises(CompileError, match="args"):
+    with at_most_calls(4_000_000), pytest.raises(CompileError, match="args"):
         compile_run({**run, **said}, profiles=[closed])
-    assert time.perf_counter() - began < 8

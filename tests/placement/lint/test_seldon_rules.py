@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import pytest
 from helpers.seldon_operator import config, model, server, thing, trees
+from helpers.work import at_most_calls
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -409,16 +409,15 @@ def test_no_object_makes_a_rule_raise(objects: list[Any]) -> None:
             assert found.severity in Severity
 
 
-def test_a_thousand_runs_take_no_minute() -> None:
+def test_the_work_for_hundreds_of_runs_is_bounded() -> None:
     many = [
         one
-        for at in range(1000)
+        for at in range(300)
         for one in (
             server(f"s{at}", extraCapabilities=["gpu"], podSpec={"nodeSelector": {"pool": str(at % 3)}}),
             model(f"m{at}", requirements=["sklearn", "gpu"], memory="1Mi", **({"server": f"s{at}"} if at % 2 else {})),
         )
     ]
     told = scene(*many)
-    began = time.perf_counter()
-    assert len([found for rule in SELDON for found in rule(told)]) == 1000
-    assert time.perf_counter() - began < 30
+    with at_most_calls(6_000_000):
+        assert len([found for rule in SELDON for found in rule(told)]) == 300

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import pytest
 from helpers.seldon_operator import Data, config, model, server, trees, verdict
+from helpers.work import at_most_calls
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -308,15 +308,14 @@ def test_a_server_that_would_do_in_another_namespace_says_so() -> None:
     assert hosts_of(told) == [("near", "yes", False)]
 
 
-def test_a_thousand_models_on_a_thousand_servers_take_no_minute() -> None:
+def test_the_work_for_a_thousand_models_on_a_thousand_servers_is_bounded() -> None:
     many = [
         one
         for at in range(1000)
         for one in (server(f"s{at}", extraCapabilities=["gpu"]), model(f"m{at}", requirements=["sklearn", "gpu"]))
     ]
     objects = trees(*many)
-    began = time.perf_counter()
-    found = matches(objects)
-    assert {len(match.possible) for match in found} == {1000}
-    assert all(match.has_any for match in found)
-    assert time.perf_counter() - began < 20
+    with at_most_calls(2_500_000):
+        found = matches(objects)
+        assert {len(match.possible) for match in found} == {1000}
+        assert all(match.has_any for match in found)
