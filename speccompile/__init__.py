@@ -1,4 +1,4 @@
-"""Takes run specs, gives Kubernetes manifests in which every value knows where it came from."""
+"""Compile run specs into Kubernetes manifests in which every value is traced to its source."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Takes the command line, gives the exit code."""
+"""Run the command line with `python -m speccompile`."""
 
 from speccompile.cli.main import main
 

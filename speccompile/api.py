@@ -1,4 +1,4 @@
-"""Takes runs, profiles and a platform as paths, text or Python data, gives compilations: the library's front door."""
+"""The library's front: compile runs given as paths, text or Python data."""
 
 from __future__ import annotations
 

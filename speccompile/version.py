@@ -1,3 +1,3 @@
-"""Takes nothing, gives the version: here, because asking the installation for it is slower than all of `--help`."""
+"""The version, kept here because asking the installation is slower than all of `--help`."""
 
 VERSION = "0.1.0"

@@ -40,7 +40,54 @@ TESTING = "speccompile.testing"
 HEAVY = {"subprocess", "jinja2", "ruamel", "jsonschema", "deepmerge", "referencing", "hypothesis"}
 
 MOST_LATE = 60
-LATE: dict[tuple[str, str], str] = {}
+_CACHED = "a call that the cache answers loads no compiler"
+_HEAVY = "slow to import, and most calls do not need it"
+LATE: dict[tuple[str, str], str] = {
+    ("__init__", "importlib"): "`import speccompile` loads nothing until a name is used",
+    ("testing.__init__", "importlib"): "pytest imports the plugin in projects that may never use it",
+    # Third-party packages, or a module of ours around one, that a valid run does not need.
+    ("compiler.merge", "deepmerge"): "loaded with the first merge, not with `--help`",
+    ("compiler.render", "speccompile.compiler.rendering.skeleton_from_template"): "Jinja; known skeletons need none",
+    ("report.explain_html", "speccompile.report.html_template"): "Jinja; `--html` only",
+    ("report.place_html", "speccompile.report.html_template"): "Jinja; `--html` only",
+    ("schema.library", "speccompile.schema.jsonschema_validator"): "jsonschema; valid documents need none",
+    ("verify.verify", "speccompile.verify.api_validator"): "jsonschema; valid objects need none",
+    ("verify.go_regex", "re2"): "an optional extra that some platforms lack",
+    ("batch.executors", "distributed"): "an optional extra; `--dask` only",
+    ("yaml_text.parse", "speccompile.yaml_text.parse_strict"): "ruamel.yaml in Python; text without faults needs none",
+    ("yaml_text.parse_libyaml", "_ruamel_yaml"): "an optional extra that some platforms lack",
+    ("yaml_text.parse_libyaml", "ruamel.yaml"): "loaded with the first document, not with `--help`",
+    # The command line chooses.
+    ("cli.options", "speccompile.cli.code_names"): "schemas; only options that name codes need them",
+    ("cli.commands.render", "speccompile.cli.override_report"): "`--report` only",
+    ("cli.commands.render", "speccompile.compiler.compile_files"): _CACHED,
+    ("cli.commands.render", "speccompile.files.manifest_text"): _CACHED,
+    ("files.work", "speccompile.files.load_admin_config"): _CACHED,
+    ("batch.accelerate", "speccompile.compiler.compile_files"): _CACHED,
+    ("batch.accelerate", "speccompile.files.manifest_text"): _CACHED,
+    ("batch.accelerate", "speccompile.batch.compile_unit"): _CACHED,
+    ("batch.answer_cache", "speccompile.batch.lent_skeletons"): "the compiler; custom templates only",
+    ("batch.accelerate", "speccompile.batch.answer_cache"): "sqlite3 and hashlib; not with `--no-cache`",
+    ("batch.accelerate", "speccompile.batch.dispatch"): "concurrent.futures; `--jobs` and `--dask` only",
+    ("batch.accelerate", "speccompile.batch.executors"): "multiprocessing; `--jobs` and `--dask` only",
+    ("api", "speccompile.batch.with_executor"): "concurrent.futures; only with an executor",
+    ("compiler.compiled", "speccompile.compiler.explain"): "dataclasses; `explain` only",
+    # The standard library.
+    ("schema.bundled", "speccompile.model.diagnostic_codes"): f"tomllib: {_HEAVY}",
+    ("schema.bundled", "importlib.resources"): _HEAVY,
+    ("schema.library", "hashlib"): _HEAVY,
+    ("schema.suggestions", "difflib"): _HEAVY,
+    ("model.object_names", "hashlib"): _HEAVY,
+    ("model.quantity", "decimal"): _HEAVY,
+    ("model.quantity", "fractions"): _HEAVY,
+    ("compiler.policy", "shlex"): _HEAVY,
+    ("files.defer_interrupt", "signal"): _HEAVY,
+    ("files.git_revision", "subprocess"): _HEAVY,
+    ("batch.disk_spool", "tempfile"): _HEAVY,
+    ("batch.compile_unit", "traceback"): _HEAVY,
+    ("cli.main", "traceback"): _HEAVY,
+}
+"""Where modules are imported inside functions, and why; everywhere else, imports are at module level."""
 
 
 def modules() -> list[Path]:

@@ -1,4 +1,4 @@
-"""Takes a profile with all that its parents bring, gives it as documents of its own, which need no parents."""
+"""A profile written out without its parents."""
 
 from __future__ import annotations
 

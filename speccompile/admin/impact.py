@@ -1,4 +1,4 @@
-"""Takes the results of runs under an old and a new setting, gives what the new one does to them, grouped."""
+"""Effects of a change of profiles on runs, grouped."""
 
 from __future__ import annotations
 

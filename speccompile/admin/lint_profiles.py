@@ -1,4 +1,4 @@
-"""Takes a setting without faults, gives what its admin can hardly mean: the LINTS table."""
+"""Likely mistakes in profiles and platforms: the LINTS table."""
 
 from __future__ import annotations
 

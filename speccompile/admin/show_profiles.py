@@ -1,4 +1,4 @@
-"""Takes profiles, gives them as people and machines read them: a table, YAML with the origin of each value, data."""
+"""Profiles as a table, as annotated YAML and as data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Takes keys and bytes, gives the bytes again in a later call unless somebody deletes them: the incremental cache."""
+"""Key-value cache in SQLite, signed, which loses entries rather than failing."""
 
 from __future__ import annotations
 

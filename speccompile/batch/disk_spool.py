@@ -1,4 +1,4 @@
-"""Takes pieces of data one after the other, gives any of them back: a few from memory, many from a file on disk."""
+"""Plain data by number, in memory while small and on disk when large."""
 
 from __future__ import annotations
 

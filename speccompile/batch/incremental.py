@@ -1,4 +1,4 @@
-"""Takes a cache and what the admin wrote, gives the answers of files that were compiled before under the same."""
+"""Answers of earlier calls that are still valid, by content."""
 
 from __future__ import annotations
 

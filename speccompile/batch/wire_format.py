@@ -1,4 +1,4 @@
-"""Takes what became of a run, gives it as plain data for another process or a file, and takes it back from there."""
+"""Results as plain data, for another process or the cache."""
 
 from __future__ import annotations
 

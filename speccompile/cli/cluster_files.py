@@ -1,4 +1,4 @@
-"""Takes the names of files that were saved from a cluster, gives its nodes and pods; see `cli.py`."""
+"""Nodes and pods from files saved with kubectl."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Takes findings and the options of a call, gives the findings as it asks for them; see `cli.py`."""
+"""Findings of a call: their severity, and where they are printed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Takes arguments and streams, gives an exit code: 0 done, 1 faulty input, 2 wrong call, 3 a bug of ours, 4 changes."""
+"""The command line: arguments to an exit code."""
 
 from __future__ import annotations
 

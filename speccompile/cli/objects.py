@@ -1,4 +1,4 @@
-"""Takes the inputs of a call, gives the objects of its runs and those that stand in its files; see `cli.py`."""
+"""Objects of a call: those of its runs, and those in its files."""
 
 from __future__ import annotations
 

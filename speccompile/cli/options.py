@@ -1,4 +1,4 @@
-"""Takes the parser of a command, gives it the arguments and options that commands share; see `cli.py`."""
+"""Options that commands share, and the table of commands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Takes standard input of another tool and the options of a call, gives the text, the setting and what was found."""
+"""Standard input of other tools."""
 
 from __future__ import annotations
 

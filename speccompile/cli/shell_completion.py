@@ -1,4 +1,4 @@
-"""Takes the parser of a command line, gives the script by which a shell completes its calls."""
+"""Shell completion scripts, generated from the parser."""
 
 from __future__ import annotations
 

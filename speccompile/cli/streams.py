@@ -1,4 +1,4 @@
-"""Takes a standard stream, gives one that never fails; see `cli.py`."""
+"""Standard streams that never fail."""
 
 from __future__ import annotations
 

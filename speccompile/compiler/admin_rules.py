@@ -1,4 +1,4 @@
-"""Takes the rules and bans that admins write, gives them checked, and what a spec or a run has against them."""
+"""Rules and bans that admins write, checked against specs and runs."""
 
 from __future__ import annotations
 

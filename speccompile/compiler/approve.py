@@ -1,4 +1,4 @@
-"""Takes a merged spec, gives it complete and found good by every rule, and the warnings."""
+"""Complete a merged spec and check it against every rule."""
 
 from __future__ import annotations
 

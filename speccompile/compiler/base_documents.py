@@ -1,4 +1,4 @@
-"""Takes base documents and the manifests compiled over them, gives manifests that keep what the base says beside."""
+"""Merge manifests over the base documents of a profile."""
 
 from __future__ import annotations
 

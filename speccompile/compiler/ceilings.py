@@ -1,4 +1,4 @@
-"""Takes a spec and the platform's ceilings, gives what is beyond them: the table of what each is held against."""
+"""The platform's ceilings, and what each is compared with."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Takes a merged spec, gives what its target makes of it: the workload, and the manifests in the order of output."""
+"""The workload and the manifests that a target makes of a merged spec."""
 
 from __future__ import annotations
 

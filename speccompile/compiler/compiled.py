@@ -1,4 +1,4 @@
-"""Takes what a run came to, gives it to whoever asks: text at once, trees with origins when they are wanted."""
+"""The result of compiling a run: text at once, trees with origins on demand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Takes a merged spec, gives it with what nobody had to write: the DERIVATIONS table."""
+"""Values derived from a merged spec: limits, claims and the like."""
 
 from __future__ import annotations
 

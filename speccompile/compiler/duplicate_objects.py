@@ -1,4 +1,4 @@
-"""Takes results, gives them with an error in place of each run that was there before, or makes what another makes."""
+"""Refuse runs that repeat a run, or make an object that another run makes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Takes manifests, gives them line by line: who set each value, where, and what was said in its place and lost."""
+"""Explain manifests line by line: which layer set each value, and what it overrode."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Takes a run, its profile and the platform, gives one spec in which every value knows who set it and who lost."""
+"""Merge defaults, run, profile and platform into one spec."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Takes the affinities of a weaker and a stronger layer, gives one under which both hold."""
+"""Combine two affinities so that both apply."""
 
 from __future__ import annotations
 

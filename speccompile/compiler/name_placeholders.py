@@ -1,4 +1,4 @@
-"""Takes a run, its profile and the platform, gives what the placeholders of names, labels and variables stand for."""
+"""Values for the placeholders in names, labels and variables: `{name}`, `{project}`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Takes an approved spec, gives everything templates may see and the list of manifests to make."""
+"""Plan the manifests of an approved spec, and what templates see of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Takes a tree of Kubernetes, gives what is in it: the objects of a list, the pod of an object, its containers."""
+"""Lists, objects, pods and containers found inside Kubernetes trees."""
 
 from __future__ import annotations
 

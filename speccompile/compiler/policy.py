@@ -1,4 +1,4 @@
-"""Takes a merged spec, gives what it may not be: the RULES table."""
+"""The built-in rules of merged specs: the RULES table."""
 
 from __future__ import annotations
 

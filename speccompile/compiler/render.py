@@ -1,4 +1,4 @@
-"""Takes a plan and the templates, gives the manifests: templates place references, values are filled in later."""
+"""Render templates to manifests: templates place references, values are filled in later."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Takes files of runs and what has changed, gives the runs that the change can touch."""
+"""Runs that a change of files affects."""
 
 from __future__ import annotations
 

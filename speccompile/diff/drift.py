@@ -1,4 +1,4 @@
-"""Takes manifests as they are committed and as the specs give them, gives what differs: by lines, or by fields."""
+"""Drift between committed and compiled manifests, by lines or by fields."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Takes the key of a list in a manifest, gives how its items are told apart: the KEYED and SETS tables."""
+"""Keys of Kubernetes lists, by which items are matched."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Takes the manifests of one run before and after, gives what changes between them, each with a line for people."""
+"""Changes between the manifests of one run before and after."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Takes one change of a manifest, gives it as a line for people: the NAMED and ITEMS tables."""
+"""One change of a manifest as a sentence."""
 
 from __future__ import annotations
 

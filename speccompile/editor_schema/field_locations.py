@@ -1,4 +1,4 @@
-"""Takes the path of a field, or a value of it, gives the schemas that find it in a run, whatever its shape there."""
+"""Schemas that find a field in a run, whatever its shape there."""
 
 from __future__ import annotations
 

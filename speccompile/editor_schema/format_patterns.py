@@ -1,4 +1,4 @@
-"""Takes the name of a format, or bounds of a quantity, gives a regular expression of the texts that are allowed.
+"""Portable regular expressions for formats and for bounds of quantities.
 
 Editors know none of our formats, but they know `pattern`. What stands here never refuses what a format accepts, and is
 written in what Python and JavaScript read alike.

@@ -1,4 +1,4 @@
-"""Takes two schemas for editors, gives the one that accepts what both accept."""
+"""The schema that accepts what two schemas accept."""
 
 from __future__ import annotations
 

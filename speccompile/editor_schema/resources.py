@@ -1,4 +1,4 @@
-"""Takes what profile and platform demand of amounts, gives what a run may still write under `resources`.
+"""What a run may write under `resources`, given profile and platform.
 
 An amount can be written in several places, and some places stand for request and limit at once. So every place has the
 amounts it stands for, every amount has demands, and what is written in a place must satisfy all of them.

@@ -1,4 +1,4 @@
-"""Takes what a command line says, gives what the call works on: its flags over those of the project file."""
+"""Inputs of a call: command-line flags over the project file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Takes nothing, gives a while in which Ctrl-C waits: for what must not be left half done."""
+"""Defer SIGINT during a critical section."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Takes a folder and a pattern, gives the files below it that match, always in the same order."""
+"""Files below a folder that match a pattern, always in the same order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Takes a git revision and paths in a work tree, gives the documents that stood there then, or why they cannot be read.
+"""Files as they were at a git revision.
 
 Git is only asked for what is in its own store: no filter, no hook and no transport runs.
 """

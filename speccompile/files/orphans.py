@@ -1,4 +1,4 @@
-"""Takes a folder of manifests and those that belong there, gives the files of ours that are left over from runs."""
+"""Manifest files left behind by runs that no longer exist."""
 
 from __future__ import annotations
 

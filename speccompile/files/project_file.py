@@ -1,4 +1,4 @@
-"""Takes a project file, or a place to search it from, gives the runs, profiles and all else that it names."""
+"""Find and read the project file `speccompile.yaml`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Takes paths, gives the documents behind them, or why they cannot be read."""
+"""Read paths and streams into parsed documents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Takes the parameters of an Argo CD application as text, gives them checked; and what there is, as announcements."""
+"""Parameters of an Argo CD application, checked and announced."""
 
 from __future__ import annotations
 

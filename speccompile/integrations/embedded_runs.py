@@ -1,4 +1,4 @@
-"""Takes texts that stand in the stream of another tool, gives those that are runs, compiled, and what was found."""
+"""Runs inside the streams of other tools, compiled in place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Takes the text of manifests, gives a template of a Helm chart that renders to that text."""
+"""Manifests as templates of a Helm chart that renders to the same text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Takes what Helm renders, gives it with every run replaced by its manifests, and every other byte as it was."""
+"""Helm's output with every run replaced by its manifests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Takes a ResourceList as text, gives its runs, what it says of the function, and it with manifests and results."""
+"""A KRM ResourceList with its runs replaced by manifests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Takes the files of manifests, gives the kustomization.yaml that lists them."""
+"""The `kustomization.yaml` that lists manifest files."""
 
 from __future__ import annotations
 

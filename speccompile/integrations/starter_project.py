@@ -1,4 +1,4 @@
-"""Takes the texts of a starter project, gives all files of a new one, with its schemas and its manifests."""
+"""Files of a new project: schemas, profiles, a run and its manifests."""
 
 from __future__ import annotations
 

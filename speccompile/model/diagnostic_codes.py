@@ -1,4 +1,4 @@
-"""Takes the table of diagnostic codes, gives each code with its meaning, its severity and two examples."""
+"""Diagnostic codes with their meaning, severity and examples, from `diagnostic_codes.toml`."""
 
 from __future__ import annotations
 

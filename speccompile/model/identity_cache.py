@@ -1,4 +1,4 @@
-"""Takes a pure function, gives one that remembers what it gave for the very same values: the admin's, in a batch."""
+"""Memoise a pure function by the identity of its arguments."""
 
 from __future__ import annotations
 

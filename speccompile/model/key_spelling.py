@@ -1,4 +1,4 @@
-"""Takes a key as written and the keys a schema knows, gives the key in the schema's own spelling."""
+"""Keys in snake_case and camelCase, resolved to the schema's spelling."""
 
 from __future__ import annotations
 

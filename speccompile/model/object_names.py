@@ -1,4 +1,4 @@
-"""Takes patterns and what people call things, gives names Kubernetes accepts: stable, and distinct for each run."""
+"""Names that Kubernetes accepts: stable, and distinct for each run."""
 
 from __future__ import annotations
 

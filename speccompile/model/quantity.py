@@ -1,4 +1,4 @@
-"""Takes a Kubernetes quantity as its author wrote it, gives its exact value and its scaled spelling."""
+"""Kubernetes quantities: exact values and canonical spellings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Takes findings and what a project and a command line make of their codes, gives the findings as they count there."""
+"""Severities of findings as a project and a command line set them, by code."""
 
 from __future__ import annotations
 

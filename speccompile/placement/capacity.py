@@ -1,4 +1,4 @@
-"""Takes verdicts on workloads and a cluster, gives an estimate of how many of their pods fit at once, pool by pool.
+"""Estimate how many pods fit at once, by first fit, pool by pool.
 
 First fit: pods in the order of the runs, each on the first node that has room for it. The real scheduler looks at one
 pod at a time as well, but chooses by scores, and may do better or worse.
@@ -22,7 +22,7 @@ ALL = "all nodes"
 
 
 class Share(NamedTuple):
-    """One resource of a pool, in the units of `needs.py`."""
+    """One resource of a pool, in the units of `pod_requirements.py`."""
 
     resource: str
     allocatable: int

@@ -1,4 +1,4 @@
-"""Takes documents that kubectl printed, of nodes and of pods, gives the cluster that they show, and what is wrong."""
+"""A cluster from saved `kubectl get` output."""
 
 from __future__ import annotations
 

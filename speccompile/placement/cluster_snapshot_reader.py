@@ -1,4 +1,4 @@
-"""Takes the text that kubectl printed of nodes or pods, gives its documents, without what nobody here looks at.
+"""Read `kubectl get` output, skipping lines that nothing uses.
 
 A cluster of 500 nodes and 10,000 pods comes to a hundred megabytes, most of which says how pods do. In a list as
 kubectl writes it, lines of such parts are emptied before a parser reads it, so that all others keep their numbers; what

@@ -1,4 +1,4 @@
-"""Takes workloads and a cluster, gives the nodes that each workload fits, and every reason against the others."""
+"""The nodes that each workload fits, and every reason against the others."""
 
 from __future__ import annotations
 

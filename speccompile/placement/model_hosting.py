@@ -1,4 +1,4 @@
-"""Takes objects, gives for each model among them which servers could load it, and why the others could not."""
+"""The servers that could load each model, and why the others could not."""
 
 from __future__ import annotations
 

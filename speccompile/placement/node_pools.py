@@ -1,4 +1,4 @@
-"""Takes the platform's `pools`, or the nodes of a cluster, gives the pools of nodes that there are."""
+"""Node pools, from the platform's `pools` or from the nodes of a cluster."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Takes pods, gives what of them also decides where they run, and is not looked at here."""
+"""What also decides where pods run, and is not modelled here."""
 
 from __future__ import annotations
 

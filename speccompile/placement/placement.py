@@ -1,4 +1,4 @@
-"""Takes workloads, objects and a cluster, gives all that `place` tells about them, as one value."""
+"""Everything `place` reports, as one value."""
 
 from __future__ import annotations
 

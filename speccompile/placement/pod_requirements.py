@@ -1,4 +1,4 @@
-"""Takes a PodSpec, gives what it asks of a node as plain data, each part with its path in the PodSpec.
+"""Requirements of a PodSpec on nodes, as plain data with paths.
 
 Two pods that ask the same give equal values, whoever wrote them, so that what is true of one is true of the other; the
 path leads back to the node of either, and so to its origin. Nothing raises: what the API would refuse is a `Fault`.

@@ -1,4 +1,4 @@
-"""Takes what a pod asks and a node, gives every reason why kube-scheduler would not put the one on the other.
+"""kube-scheduler's filters: every reason a node does not take a pod.
 
 As its default filters decide, of which each is a row in `FILTERS`; only that the scheduler stops at the first reason,
 and this does not. What it looks at beside them is in `not_modelled.py`.

@@ -1,4 +1,4 @@
-"""Takes a verdict on a workload that fits no node, gives the smallest single change that would make it fit one.
+"""The smallest single change that makes a workload fit a node.
 
 Whatever is suggested was tried: the change is made to the PodSpec, and the filters look at it again.
 """

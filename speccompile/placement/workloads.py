@@ -1,4 +1,4 @@
-"""Takes Kubernetes objects, gives the pods that a cluster would come to make of them.
+"""Pods that a cluster makes of Kubernetes objects.
 
 Whatever the objects hold, wrong types too, nothing raises: what cannot be read is taken for not said.
 """

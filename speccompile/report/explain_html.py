@@ -1,4 +1,4 @@
-"""Takes compilations, gives one HTML page for people: every manifest line by line, who set each value, and where."""
+"""Explanations as one HTML page."""
 
 from __future__ import annotations
 

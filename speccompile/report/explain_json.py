@@ -1,4 +1,4 @@
-"""Takes compilations, gives what is to be explained of them as JSON: schemas/reports/explain.schema.json."""
+"""Explanations as JSON (`schemas/reports/explain.schema.json`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Takes a compilation, gives its manifests as text with the origin of each value beside it, and what lost below."""
+"""Manifests as annotated YAML, with the origin of each value."""
 
 from __future__ import annotations
 

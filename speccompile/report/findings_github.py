@@ -1,4 +1,4 @@
-"""Takes findings, gives them as workflow commands, which GitHub shows as annotations beside the changed lines."""
+"""Findings as GitHub workflow commands."""
 
 from __future__ import annotations
 

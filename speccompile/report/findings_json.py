@@ -1,4 +1,4 @@
-"""Takes findings, gives them as JSON of the shape that schemas/reports/findings.schema.json describes."""
+"""Findings as JSON (`schemas/reports/findings.schema.json`)."""
 
 from __future__ import annotations
 

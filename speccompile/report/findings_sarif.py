@@ -1,4 +1,4 @@
-"""Takes findings and the table of codes, gives a SARIF 2.1.0 log, which code scanning services read."""
+"""Findings as a SARIF 2.1.0 log, for code scanning services."""
 
 from __future__ import annotations
 

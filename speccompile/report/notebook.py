@@ -1,4 +1,4 @@
-"""Takes a compilation or findings, gives what a notebook shows for them: the texts of the terminal, as HTML."""
+"""Results and findings as HTML for notebooks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Takes results, gives what admins did to users' values as JSON: schemas/reports/overrides.schema.json."""
+"""Values that admins changed, as JSON (`schemas/reports/overrides.schema.json`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Takes all that `place` tells, gives one HTML page for people: what fits at once as a chart, and every reason."""
+"""Placement as one HTML page, with a chart of capacity."""
 
 from __future__ import annotations
 

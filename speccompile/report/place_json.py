@@ -1,4 +1,4 @@
-"""Takes all that `place` tells, gives it as JSON of the shape of schemas/reports/place.schema.json."""
+"""Placement as JSON (`schemas/reports/place.schema.json`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Takes all that `place` tells, gives it as text for people: each workload, what fits at once, models and servers."""
+"""Placement as text: workloads, capacity, models and servers."""
 
 from __future__ import annotations
 

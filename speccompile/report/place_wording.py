@@ -1,4 +1,4 @@
-"""Takes what is decided about where pods run, gives it in words: reasons, suggestions, amounts."""
+"""Reasons, suggestions and amounts of placement in words."""
 
 from __future__ import annotations
 

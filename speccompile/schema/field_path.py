@@ -1,4 +1,4 @@
-"""Takes a field path as an admin writes it, gives its place in the canonical spec, and the schema of that."""
+"""Field paths as admins write them, resolved to places in the canonical spec."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Takes a tree as written and the name of its schema, gives it in canonical spelling, and all that is wrong with it."""
+"""Validate a tree against a schema: canonical spelling, and all findings at once."""
 
 from __future__ import annotations
 

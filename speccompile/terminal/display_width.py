@@ -1,4 +1,4 @@
-"""Takes text, gives how many columns of a terminal it fills, and the part of it that fits into some."""
+"""Columns of a terminal that text fills."""
 
 from __future__ import annotations
 

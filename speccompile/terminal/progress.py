@@ -1,4 +1,4 @@
-"""Takes an iterable and a stream, gives the same items while a terminal shows how many have passed."""
+"""A counter of items on a terminal."""
 
 from __future__ import annotations
 

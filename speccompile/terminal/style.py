@@ -1,4 +1,4 @@
-"""Takes a text and what it is, gives it as a terminal shows that: in colour, bold or struck through."""
+"""Colours and weights of text on a terminal."""
 
 from __future__ import annotations
 

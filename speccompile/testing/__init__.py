@@ -1,4 +1,4 @@
-"""Takes an admin's profiles and platform, gives the laws that no run can break under them: `speccompile[testing]`."""
+"""Property tests for an admin's profiles and platform (`speccompile[testing]`)."""
 
 from __future__ import annotations
 

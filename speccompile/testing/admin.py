@@ -1,4 +1,4 @@
-"""Takes what an admin wrote as plain data, gives the setting it makes, and variants of it that laws compare with."""
+"""An admin's profiles and platform as plain data, with variants to compare with."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Takes nothing, gives hypothesis strategies for what admins write: profiles with parents and bases, and platforms."""
+"""Hypothesis strategies for profiles, with parents and base documents, and platforms."""
 
 from __future__ import annotations
 

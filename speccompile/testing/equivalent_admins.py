@@ -1,4 +1,4 @@
-"""Takes what an admin wrote, gives the same said in another way, which must come to the same."""
+"""The same profiles and platform written in another way."""
 
 from __future__ import annotations
 

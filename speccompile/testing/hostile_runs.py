@@ -1,4 +1,4 @@
-"""Takes what an admin wrote and a profile's id, gives a hypothesis strategy for runs that try to get round it.
+"""Hypothesis strategies for runs that try to bypass an admin.
 
 A run says again what profile, platform and base documents say, with other values: the same variables, volumes, keys,
 resources and nodes. What would only be refused is taken out again, most of the time, so that most runs compile.

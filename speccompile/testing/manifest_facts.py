@@ -1,4 +1,4 @@
-"""Takes manifests as plain data, gives what they say: pods, containers, Secrets, weaknesses, and every fact by place.
+"""Facts about manifests: pods, containers, Secrets, weaknesses.
 
 Written from Kubernetes' documentation and not from the compiler, which the laws are there to check.
 """

@@ -1,4 +1,4 @@
-"""Takes a pod spec and a node, gives whether Kubernetes' scheduler would let the pod in; and nodes worth asking about.
+"""Whether the scheduler would admit a pod to a node, and nodes worth trying.
 
 Written from Kubernetes' documentation and not from the compiler, which it is there to check.
 """

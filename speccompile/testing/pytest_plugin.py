@@ -1,4 +1,4 @@
-"""Takes pytest's report of a broken law, gives one that is the law's own words: the plugin that pytest loads.
+"""pytest plugin that reports a broken property in its own words.
 
 It stands in every pytest run where the extra is installed, so it imports next to nothing.
 """

@@ -1,4 +1,4 @@
-"""Takes the paths of an admin's profiles and platform, gives a test for each law and profile: the class to inherit."""
+"""The test class that platform teams inherit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Takes documents that should define custom kinds, gives the schema of each kind, and what is wrong with them."""
+"""CustomResourceDefinitions as JSON schemas."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Takes a parsed file, gives the runs and the Kubernetes objects among its documents."""
+"""Runs and Kubernetes objects told apart in a parsed file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Takes a schema of Kubernetes itself, gives a function that says whether a value is valid, and nothing more."""
+"""Yes or no from a Kubernetes schema, several times as fast as jsonschema."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _ALL = frozenset(one for classes in _CLASSES.values() for one in classes)
 
 
 def accepting(schema: Schema) -> Accepts:
-    """What jsonschema would say of a value, several times as fast, in the keywords that `apis.py` writes."""
+    """What jsonschema would say of a value, several times as fast, in the keywords that `kubernetes_api.py` writes."""
     return _made(schema, {})
 
 

@@ -1,4 +1,4 @@
-"""Takes a parsed file of manifests, gives it with plain scalars and keys as kubectl reads them."""
+"""Plain scalars and keys as kubectl reads them."""
 
 from __future__ import annotations
 

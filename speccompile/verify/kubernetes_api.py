@@ -1,4 +1,4 @@
-"""Takes a version of Kubernetes and a kind, gives the schema that the API of that version has for it."""
+"""API schemas of Kubernetes, by version and kind."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ _REFINED: Mapping[tuple[str, str], Schema] = {
         )
     },
 }
-"""What servers refuse, though the schemas let it pass; see `verify_keywords.py`."""
+"""What servers refuse, though the schemas let it pass; see `server_checks.py`."""
 _LATER: Mapping[tuple[str, str], tuple[str, ...]] = {("io.k8s.api.core.v1.Toleration", "operator"): ("Gt", "Lt")}
 """Options that came with some version: those that its own description of the field names."""
 _UNASKED: Mapping[str, frozenset[str]] = {

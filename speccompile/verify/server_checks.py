@@ -1,4 +1,4 @@
-"""Takes a value and a keyword of ours, gives what a server refuses about it that no JSON schema would see."""
+"""Checks of the API server that JSON Schema cannot express."""
 
 from __future__ import annotations
 
@@ -135,4 +135,4 @@ KEYWORDS: Mapping[str, Keyword] = {
     "x-resources": _resources,
     "x-time": _time,
 }
-"""Where each stands in the schemas is said in `apis.py`."""
+"""Where each stands in the schemas is said in `kubernetes_api.py`."""

@@ -1,4 +1,4 @@
-"""Takes verdicts on Kubernetes objects, gives them as a table for people: objects by versions of Kubernetes."""
+"""Verdicts on objects as a table: objects by Kubernetes versions."""
 
 from __future__ import annotations
 

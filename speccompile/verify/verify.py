@@ -1,4 +1,4 @@
-"""Takes Kubernetes objects and versions of Kubernetes, gives what the APIs of those versions have against each."""
+"""Check Kubernetes objects against the APIs of Kubernetes versions."""
 
 from __future__ import annotations
 

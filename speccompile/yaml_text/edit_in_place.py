@@ -1,4 +1,4 @@
-"""Takes the text of one YAML document, gives where its parts stand, and the text with others in their places."""
+"""Positions of the parts of a YAML document, and edits that keep every other byte."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Takes Python data, gives it as a document like one that was read, and what is wrong with it."""
+"""Python data as a document like one that was parsed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Takes a source, gives its documents if nothing about its text is odd, and else None: the exact reader decides.
+"""Fast parser on libyaml, for text with nothing to report.
 
 libyaml, which is C, reads YAML 1.1: it takes some texts, values and ends of values otherwise than the exact reader
 does. All that is known to be read differently counts as odd, and the tests look for more.

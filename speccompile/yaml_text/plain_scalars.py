@@ -1,4 +1,4 @@
-"""Takes the text of a plain YAML scalar, gives its value, or that YAML 1.1 and 1.2 readers disagree on it."""
+"""Plain YAML scalars, and where YAML 1.1 and 1.2 disagree on them."""
 
 from __future__ import annotations
 

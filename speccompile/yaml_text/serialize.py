@@ -1,4 +1,4 @@
-"""Takes plain JSON-like documents, gives the one YAML or JSON text that stands for them."""
+"""Write documents as canonical YAML or JSON."""
 
 import json
 import re

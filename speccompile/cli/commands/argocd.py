@@ -1,4 +1,4 @@
-"""Takes arguments of `speccompile argocd`, the environment and streams, gives an exit code; see `cli.py`."""
+"""`speccompile argocd`: a config management plugin for Argo CD."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Takes arguments of `speccompile check` and streams, gives an exit code; see `cli.py`."""
+"""`speccompile check`: find manifest files that are stale, missing or left over."""
 
 from __future__ import annotations
 

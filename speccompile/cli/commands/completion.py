@@ -1,4 +1,4 @@
-"""Takes arguments of `speccompile completion` and streams, gives an exit code; see `cli.py`."""
+"""`speccompile completion`: print a shell completion script."""
 
 from __future__ import annotations
 

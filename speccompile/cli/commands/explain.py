@@ -1,4 +1,4 @@
-"""Takes arguments of `speccompile explain` and streams, gives an exit code; see `cli.py`."""
+"""`speccompile explain`: show which layer set each value, and what a code means."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Takes arguments of `speccompile helm` and streams, gives an exit code; see `cli.py`."""
+"""`speccompile helm`: a post-renderer for Helm."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Takes arguments of `speccompile init` and streams, gives an exit code; see `cli.py`."""
+"""`speccompile init`: write a small project that works."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Takes arguments of `speccompile krm` and streams, gives an exit code; see `cli.py`."""
+"""`speccompile krm`: a KRM function for Kustomize and kpt."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Takes arguments of `speccompile lint` and streams, gives an exit code; see `cli.py`."""
+"""`speccompile lint`: likely mistakes in where pods would run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Takes arguments of `speccompile place` and streams, gives an exit code; see `cli.py`."""
+"""`speccompile place`: which nodes of a saved cluster each run fits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Takes arguments of `speccompile profiles` and streams, gives an exit code; see `cli.py`."""
+"""`speccompile profiles`: list, show, lint and compare profiles."""
 
 from __future__ import annotations
 

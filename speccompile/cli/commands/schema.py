@@ -1,4 +1,4 @@
-"""Takes arguments of `speccompile schema` and streams, gives an exit code; see `cli.py`."""
+"""`speccompile schema`: print the JSON Schema of a kind of file."""
 
 from __future__ import annotations
 

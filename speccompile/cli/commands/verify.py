@@ -1,4 +1,4 @@
-"""Takes arguments of `speccompile verify` and streams, gives an exit code; see `cli.py`."""
+"""`speccompile verify`: check manifests against Kubernetes API schemas."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Takes the platform's file, gives the platform: its settings over the built-in ones, and what it demands of runs."""
+"""Read the platform file over its preset and the built-in platform."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Takes the admin's profile files, gives the profiles, each with all that its parents bring, and a run's own one."""
+"""Read profiles, each with everything its parents bring, and choose a run's own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Takes a ConfigMap whose values are files, gives those files parsed, with places that count within the outer file."""
+"""Profile files inside a ConfigMap, with positions in the outer file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Takes a document that should be a run, gives it canonical, whatever form it was written in."""
+"""Read a run in any written form into its canonical form."""
 
 from __future__ import annotations
 

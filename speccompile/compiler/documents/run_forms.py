@@ -1,4 +1,4 @@
-"""Takes a run in any of its written forms, gives its fields flat, and what is wrong with the envelope."""
+"""Flat, entity and Kubernetes forms of a run, as flat fields."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Takes the files of a target that an admin wrote, gives what is wrong with them beyond their schemas."""
+"""Checks of custom targets beyond their schemas."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Takes `target.yaml` of a folder of templates, gives the target: what runs come to under it, and what cannot be."""
+"""Read `target.yaml` of a folder of templates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Takes skeletons, gives them as text that another process can read, and back: rendering without Jinja.
+"""Skeletons as text that another process can read, so that rendering needs no Jinja.
 
 Those of the bundled templates are made ahead from the golden runs, by `scripts/prepare.py`, in
 `prebuilt_skeletons.json`. Those of custom templates go from one call to the next, in the cache.

@@ -1,4 +1,4 @@
-"""Takes nodes of a spec, gives what templates see of them: references that print as tokens and note what is asked."""
+"""References: what templates see of a value, recording every question they ask."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Takes what templates gave and the answers they had, gives it again to whoever answers alike: skeletons, kept."""
+"""Skeletons of manifests, found again by the answers that templates got."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Skeleton:
         self.steps: Final = steps
         """How much work it was to make it, whoever did it."""
         self.pages: Final[dict[Any, Any]] = {}
-        """Its text with holes, by what is there to fill them; see `staged.py`."""
+        """Its text with holes, by what is there to fill them; see `text_writer.py`."""
 
 
 class _Fork:

@@ -1,4 +1,4 @@
-"""Takes the name of a template and a line, gives the place that manifests point to for what stands there."""
+"""Spans of template lines, for values that a template sets itself."""
 
 from __future__ import annotations
 

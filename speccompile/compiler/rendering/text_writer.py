@@ -1,4 +1,4 @@
-"""Takes sketches of manifests, gives their text without making a tree: lines that are known, with values between them.
+"""Write the text of manifests from skeletons, without building trees.
 
 What `serialize` would write of a filled skeleton is fixed but for its values, once it is known which of them are there.
 So each skeleton keeps its text with holes, a page, for each such case. The text is that of the plain way, to the byte.

@@ -1,4 +1,4 @@
-"""Takes a scene, gives what is odd about the nodes that its pods ask for: the AFFINITY table."""
+"""Lint rules about node affinity and selectors."""
 
 from __future__ import annotations
 

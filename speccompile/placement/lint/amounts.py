@@ -1,4 +1,4 @@
-"""Takes a scene, gives what Kubernetes has against the amounts that its containers ask for: the AMOUNTS table."""
+"""Lint rules about resource amounts of containers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Takes what a pod asks of the labels of a node, gives what no node can satisfy together."""
+"""Requirements on node labels that no node can satisfy together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Takes a pod, gives what rules ask of it: whether it is pinned to nodes, what it tolerates, what it asks for."""
+"""Questions that rules ask of a pod: pinned, tolerating, requesting."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Takes a scene, gives what its pods cannot have, or should not have, of the cluster's pools: the POOLS table."""
+"""Lint rules about the cluster's node pools."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Takes a pod and the pools of a cluster, gives which of them it can run on, and what keeps it off the others."""
+"""The pools that a pod can run on, and what excludes the others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Takes what a lint is about, gives the nouns that its rules speak of, and findings at lines that somebody wrote."""
+"""What lint rules look at: objects, workloads and pools."""
 
 from __future__ import annotations
 

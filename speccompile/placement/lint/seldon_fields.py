@@ -1,4 +1,4 @@
-"""Takes a scene, gives what single fields of Seldon's objects have against them: the FIELDS table."""
+"""Lint rules about single fields of Seldon objects."""
 
 from __future__ import annotations
 

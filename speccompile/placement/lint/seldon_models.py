@@ -1,4 +1,4 @@
-"""Takes a scene, gives what Seldon's scheduler would make of its Models: the MODELS table."""
+"""Lint rules about Seldon Models and their scheduling."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Takes a scene, gives what is odd about Seldon's own workloads and about Kafka beside them: the RUNTIME table."""
+"""Lint rules about Seldon's own workloads and Kafka."""
 
 from __future__ import annotations
 

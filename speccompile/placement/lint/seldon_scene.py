@@ -1,4 +1,4 @@
-"""Takes a scene, gives Seldon's part of it, worked out once for all rules, and findings about that."""
+"""Seldon's part of a scene, worked out once for all rules."""
 
 from __future__ import annotations
 

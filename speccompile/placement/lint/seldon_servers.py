@@ -1,4 +1,4 @@
-"""Takes a scene, gives what Seldon's operator would make of its Servers and ServerConfigs: the SERVERS table."""
+"""Lint rules about Seldon Servers and ServerConfigs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Takes a scene, gives what is odd about the taints that its pods tolerate: the TOLERATIONS table."""
+"""Lint rules about tolerations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Takes a scene, gives what keeps its pods from having their volumes: the VOLUMES table."""
+"""Lint rules about volumes."""
 
 from __future__ import annotations
 

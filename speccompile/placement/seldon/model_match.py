@@ -1,4 +1,4 @@
-"""Takes Seldon's objects, gives for each Model the Servers that its scheduler could load it on, and why not the others.
+"""Servers that Seldon's scheduler could load each Model on.
 
 The scheduler asks for capabilities by exact text, for memory of a replica, and for as many replicas as the Model wants,
 all on one Server. Where several Servers will do, it may take any of them.

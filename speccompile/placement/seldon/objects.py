@@ -1,4 +1,4 @@
-"""Takes Kubernetes objects, gives those of Seldon, and what stands in them; a wrong type is taken for nothing said."""
+"""Seldon objects, read defensively."""
 
 from __future__ import annotations
 

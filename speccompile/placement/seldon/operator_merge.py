@@ -1,4 +1,4 @@
-"""Takes a Server and its ServerConfig, gives the pod that Seldon's operator makes of both, and what is odd about it.
+"""Merge a Server over its ServerConfig as Seldon's operator does.
 
 The operator merges values of Go types, not documents: lists are appended whatever their items, maps are united, zero
 values do not count, and containers alone meet by name. Wrong types never raise: no API server lets them in.

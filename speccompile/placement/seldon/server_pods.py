@@ -1,4 +1,4 @@
-"""Takes Servers and the ServerConfigs beside them, gives the pods that Seldon's operator would make of each.
+"""Pods that Seldon's operator makes of Servers.
 
 A stock install has two ServerConfigs, which hardly anybody keeps at hand; what is known of them stands here as facts.
 """

@@ -1,4 +1,4 @@
-"""Takes a cron schedule, gives what Kubernetes would refuse about it."""
+"""Cron schedules, checked as Kubernetes does."""
 
 import re
 from typing import Final

@@ -1,4 +1,4 @@
-"""Takes a container image reference, gives the fault in it."""
+"""Container image references."""
 
 import re
 from typing import Final

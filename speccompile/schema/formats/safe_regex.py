@@ -1,4 +1,4 @@
-"""Takes a regular expression of an admin, gives what is wrong with it, and whether a text matches it in time."""
+"""Regular expressions of admins, matched in bounded time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Takes a text and the shape it should have, gives the fault in it, with the right spelling where it is known."""
+"""Formats of text defined by a pattern, with the right spelling where it is known."""
 
 import re
 from collections.abc import Callable
