@@ -119,7 +119,7 @@ def test_a_pass_through_field(copy: Copy) -> None:
 def test_a_field_with_several_shapes(copy: Copy) -> None:
     copy.declare(FIELDS, "properties", **property_named("shell", type=["string", "array"], items={"type": "string"}))
     copy.insert(POD, "    args:", "    stdin: {{ spec.shell }}\n")
-    copy.insert("speccompile/compiler/normalizers.py", '    "tolerations": _dist', '    "shell": _executable,\n')
+    copy.insert("speccompile/compiler/normalize.py", '    "tolerations": _dist', '    "shell": _executable,\n')
     ((one,), (same,)) = copy.render({"shell": "sh"}), copy.render({"shell": ["sh"]})
     assert pod_of(one)["containers"][0]["stdin"] == ["sh"]
     assert one == same
