@@ -20,8 +20,9 @@ else:
 
     class _Record(type):
         def __new__(cls, name, bases, body):  # noqa: ANN001, ANN204, ARG004  as `type.__new__`
-            # Python 3.14 does not always keep annotations in the body; a class has them on every version.
-            fields = tuple(type(name, (), body).__annotations__)
+            # Up to Python 3.13 they are in the body; since then a class has them, which costs one more class.
+            annotations = body.get("__annotations__")
+            fields = tuple(type(name, (), body).__annotations__ if annotations is None else annotations)
             defaults = [body[field] for field in fields if field in body]
             record = namedtuple(name, fields, defaults=defaults, module=body["__module__"])  # noqa: PYI024
             for key, value in body.items():

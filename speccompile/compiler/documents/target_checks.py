@@ -24,14 +24,15 @@ Check: TypeAlias = Callable[[Node, str, Library], Iterator[Diagnostic]]
 _SECTIONS = ("workloads", "manifests", "refuse")
 _LISTS = ("with", "without", "needs", "says", "above", "not_in", "not_own")
 _MAPS = ("where", "unless", "matches")
-_NAMED = re.compile(r"""["']([A-Za-z0-9_./-]+\.j2)["']""")
-_USED = re.compile(r"\bspec\.([A-Za-z0-9_]+(?:\.[A-Za-z0-9_]+)*)")
-_CODE = re.compile(r"\{\{(.*?)\}\}|\{%(.*?)%\}", re.DOTALL)
-_OPEN = re.compile(r"(?<![.A-Za-z0-9_])spec\b(?!\s*\.)")
+# Patterns are compiled when a custom target first needs them: every call imports this module.
+_NAMED = r"""["']([A-Za-z0-9_./-]+\.j2)["']"""
+_USED = r"\bspec\.([A-Za-z0-9_]+(?:\.[A-Za-z0-9_]+)*)"
+_CODE = r"(?s)\{\{(.*?)\}\}|\{%(.*?)%\}"
+_OPEN = r"(?<![.A-Za-z0-9_])spec\b(?!\s*\.)"
 """A use of the whole spec, of which nobody can tell what it is after."""
 _IDENTITY = {
-    "kind": re.compile(r"^kind: *([^\s{]+) *$", re.MULTILINE),
-    "api_version": re.compile(r"^apiVersion: *([^\s{]+) *$", re.MULTILINE),
+    "kind": r"(?m)^kind: *([^\s{]+) *$",
+    "api_version": r"(?m)^apiVersion: *([^\s{]+) *$",
 }
 _OTHERWISE: Mapping[str, str] = {
     "labels": "labels",
@@ -201,7 +202,7 @@ def _templates_are_there(tree: Node, name: str, library: Library) -> Iterator[Di
             yield fault(f"there is no template {shown(path)}", file.span, cure)
             continue
         for key, pattern in _IDENTITY.items():
-            found = pattern.search(library.templates[path])
+            found = re.search(pattern, library.templates[path])
             said = row.fields.get(key)
             if found and said and found[1].strip("\"'") != said.value:
                 yield fault(
@@ -226,10 +227,11 @@ def _templates_use_the_fields(tree: Node, name: str, library: Library) -> Iterat
     for path in templates:
         if library.is_own(path):
             yield from _misspelled(path, own, library)
-    code = "\n".join(found[1] or found[2] for path in templates for found in _CODE.finditer(library.templates[path]))
-    if _OPEN.search(code):
+    texts = (library.templates[path] for path in templates)
+    code = "\n".join(found[1] or found[2] for text in texts for found in re.finditer(_CODE, text))
+    if re.search(_OPEN, code):
         return
-    used = {found[1] for found in _USED.finditer(code)}
+    used = {found[1] for found in re.finditer(_USED, code)}
     words = set(re.findall(r"[a-z_.]+", code))
     # What chooses manifests, or names the container, has its effect.
     choosing = [node for row in _rows(tree, "workloads", "manifests") for node in _paths_in(row, ("needs",))]
@@ -254,15 +256,15 @@ def _reached(paths: Iterable[str], library: Library) -> list[str]:
         path = pending.pop()
         if path not in known:
             known[path] = None
-            pending += [found for found in _NAMED.findall(library.templates[path]) if found in library.templates]
+            pending += [found for found in re.findall(_NAMED, library.templates[path]) if found in library.templates]
     return list(known)
 
 
 def _misspelled(path: str, own: Mapping[str, Schema], library: Library) -> Iterator[Diagnostic]:
     text = library.templates[path]
     # What stands in comments is no use.
-    code = [found.span() for found in _CODE.finditer(text)]
-    for found in (one for start, end in code for one in _USED.finditer(text, start, end)):
+    code = [found.span() for found in re.finditer(_CODE, text)]
+    for found in (one for start, end in code for one in re.compile(_USED).finditer(text, start, end)):
         first, *steps = found[1].split(".")
         schema, here = own.get(first), [first]
         for step in steps:
