@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from speccompile.api import Function, compile_many, compile_run
-    from speccompile.batch.work_units import ExecutorError
+    from speccompile.batch.executor_error import ExecutorError
     from speccompile.compiler.compiled import Compiled
     from speccompile.compiler.explain import Explanation, Line, Lost
     from speccompile.files.project_file import Project, load_project
@@ -43,7 +43,7 @@ _HOMES = {
     "CompileError": "model.findings",
     "Compiled": "compiler.compiled",
     "Diagnostic": "model.diagnostic",
-    "ExecutorError": "batch.work_units",
+    "ExecutorError": "batch.executor_error",
     "Explanation": "compiler.explain",
     "Function": "api",
     "Layer": "model.source",

@@ -10,15 +10,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from functools import cached_property
 from itertools import chain, islice
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from speccompile.batch.disk_spool import Ledger
 from speccompile.batch.wire_format import from_portable
 from speccompile.batch.work_units import Answer, Piece, sources_of
-from speccompile.compiler.compiled import Rendered, Result
+from speccompile.compiler.compiled import Rendered, Result, Results
 from speccompile.compiler.duplicate_objects import Memory, apart
 from speccompile.files.work import Work
-from speccompile.model.diagnostic import Diagnostic
 from speccompile.model.findings import has_errors
 from speccompile.model.input_texts import Admin, Text
 from speccompile.model.light_namedtuple import NamedTuple
@@ -32,9 +31,6 @@ _WINDOW = 100
 """Files that are looked at before it is decided who compiles them."""
 _WORTH_IT = 1000
 """Runs to compile for which starting processes pays."""
-
-Results: TypeAlias = tuple[tuple[Diagnostic, ...], Iterator[Rendered]]
-"""What is wrong with profiles and platform, and what becomes of each run, in order, as it comes."""
 
 
 class Effort(NamedTuple):
@@ -54,8 +50,8 @@ def accelerated(work: Work, effort: Effort) -> Iterator[Results]:
     with ExitStack() as stack:
         ledger = stack.enter_context(closing(Ledger()))
         admin = work.written.admin
-        if admin is None or _is_plain(work, effort):
-            yield _plainly(work, effort, ledger)
+        if admin is None:
+            yield _plainly(work, effort.shape, ledger)
             return
         recall, lent = None, None
         if effort.uses_cache:
@@ -64,24 +60,17 @@ def accelerated(work: Work, effort: Effort) -> Iterator[Results]:
             recall, lent = opened_recall(work, effort.shape, admin, stack)
         findings = recall.findings if recall else work.setting.findings
         if has_errors(findings):
-            yield _plainly(work, effort, ledger)
+            yield _plainly(work, effort.shape, ledger)
             return
         yield findings, _apart(_Route(work, effort, admin, recall, stack).rendered(), ledger)
         if lent:
             lent.keep()
 
 
-def _is_plain(work: Work, effort: Effort) -> bool:
-    """Whether there is nothing to gain: no cache, and one process."""
-    is_single = effort.jobs == 1 or len(work.inputs.runs) == 1
-    return not effort.uses_cache and not effort.dask and is_single
+def _plainly(work: Work, shape: str, ledger: Memory) -> Results:
+    from speccompile.batch.straight import compile_here
 
-
-def _plainly(work: Work, effort: Effort, ledger: Memory) -> Results:
-    from speccompile.compiler.compile_files import compile_files
-    from speccompile.files.manifest_text import rendered
-
-    return work.setting.findings, rendered(compile_files(work.files, work.setting, ledger), effort.shape)
+    return compile_here(work, shape, ledger)
 
 
 def _apart(results: Iterable[Rendered], ledger: Memory) -> Iterator[Rendered]:

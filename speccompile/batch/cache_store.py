@@ -8,9 +8,10 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from hashlib import blake2b
 from pathlib import Path
 from typing import Final
+
+from speccompile.batch.fast_hash import blake2b
 
 try:
     import sqlite3

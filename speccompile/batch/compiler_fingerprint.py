@@ -6,8 +6,9 @@ import os
 import sys
 from collections.abc import Iterator
 from functools import cache
-from hashlib import blake2b
 from pathlib import Path
+
+from speccompile.batch.fast_hash import blake2b
 
 _PACKAGE = Path(__file__).resolve().parent.parent
 _BUNDLED = "_bundled"

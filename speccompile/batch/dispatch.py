@@ -10,7 +10,8 @@ from typing import Any
 
 from speccompile.batch.compile_unit import BUG, OTHER, Order, compile_chunk
 from speccompile.batch.compiler_fingerprint import text_digest
-from speccompile.batch.work_units import Answer, ExecutorError, Piece
+from speccompile.batch.executor_error import ExecutorError
+from speccompile.batch.work_units import Answer, Piece
 from speccompile.model.input_texts import Admin
 from speccompile.model.light_namedtuple import NamedTuple
 

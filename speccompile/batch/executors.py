@@ -15,7 +15,7 @@ from multiprocessing import connection, parent_process
 from typing import Any
 
 from speccompile.batch.dispatch import Crew
-from speccompile.batch.work_units import ExecutorError
+from speccompile.batch.executor_error import ExecutorError
 from speccompile.files.defer_interrupt import deaf
 
 _PATIENCE = 10

@@ -16,10 +16,6 @@ Answer: TypeAlias = tuple[tuple[Portable, ...], tuple[str, ...] | None]
 """The results of one file, and the profiles that they depend on; None is all of them."""
 
 
-class ExecutorError(RuntimeError):
-    """An executor did not do its work, which says nothing about the runs."""
-
-
 class Piece(NamedTuple):
     """A file of runs: to be compiled, or with the answer that is known."""
 

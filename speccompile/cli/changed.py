@@ -4,35 +4,59 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TextIO
+from typing import Final, TextIO
 
 from speccompile.cli.inputs import flags_of
 from speccompile.compiler.documents.admin_config import Setting
 from speccompile.diff.affected_runs import IsTouched, Subject, affected
-from speccompile.diff.chosen_runs import Affected
+from speccompile.diff.chosen_runs import Affected, only
 from speccompile.files.call_inputs import Inputs, run_files
 from speccompile.files.find import template_files
 from speccompile.files.git_revision import removed_files
 from speccompile.files.work import Work, read_work
 from speccompile.files.write import path_of
+from speccompile.terminal.progress import counted
+from speccompile.yaml_text.parsed import Parsed
 
 
-def read_changed_work(arguments: argparse.Namespace, stderr: TextIO) -> Work:
+class ChangedWork(Work):
+    """Work on the runs that a change affects, or on all runs."""
+
+    def __init__(self, work: Work, chosen: Affected | None = None) -> None:
+        super().__init__(work.inputs, work.written, work.stderr)
+        self.chosen: Final = chosen
+        """The runs to compile, if not all."""
+
+    @property
+    def files(self) -> Iterator[Parsed]:
+        """The files that have runs to compile, with nothing but these. Raises CallError."""
+        if self.chosen is None:
+            return super().files
+        runs = tuple(path for path in self.inputs.runs if str(path) in self.chosen.documents)
+        return only(counted(run_files(self.inputs._replace(runs=runs)), len(runs), self.stderr), self.chosen)
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing that concerns a run has changed."""
+        return self.chosen is not None and not self.chosen.total and not self.chosen.unread
+
+
+def read_changed_work(arguments: argparse.Namespace, stderr: TextIO) -> ChangedWork:
     """The work of a call; with `--changed`, of the runs that the named files affect.
 
     Raises CallError, or CompileError with what is wrong with the project file.
     """
     if not arguments.changed:
-        return read_work(flags_of(arguments), stderr)
+        return ChangedWork(read_work(flags_of(arguments), stderr))
     work = read_work(flags_of(arguments)._replace(paths=()), stderr)
     # Where the setting is broken nothing compiles, so there is nothing to choose.
     if work.setting.is_broken:
-        return work
+        return ChangedWork(work)
     shape = getattr(arguments, "shape", "yaml")
-    return Work(work.inputs, work.written, stderr, _chosen(arguments.paths, work.inputs, work.setting, shape))
+    return ChangedWork(work, _chosen(arguments.paths, work.inputs, work.setting, shape))
 
 
 def _chosen(changed: Sequence[str], inputs: Inputs, setting: Setting, shape: str) -> Affected | None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from speccompile.compiler.compiled import Result
-from speccompile.files.write_report import Report, write_report
+from speccompile.files.write_report import Report, is_stdout, write_report
 from speccompile.report.overrides_json import GENERATOR, as_overrides_json, override_entries
 from speccompile.schema.bundled import bundled_codes
 
@@ -15,12 +15,18 @@ from speccompile.schema.bundled import bundled_codes
 class OverrideReport:
     """What the admin did to the values of runs, collected run by run."""
 
-    def __init__(self) -> None:
+    def __init__(self, file: str) -> None:
+        self._file = file
         self._entries: list[Mapping[str, Any]] = []
+
+    @property
+    def is_printed(self) -> bool:
+        """Whether it goes to standard output."""
+        return is_stdout(self._file)
 
     def add(self, result: Result) -> None:
         self._entries += override_entries(result, bundled_codes())
 
-    def write(self, file: str, known: Sequence[Path], stdout: TextIO, stderr: TextIO) -> int:
+    def write(self, known: Sequence[Path], stdout: TextIO, stderr: TextIO) -> int:
         """Write the report as JSON; an exit code other than 0 if that fails."""
-        return write_report(Report(as_overrides_json(self._entries), file, GENERATOR), known, stdout, stderr)
+        return write_report(Report(as_overrides_json(self._entries), self._file, GENERATOR), known, stdout, stderr)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from speccompile.model.diagnostic import Diagnostic
@@ -156,6 +156,10 @@ class Rendered(NamedTuple):
 
     result: Result
     text: str
+
+
+Results: TypeAlias = tuple[tuple[Diagnostic, ...], Iterator[Rendered]]
+"""What is wrong with profiles and platform, and what becomes of each run, in order, as it comes."""
 
 
 def _revived(*told: Any) -> Compiled:

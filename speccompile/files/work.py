@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, TextIO
 
-from speccompile.diff.chosen_runs import Affected, only
 from speccompile.files.admin_texts import Written, read_admin
 from speccompile.files.call_inputs import CallError, Flags, Inputs, run_files, settle
 from speccompile.files.find import Unlisted
@@ -25,13 +24,12 @@ if TYPE_CHECKING:
 class Work:
     """What one call compiles; no run is read, and nothing of the admin's is parsed, before it is asked for."""
 
-    def __init__(self, inputs: Inputs, written: Written, stderr: TextIO, chosen: Affected | None = None) -> None:
+    def __init__(self, inputs: Inputs, written: Written, stderr: TextIO) -> None:
         self.inputs: Final = inputs
         self.written: Final = written
         """What the admin wrote."""
-        self.chosen: Final = chosen
-        """The runs to compile, if not all."""
-        self._stderr: Final = stderr
+        self.stderr: Final = stderr
+        """Where progress is shown."""
 
     @cached_property
     def setting(self) -> Setting:
@@ -41,21 +39,13 @@ class Work:
 
     @property
     def files(self) -> Iterator[Parsed]:
-        """The files that have runs to compile, with nothing but these. Raises CallError."""
-        if self.chosen is None:
-            return counted(run_files(self.inputs), len(self.inputs.runs), self._stderr)
-        runs = tuple(path for path in self.inputs.runs if str(path) in self.chosen.documents)
-        return only(counted(run_files(self.inputs._replace(runs=runs)), len(runs), self._stderr), self.chosen)
+        """The files of runs, parsed. Raises CallError if standard input is wanted and closed."""
+        return counted(run_files(self.inputs), len(self.inputs.runs), self.stderr)
 
     @property
     def texts(self) -> Iterator[Source | Parsed]:
         """All files as texts, or why they cannot be read. Raises CallError if standard input is wanted and closed."""
-        return counted(map(_text, self.inputs.runs), len(self.inputs.runs), self._stderr)
-
-    @property
-    def is_idle(self) -> bool:
-        """Whether nothing that concerns a run has changed."""
-        return self.chosen is not None and not self.chosen.total and not self.chosen.unread
+        return counted(map(_text, self.inputs.runs), len(self.inputs.runs), self.stderr)
 
 
 def read_work(flags: Flags, stderr: TextIO) -> Work:

@@ -20,7 +20,6 @@ from speccompile.integrations import kustomization
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.object_names import object_name
 from speccompile.terminal.display_width import printable
-from speccompile.yaml_text.serialize import serialize_json
 
 DONE, FAILED = 0, 1
 _HEAD = re.compile(r'.*?\n *"?name"?: [^\n]*', re.DOTALL)
@@ -122,6 +121,8 @@ def _print(outputs: Outputs, stdout: TextIO, shape: str) -> None:
             stdout.write(between + output.text)
             between = "---\n"
         return
+    from speccompile.yaml_text.serialize import serialize_json
+
     if not len(outputs):
         stdout.write(serialize_json(()))
         return

@@ -29,9 +29,10 @@ from speccompile.batch.accelerate import cores
 from speccompile.batch.compile_unit import Noting, Order, compile_chunk
 from speccompile.batch.disk_spool import Ledger, Spool
 from speccompile.batch.dispatch import CHUNK
+from speccompile.batch.executor_error import ExecutorError
 from speccompile.batch.executors import processes
 from speccompile.batch.wire_format import from_portable, sources_by_name, to_portable
-from speccompile.batch.work_units import ExecutorError, Piece
+from speccompile.batch.work_units import Piece
 from speccompile.cli.findings import Tally, judged, tell
 from speccompile.cli.main import main
 from speccompile.compiler.compile_files import compile_file

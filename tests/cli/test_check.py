@@ -701,7 +701,7 @@ class TestChanged:
                 compiled.extend(document.source.name for document in parsed.documents)
                 yield parsed
 
-        monkeypatch.setattr("speccompile.files.work.only", watched)
+        monkeypatch.setattr("speccompile.cli.changed.only", watched)
         call("check --changed runs/train.yaml")
         assert compiled == ["runs/train.yaml"]
 

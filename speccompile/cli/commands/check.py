@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TextIO
 
-from speccompile.cli.changed import read_changed_work
+from speccompile.cli.changed import ChangedWork, read_changed_work
 from speccompile.cli.findings import grades_of, judged, paint_for, stream_for, tell, tell_left_out
 from speccompile.cli.options import (
     COMMANDS,
@@ -27,7 +27,6 @@ from speccompile.files.call_inputs import STREAM, CallError, Inputs
 from speccompile.files.find import identity
 from speccompile.files.manifest_text import TEXTS
 from speccompile.files.orphans import orphans
-from speccompile.files.work import Work
 from speccompile.files.write import Output, has_text, listing, nothing_written, path_of, read_text, write_files
 from speccompile.integrations.helm_chart import from_chart_template
 from speccompile.model.diagnostic import Diagnostic, Severity
@@ -110,7 +109,7 @@ def _folder(inputs: Inputs) -> Path:
     return Path(folder)
 
 
-def _check(arguments: argparse.Namespace, work: Work, folder: Path, stdout: TextIO, stderr: TextIO) -> int:
+def _check(arguments: argparse.Namespace, work: ChangedWork, folder: Path, stdout: TextIO, stderr: TextIO) -> int:
     is_text = arguments.format == TEXT
     grades = grades_of(arguments, work.inputs.severity, STRICT)
     checked = _compared(arguments, work, folder, paint_for(stdout))
@@ -142,7 +141,7 @@ def _check(arguments: argparse.Namespace, work: Work, folder: Path, stdout: Text
     return DRIFT if has_errors(told) else DONE
 
 
-def _compared(arguments: argparse.Namespace, work: Work, folder: Path, paint: Paint) -> Checked:
+def _compared(arguments: argparse.Namespace, work: ChangedWork, folder: Path, paint: Paint) -> Checked:
     """Every run against its file."""
     findings: list[Diagnostic] = []
     hindrances: list[Diagnostic] = []
@@ -197,7 +196,7 @@ def _hindrance(error: OSError, file: Path) -> Diagnostic:
     return Diagnostic(code="input/unreadable", message=f"the file cannot be read: {reason}", span=span, help=cure)
 
 
-def _around(arguments: argparse.Namespace, work: Work, folder: Path, checked: Checked) -> Iterator[Drift]:
+def _around(arguments: argparse.Namespace, work: ChangedWork, folder: Path, checked: Checked) -> Iterator[Drift]:
     """What is wrong with the folder beside the files of runs: what is left over, and the list of all files.
 
     Raises OSError if the list cannot be what it should be.
@@ -215,7 +214,7 @@ def _around(arguments: argparse.Namespace, work: Work, folder: Path, checked: Ch
         yield from _drift(output, None, folder, arguments, plain)
 
 
-def _unknown(work: Work, folder: Path, checked: Checked) -> str:
+def _unknown(work: ChangedWork, folder: Path, checked: Checked) -> str:
     """Why nobody can tell whether a file is left over; empty if one can."""
     home = work.inputs.home
     if not work.inputs.is_whole or home is None or identity(home) != identity(folder):
@@ -250,7 +249,7 @@ def _fix(drifts: Sequence[Drift], folder: Path, inputs: Inputs, told: TextIO, st
     return True
 
 
-def _summary(drifts: Sequence[Drift], checked: Checked, work: Work, folder: Path, *, is_fixed: bool) -> str:
+def _summary(drifts: Sequence[Drift], checked: Checked, work: ChangedWork, folder: Path, *, is_fixed: bool) -> str:
     if work.is_idle:
         return "speccompile: nothing that concerns a run has changed\n"
     unknown = _unknown(work, folder, checked) if work.inputs.is_whole else ""

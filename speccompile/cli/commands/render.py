@@ -8,9 +8,8 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from speccompile.batch.accelerate import Effort, Results, accelerated
 from speccompile.batch.disk_spool import Ledger, Spool
-from speccompile.batch.work_units import ExecutorError
+from speccompile.batch.executor_error import ExecutorError
 from speccompile.cli.findings import Account, grades_of, judged, tell
 from speccompile.cli.inputs import flags_of
 from speccompile.cli.options import (
@@ -25,10 +24,10 @@ from speccompile.cli.options import (
     add_shape,
     path,
 )
+from speccompile.compiler.compiled import Results
 from speccompile.files.call_inputs import STREAM, CallError, Inputs
 from speccompile.files.work import Work, read_work
 from speccompile.files.write import Output, listing, nothing_written, path_of, write
-from speccompile.files.write_report import is_stdout
 from speccompile.model.findings import CompileError
 from speccompile.model.severity import STRICT
 
@@ -69,8 +68,9 @@ def run_render(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) ->
     code = INPUT
     try:
         work = read_work(flags_of(arguments), stderr)
-        _refuse_contradictions(arguments, work.inputs)
-        code = _render(arguments, work, stdout, stderr)
+        report = _new_report(arguments.report) if arguments.report else None
+        _refuse_contradictions(arguments, work.inputs, report)
+        code = _render(arguments, work, report, stdout, stderr)
     except CallError as error:
         arguments.refuse(str(error))
     except CompileError as error:
@@ -85,22 +85,23 @@ def run_render(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) ->
     return code
 
 
-def _refuse_contradictions(arguments: argparse.Namespace, inputs: Inputs) -> None:
+def _refuse_contradictions(arguments: argparse.Namespace, inputs: Inputs, report: OverrideReport | None) -> None:
     """Raises CallError if two things cannot be had together."""
-    if arguments.report and (arguments.dask or (arguments.jobs or 0) > 1):
+    if report and (arguments.dask or (arguments.jobs or 0) > 1):
         raise CallError("a report needs what does not travel: make it without --dask and --jobs")
     if inputs.output not in (None, STREAM):
         return
-    if arguments.report and is_stdout(arguments.report):
+    if report and report.is_printed:
         raise CallError("the manifests go to standard output: give --report a file, or write them with -o DIR")
     if arguments.kustomization:
         raise CallError("--kustomization lists the files in a folder: say which with -o DIR")
 
 
-def _render(arguments: argparse.Namespace, work: Work, stdout: TextIO, stderr: TextIO) -> int:
+def _render(
+    arguments: argparse.Namespace, work: Work, report: OverrideReport | None, stdout: TextIO, stderr: TextIO
+) -> int:
     """Compile all runs, print what was found, and write the manifests unless anything is an error."""
     inputs = work.inputs
-    report = _new_report() if arguments.report else None
     with ExitStack() as stack:
         made = stack.enter_context(closing(Spool()))
         findings, results = _compiled(arguments, work, stack)
@@ -114,7 +115,7 @@ def _render(arguments: argparse.Namespace, work: Work, stdout: TextIO, stderr: T
         account.tell(stderr)
         if report:
             known = [path for path in inputs.runs if isinstance(path, Path)]
-            failed = report.write(arguments.report, known, stdout, stderr)
+            failed = report.write(known, stdout, stderr)
             if failed:
                 return failed
         if account.has_errors:
@@ -123,22 +124,23 @@ def _render(arguments: argparse.Namespace, work: Work, stdout: TextIO, stderr: T
 
 
 def _compiled(arguments: argparse.Namespace, work: Work, stack: ExitStack) -> Results:
-    """What is wrong with the admin's files, and each run compiled: the straight path, or around it through `batch`."""
-    if not arguments.report:
-        effort = Effort(arguments.shape, arguments.jobs, arguments.dask, not arguments.no_cache)
-        return stack.enter_context(accelerated(work, effort))
+    """What is wrong with the admin's files, and each run compiled, as it comes."""
+    is_single = arguments.jobs == 1 or len(work.inputs.runs) == 1
     # A report needs trees, which neither the cache nor workers hand back.
-    from speccompile.compiler.compile_files import compile_files
-    from speccompile.files.manifest_text import rendered
+    if arguments.report or (arguments.no_cache and not arguments.dask and is_single):
+        from speccompile.batch.straight import compile_here
 
-    ledger = stack.enter_context(closing(Ledger()))
-    return work.setting.findings, rendered(compile_files(work.files, work.setting, ledger), arguments.shape)
+        return compile_here(work, arguments.shape, stack.enter_context(closing(Ledger())))
+    from speccompile.batch.accelerate import Effort, accelerated
+
+    effort = Effort(arguments.shape, arguments.jobs, arguments.dask, not arguments.no_cache)
+    return stack.enter_context(accelerated(work, effort))
 
 
-def _new_report() -> OverrideReport:
+def _new_report(file: str) -> OverrideReport:
     from speccompile.cli.override_report import OverrideReport
 
-    return OverrideReport()
+    return OverrideReport(file)
 
 
 class _Made:

@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 
-from speccompile.compiler.documents.target_files import Findings, template_of
 from speccompile.model.diagnostic import Diagnostic, Note, shown
 from speccompile.model.key_path import format_path, parse_path
 from speccompile.model.node import Node
@@ -20,6 +19,9 @@ from speccompile.schema.suggestions import near
 from speccompile.schema.validate import validate
 from speccompile.yaml_text.parse import parse, several_documents
 
+ABOUT = "target.yaml"
+FIELDS = "fields.schema.json"
+Findings: TypeAlias = tuple[Diagnostic, ...]
 Check: TypeAlias = Callable[[Node, str, Library], Iterator[Diagnostic]]
 _SECTIONS = ("workloads", "manifests", "refuse")
 _LISTS = ("with", "without", "needs", "says", "above", "not_in", "not_own")
@@ -43,6 +45,16 @@ _OTHERWISE: Mapping[str, str] = {
     "service_name": "names.alias",
 }
 """Fields that templates come by under another name."""
+
+
+def names_in(files: Iterable[str]) -> tuple[str, ...]:
+    """The targets among the files of a library: the folders that have a `target.yaml`."""
+    return tuple(sorted(path.removesuffix(f"/{ABOUT}") for path in files if path.endswith(f"/{ABOUT}")))
+
+
+def template_of(file: Node, name: str) -> str:
+    """The path of a template in the library; one without a folder is beside the target's file."""
+    return str(file.value) if "/" in str(file.value) else f"{name}/{file.value}"
 
 
 def faults_of(tree: Node, name: str, library: Library) -> Iterator[Diagnostic]:

@@ -6,8 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from speccompile.compiler.documents.target_checks import checked_fields, taken
-from speccompile.compiler.documents.target_files import FIELDS, Findings, names_in
+from speccompile.compiler.documents.target_checks import FIELDS, Findings, checked_fields, names_in, taken
 from speccompile.compiler.documents.targets import targets_of
 from speccompile.model.diagnostic import Diagnostic
 from speccompile.model.identity_cache import by_identity

@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final, TypeAlias
 
 from speccompile.compiler.container_resources import amount
-from speccompile.compiler.documents.target_checks import faults_of
-from speccompile.compiler.documents.target_files import ABOUT, Findings, names_in, template_of
+from speccompile.compiler.documents.target_checks import ABOUT, Findings, faults_of, names_in, template_of
 from speccompile.compiler.pod_structure import PODS
 from speccompile.model.identity_cache import by_identity
 from speccompile.model.key_path import KeyPath, parse_path
