@@ -12,7 +12,8 @@ from speccompile.compiler.compile_files import compile_files
 from speccompile.compiler.documents.admin_config import prepare
 from speccompile.compiler.rendering.prebuilt_skeletons import of_any_run, written
 from speccompile.compiler.rendering.skeleton_cache import shelf_of
-from speccompile.files.read import expand, load
+from speccompile.files.load import load
+from speccompile.files.read import expand
 from speccompile.model.source import Layer
 from speccompile.schema.library import Library
 

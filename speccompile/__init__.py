@@ -10,7 +10,8 @@ if TYPE_CHECKING:
     from speccompile.batch.executor_error import ExecutorError
     from speccompile.compiler.compiled import Compiled
     from speccompile.compiler.explain import Explanation, Line, Lost
-    from speccompile.files.project_file import Project, load_project
+    from speccompile.files.find_project import Project
+    from speccompile.files.project_file import load_project
     from speccompile.model.diagnostic import Diagnostic, Note, Severity
     from speccompile.model.findings import CompileError
     from speccompile.model.manifest import Manifest
@@ -53,7 +54,7 @@ _HOMES = {
     "Note": "model.diagnostic",
     "Origin": "model.origin",
     "Override": "model.origin",
-    "Project": "files.project_file",
+    "Project": "files.find_project",
     "Severity": "model.diagnostic",
     "Span": "model.source",
     "compile_many": "api",

@@ -19,7 +19,7 @@ from helpers.paths import ROOT
 from speccompile import Compiled, CompileError, compile_run
 from speccompile.cli.main import main
 from speccompile.compiler.documents.admin_config import prepare
-from speccompile.files.read import load
+from speccompile.files.load import load
 from speccompile.model.key_path import KeyPath, format_path
 from speccompile.model.source import Layer
 from speccompile.schema.bundled import preset_names

@@ -13,9 +13,10 @@ from speccompile.cli.inputs import flags_of
 from speccompile.compiler.documents.admin_config import Setting
 from speccompile.diff.affected_runs import IsTouched, Subject, affected
 from speccompile.diff.chosen_runs import Affected, only
-from speccompile.files.call_inputs import Inputs, run_files
+from speccompile.files.call_inputs import Inputs
 from speccompile.files.find import template_files
 from speccompile.files.git_revision import removed_files
+from speccompile.files.run_files import run_files
 from speccompile.files.work import Work, read_work
 from speccompile.files.write import path_of
 from speccompile.terminal.progress import counted

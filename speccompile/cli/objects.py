@@ -8,8 +8,10 @@ from typing import TextIO
 
 from speccompile.compiler.compile_files import compile_files
 from speccompile.compiler.documents.admin_config import Setting
-from speccompile.files.call_inputs import Inputs, run_files
-from speccompile.files.read import MAX_MANIFESTS, expand, load
+from speccompile.files.call_inputs import Inputs
+from speccompile.files.load import load
+from speccompile.files.read import MAX_MANIFESTS, expand
+from speccompile.files.run_files import run_files
 from speccompile.model.diagnostic import Diagnostic
 from speccompile.model.documents import Document
 from speccompile.model.findings import CompileError

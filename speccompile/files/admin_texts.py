@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -14,7 +13,6 @@ from speccompile.model.input_texts import Admin, Template, Text
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.source import Layer, Source
 from speccompile.schema.bundled import preset_names
-from speccompile.yaml_text.from_python import wrap
 from speccompile.yaml_text.parsed import Parsed
 
 AdminInput: TypeAlias = Mapping[str, Any] | Path | str
@@ -88,6 +86,10 @@ def file_text(path: Any, layer: Layer) -> Text | Parsed:
 
 def data_text(documents: Iterable[object], source: Source) -> Text | Parsed:
     """Python data as one text, or what is wrong with it; it is ours from now on, whatever becomes of the original."""
+    import json
+
+    from speccompile.yaml_text.from_python import wrap
+
     files = [wrap(document, source) for document in documents]
     findings = tuple(finding for file in files for finding in file.findings)
     known: tuple[Document, ...] = tuple(document for file in files for document in file.documents)

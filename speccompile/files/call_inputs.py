@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from speccompile.files.find import PROJECT_FILE, Identity, Unlisted, identity, template_files
-from speccompile.files.project_file import Project, find_project, locate, own_files, platform_of, read_project
-from speccompile.files.read import expand, load, load_stream
+from speccompile.files.find_project import Project, find_project, locate, own_files, platform_of
+from speccompile.files.read import expand
 from speccompile.model.light_namedtuple import NamedTuple
-from speccompile.model.source import Layer, Span
-from speccompile.yaml_text.parsed import Parsed
+from speccompile.model.source import Span
 
 STREAM = "-"
 
@@ -88,20 +86,6 @@ def settle(flags: Flags, *, wants_runs: bool = True) -> Inputs:
     )
 
 
-def run_files(inputs: Inputs, most: int | None = None) -> Iterator[Parsed]:
-    """The files of runs, read one after the other. Raises CallError if standard input is wanted and closed.
-
-    With `most`, files may have so many bytes, and not only as many as runs may.
-    """
-    for path in inputs.runs:
-        if path is not None:
-            yield load(path, Layer.RUN, most)
-        elif sys.stdin is None:
-            raise CallError("standard input is closed")
-        else:
-            yield load_stream(sys.stdin.buffer, "<stdin>", Layer.RUN, most)
-
-
 def _project(flags: Flags) -> Project:
     found = _found(flags.paths) if flags.searches and not flags.project else None
     file = locate(Path(flags.project)) if flags.project else found
@@ -117,7 +101,7 @@ def _project(flags: Flags) -> Project:
         "templates": (flags.templates,) if flags.templates else (),
         "output": (flags.output,) if flags.output else (),
     }
-    project = read_project(file, {key: tuple(map(Path, paths)) for key, paths in given.items() if paths})
+    project = _read(file, {key: tuple(map(Path, paths)) for key, paths in given.items() if paths})
     if wants_runs and not project.runs:
         raise CallError(f"{project.path} has no `runs`; add them there, or give a PATH")
     return project
@@ -137,7 +121,7 @@ def _project_of_an_admin(flags: Flags) -> Project:
         "platform": (flags.platform,) if flags.platform else (),
         "templates": (flags.templates,) if flags.templates else (),
     }
-    return read_project(file, {key: tuple(map(Path, paths)) for key, paths in given.items() if paths})
+    return _read(file, {key: tuple(map(Path, paths)) for key, paths in given.items() if paths})
 
 
 def _found(paths: Sequence[str]) -> Path | None:
@@ -166,3 +150,9 @@ def _runs(paths: Sequence[str], project: Project, own: frozenset[Identity]) -> I
 
 def _is_same(path: str, file: Path) -> bool:
     return path != STREAM and identity(Path(path)) == identity(file)
+
+
+def _read(file: Path, given: Mapping[str, tuple[Path, ...]]) -> Project:
+    from speccompile.files.project_file import read_project
+
+    return read_project(file, given)

@@ -13,7 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from speccompile.files.find import PROJECT_FILE, SUFFIXES, TEMPLATE_SUFFIX
-from speccompile.files.read import MAX_BYTES, empty_directory, load_stream, too_large
+from speccompile.files.load import load_stream
+from speccompile.files.read import MAX_BYTES, empty_directory, too_large
 from speccompile.model.diagnostic import Diagnostic, shown
 from speccompile.model.findings import CompileError
 from speccompile.model.light_namedtuple import NamedTuple

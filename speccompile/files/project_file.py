@@ -1,23 +1,24 @@
-"""Find and read the project file `speccompile.yaml`."""
+"""Read the project file `speccompile.yaml`."""
 
 from __future__ import annotations
 
-import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import takewhile
 from pathlib import Path, PurePath
 from types import MappingProxyType
-from typing import Any
 
-from speccompile.files.find import ANYTHING, PROJECT_FILE, SUFFIXES, Identity, Unlisted, identity, is_folder, matching
-from speccompile.files.read import expand, load
+from speccompile.files.find import ANYTHING, SUFFIXES, Identity, Unlisted, identity, is_folder, matching
+from speccompile.files.find_project import Project, here, identities, locate, near_by, own_files, platform_of, real
+from speccompile.files.load import load
+from speccompile.files.read import expand
 from speccompile.model.diagnostic import Diagnostic, Note, shown
 from speccompile.model.findings import CompileError, stop_if_any
 from speccompile.model.key_path import KeyPath
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
-from speccompile.model.source import Layer, Source, Span
-from speccompile.schema.bundled import bundled_codes, preset_names, schema_library
+from speccompile.model.source import Layer, Span
+from speccompile.schema.bundled import bundled_codes, preset_names
+from speccompile.schema.library import schema_library
 from speccompile.schema.suggestions import near, unknown_key
 from speccompile.schema.validate import validate, without_faulty
 from speccompile.yaml_text.parse import several_documents
@@ -25,24 +26,6 @@ from speccompile.yaml_text.parse import several_documents
 _WILDCARDS = frozenset("*?[")
 _PASSED_OVER = "what is hidden, the output directory, and the project's own files are passed over"
 _NOTHING: Mapping[str, Sequence[Path]] = MappingProxyType({})
-_NONE: Mapping[str, Any] = MappingProxyType({})
-
-
-class Project(NamedTuple):
-    """What a project file names, as paths that can be opened from the current directory."""
-
-    path: Path
-    runs: tuple[Path, ...] = ()
-    profiles: tuple[Path, ...] = ()
-    platform: Path | str | None = None
-    """A file, or the name of a bundled preset."""
-    templates: Path | None = None
-    """The directory of the admin's own templates."""
-    output: Path | None = None
-    kubernetes: Mapping[str, Span] = _NONE
-    """The versions of Kubernetes to verify against, and where each is written."""
-    severity: Mapping[str, str] = _NONE
-    """By code: `error`, `warning`, `notice` or `ignore`."""
 
 
 def load_project(path: Path | str) -> Project:
@@ -54,46 +37,15 @@ def load_project(path: Path | str) -> Project:
     return read_project(locate(Path(path)))
 
 
-def locate(path: Path, within: Path | None = None) -> Path:
-    """The path itself, or, if it is a directory, the project file in it or above it; raises where there is none."""
-    if not is_folder(path):
-        return path
-    found = find_project(path, within)
-    if found is None:
-        raise CompileError(
-            [
-                Diagnostic(
-                    code="input/missing-file",
-                    message=f"there is no {PROJECT_FILE} in this directory, nor above it",
-                    span=Span(Source(str(path), "", Layer.PLATFORM)),
-                    help=f"write a {PROJECT_FILE}, or name another project file",
-                )
-            ]
-        )
-    return found
-
-
-def find_project(start: Path, within: Path | None = None) -> Path | None:
-    """The project file in the directory, or in the directory of the file, or the nearest one above.
-
-    Within a directory, given as it really is, the search does not leave it.
-    """
-    folder = start if is_folder(start) else start.parent
-    # A link leads upwards from where it stands; only `..` must be followed as the operating system does.
-    top = _real(folder) if ".." in folder.parts else _here() / folder
-    folders = [at for at in (top, *top.parents) if within is None or _real(at).is_relative_to(within)]
-    return next((_near_by(file) for at in folders if _is_there(file := at / PROJECT_FILE)), None)
-
-
 def read_project(file: Path, given: Mapping[str, Sequence[Path]] = _NOTHING) -> Project:
     """The project of a file. What is given for a key counts instead of the key, whose paths are then not looked up."""
-    tree, findings = _read(_near_by(file))
-    folder = _here() / file.parent
+    tree, findings = _read(near_by(file))
+    folder = here() / file.parent
     profiles, platform, templates, output = (
         _named(tree, key, folder) for key in ("profiles", "platform", "templates", "output")
     )
     project = Project(
-        path=_near_by(file),
+        path=near_by(file),
         profiles=tuple(one.file for one in profiles),
         platform=next((_platform(one, folder) for one in platform), None),
         templates=next((one.file for one in templates), None),
@@ -108,22 +60,11 @@ def read_project(file: Path, given: Mapping[str, Sequence[Path]] = _NOTHING) -> 
     if "runs" not in given:
         others = [path for paths in given.values() for path in paths]
         listed = expand([*project.profiles, *given.get("profiles", ())])
-        passed_over = own_files(project) | _identities([*others, *(path for path in listed if isinstance(path, Path))])
+        passed_over = own_files(project) | identities([*others, *(path for path in listed if isinstance(path, Path))])
         runs, faults = _find_runs(_named(tree, "runs", folder), folder, passed_over)
         findings += faults
     stop_if_any(findings)
     return project._replace(runs=runs)
-
-
-def platform_of(text: str, folder: Path) -> Path | str:
-    """The platform that a text names: a bundled preset, or a file as seen from the folder."""
-    return text if text in preset_names() else folder / text
-
-
-def own_files(project: Project) -> frozenset[Identity]:
-    """What is no run, wherever it is come across below a directory."""
-    named = (project.path, *project.profiles, project.platform, project.templates, project.output)
-    return _identities(path for path in named if isinstance(path, Path))
 
 
 class _Named(NamedTuple):
@@ -174,7 +115,7 @@ def _named(tree: Node, key: str, folder: Path) -> tuple[_Named, ...]:
         return ()
     said: list[tuple[KeyPath, Node]] = [((key, index), item) for index, item in enumerate(node.items)]
     return tuple(
-        _Named(inner, path, str(inner.value), _near_by(folder / str(inner.value)))
+        _Named(inner, path, str(inner.value), near_by(folder / str(inner.value)))
         for path, inner in ([((key,), node)] if node.is_scalar else said)
     )
 
@@ -201,7 +142,7 @@ def _find_runs(
             findings.append(_no_match(one))
     names: dict[Identity | Path, Path] = {}
     for path in sorted(found, key=lambda path: _order(path, folder)):
-        names.setdefault(identity(path) or path, _near_by(path))
+        names.setdefault(identity(path) or path, near_by(path))
     return tuple(names.values()), findings
 
 
@@ -252,7 +193,7 @@ def _outside(one: _Named) -> Diagnostic:
 
 
 def _is_below(one: _Named, folder: Path) -> bool:
-    return not PurePath(one.text).is_absolute() and _real(folder) in _real(one.file).parents
+    return not PurePath(one.text).is_absolute() and real(folder) in real(one.file).parents
 
 
 def _is_missing(path: Path) -> bool:
@@ -264,40 +205,3 @@ def _is_missing(path: Path) -> bool:
         # It may be there; reading it will tell what is wrong.
         return False
     return False
-
-
-def _is_there(path: Path) -> bool:
-    """Whether something stands here that should be a file: a link that leads nowhere is a fault, and not nothing."""
-    try:
-        return not stat.S_ISDIR(path.lstat().st_mode)
-    except (OSError, ValueError):
-        return False
-
-
-def _real(path: Path) -> Path:
-    try:
-        return path.resolve()
-    except (OSError, RuntimeError, ValueError):
-        # Links in a circle.
-        return _here() / path
-
-
-def _here() -> Path:
-    try:
-        return Path.cwd()
-    except OSError:
-        # The current directory was removed.
-        return Path()
-
-
-def _near_by(path: Path) -> Path:
-    """The path as people in the current directory write it: relative if it is below."""
-    here = _here()
-    try:
-        return (here / path).relative_to(here)
-    except ValueError:
-        return path
-
-
-def _identities(paths: Iterable[Path]) -> frozenset[Identity]:
-    return frozenset(told for path in paths if (told := identity(path)))

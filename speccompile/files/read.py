@@ -1,4 +1,4 @@
-"""Read paths and streams into parsed documents."""
+"""Read files and streams as text, and say why one cannot be read."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from typing import BinaryIO
 from speccompile.files.find import ANYTHING, SUFFIXES, TEMPLATE_SUFFIX, Identity, Unlisted, is_folder, matching
 from speccompile.model.diagnostic import Diagnostic
 from speccompile.model.source import Layer, Source, Span
-from speccompile.yaml_text.parse import parse
 from speccompile.yaml_text.parsed import Parsed
 
 MAX_BYTES = 1024 * 1024
@@ -21,12 +20,6 @@ MAX_MANIFESTS = 8 * MAX_BYTES
 
 Text that is nothing but faults takes ten seconds and 250 MB a MiB.
 """
-
-
-def load(entry: Path | Unlisted, layer: Layer, most: int | None = None) -> Parsed:
-    """The documents of a file, or a finding that says why there are none; nothing raises."""
-    read = read_file(entry, layer, most or MAX_BYTES)
-    return parse(read) if isinstance(read, Source) else read
 
 
 def read_file(entry: Path | Unlisted, layer: Layer, most: int) -> Source | Parsed:
@@ -41,12 +34,6 @@ def read_file(entry: Path | Unlisted, layer: Layer, most: int) -> Source | Parse
     except (OSError, ValueError) as error:
         # ValueError: the name holds a null character.
         return _unreadable(entry, layer, error)
-
-
-def load_stream(stream: BinaryIO, name: str, layer: Layer, most: int | None = None) -> Parsed:
-    """As `load`, for a stream that is open already."""
-    read = read_stream(stream, name, layer, most or MAX_BYTES)
-    return parse(read) if isinstance(read, Source) else read
 
 
 def read_stream(stream: BinaryIO, name: str, layer: Layer, most: int) -> Source | Parsed:

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final, TextIO
 
 from speccompile.files.admin_texts import Written, read_admin
-from speccompile.files.call_inputs import CallError, Flags, Inputs, run_files, settle
+from speccompile.files.call_inputs import CallError, Flags, Inputs, settle
 from speccompile.files.find import Unlisted
 from speccompile.files.read import MAX_BYTES, read_file, read_stream
 from speccompile.model.source import Layer, Source
@@ -40,6 +40,8 @@ class Work:
     @property
     def files(self) -> Iterator[Parsed]:
         """The files of runs, parsed. Raises CallError if standard input is wanted and closed."""
+        from speccompile.files.run_files import run_files
+
         return counted(run_files(self.inputs), len(self.inputs.runs), self.stderr)
 
     @property

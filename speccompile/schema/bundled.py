@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from speccompile.model.light_namedtuple import NamedTuple
-from speccompile.schema.library import Library, Schemas
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
@@ -46,12 +45,6 @@ def read_bundle() -> Bundle:
 def preset_names() -> tuple[str, ...]:
     """The platforms that ship with the package and can be chosen by name."""
     return tuple(_Files({"": _folder("presets")}, _YAML))
-
-
-@cache
-def schema_library() -> Library:
-    """The bundled schemas alone, for documents in which no fields of targets occur, such as the project file."""
-    return Library(Schemas(read_bundle().schemas), {})
 
 
 class _Files(Mapping[str, str]):

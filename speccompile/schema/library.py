@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from speccompile.schema.bundled import read_bundle
 from speccompile.schema.volume_types import VolumeType, volume_types, with_volume_types
 
 if TYPE_CHECKING:
@@ -205,3 +206,9 @@ def read_schema(name: str, text: str) -> Schema:
 
 def _written(schemas: Mapping[str, Schema]) -> Mapping[str, str]:
     return {name: json.dumps({**schema}) for name, schema in schemas.items()}
+
+
+@cache
+def schema_library() -> Library:
+    """The bundled schemas alone, for documents in which no fields of targets occur, such as the project file."""
+    return Library(Schemas(read_bundle().schemas), {})

@@ -15,8 +15,9 @@ from speccompile.compiler.choose_manifests import target_of
 from speccompile.compiler.documents.profiles_in_configmap import KIND, files_in
 from speccompile.compiler.documents.targets import DEFAULT_TARGET
 from speccompile.files.find import Unlisted
+from speccompile.files.load import load
 from speccompile.files.load_admin_config import read_setting
-from speccompile.files.read import expand, load
+from speccompile.files.read import expand
 from speccompile.model.finding_text import as_text
 from speccompile.model.findings import CompileError
 from speccompile.model.source import Layer

@@ -34,7 +34,7 @@ from speccompile.editor_schema.format_patterns import (
     quantities_within,
     whole,
 )
-from speccompile.files.read import load
+from speccompile.files.load import load
 from speccompile.model.diagnostic import Diagnostic, Severity
 from speccompile.model.documents import Document
 from speccompile.model.quantity import QuantityError, parse_quantity

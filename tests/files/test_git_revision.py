@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from speccompile.files.git_revision import load_revision
-from speccompile.files.read import MAX_BYTES, expand, load
+from speccompile.files.load import load
+from speccompile.files.read import MAX_BYTES, expand
 from speccompile.model.diagnostic import Diagnostic
 from speccompile.model.source import Layer
 from speccompile.schema.bundled import bundled_codes

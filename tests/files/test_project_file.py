@@ -14,7 +14,7 @@ import pytest
 from speccompile import Compiled, CompileError, Project, compile_many, load_project
 from speccompile.cli.main import main
 from speccompile.files.find import matching
-from speccompile.files.project_file import find_project
+from speccompile.files.find_project import find_project
 
 
 @pytest.fixture(autouse=True)

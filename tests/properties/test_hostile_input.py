@@ -28,7 +28,8 @@ from hypothesis import strategies as st
 
 from speccompile import Compiled, CompileError, compile_many, compile_run
 from speccompile.cli.main import main
-from speccompile.files.read import MAX_BYTES, load, load_stream
+from speccompile.files.load import load, load_stream
+from speccompile.files.read import MAX_BYTES
 from speccompile.model.finding_text import as_text
 from speccompile.model.source import Layer
 from speccompile.schema.bundled import bundled_codes

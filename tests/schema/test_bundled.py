@@ -20,7 +20,7 @@ from speccompile.compiler.documents.run import read_run
 from speccompile.compiler.documents.run_forms import flatten
 from speccompile.compiler.merge import STRATEGIES, merge
 from speccompile.compiler.plan import plan
-from speccompile.files.read import load
+from speccompile.files.load import load
 from speccompile.model.documents import Document
 from speccompile.model.key_spelling import spelled
 from speccompile.model.node import Node

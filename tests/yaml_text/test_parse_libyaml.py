@@ -417,7 +417,7 @@ def test_without_libyaml_everything_is_read_the_same(root: Path) -> None:
     script = (
         "import sys\n"
         "from pathlib import Path\n"
-        "from speccompile.files.read import load\n"
+        "from speccompile.files.load import load\n"
         "from speccompile.model.source import Layer\n"
         f"for name in {[str(path) for path in files]!r}:\n"
         "    read = load(Path(name), Layer.RUN)\n"

@@ -11,17 +11,19 @@ from typing import TextIO
 from speccompile.cli.findings import grades_of, judged, tell
 from speccompile.cli.options import COMMANDS, Commands, add_command, add_findings, add_inputs
 from speccompile.compiler.compile_files import compile_files
-from speccompile.files.call_inputs import STREAM, CallError, Flags, Inputs, run_files, settle
+from speccompile.files.call_inputs import STREAM, CallError, Flags, Inputs, settle
 from speccompile.files.find import PROJECT_FILE, identity, template_files
+from speccompile.files.find_project import find_project, locate
+from speccompile.files.load import load
 from speccompile.files.load_admin_config import read_setting
-from speccompile.files.project_file import find_project, locate
-from speccompile.files.read import expand, load
+from speccompile.files.read import expand
+from speccompile.files.run_files import run_files
 from speccompile.integrations.argocd import VARIABLE, Parameters, announcements, read_parameters
 from speccompile.model.diagnostic import Diagnostic
 from speccompile.model.findings import CompileError, has_errors, stop_if_any
 from speccompile.model.severity import STRICT
 from speccompile.model.source import Layer, Source, Span
-from speccompile.schema.bundled import schema_library
+from speccompile.schema.library import schema_library
 
 DONE, INPUT = 0, 1
 _FIXED = ("profiles", "platform", "project")

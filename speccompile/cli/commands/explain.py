@@ -25,9 +25,10 @@ from speccompile.compiler.compile_files import compile_files
 from speccompile.compiler.compiled import Compiled, Result
 from speccompile.compiler.documents.admin_config import Setting
 from speccompile.compiler.explain import Explanation
-from speccompile.files.call_inputs import CallError, Flags, Inputs, run_files, settle
+from speccompile.files.call_inputs import CallError, Flags, Inputs, settle
 from speccompile.files.find import identity
 from speccompile.files.load_admin_config import read_setting
+from speccompile.files.run_files import run_files
 from speccompile.files.write_report import Report, write_report
 from speccompile.model.diagnostic import shown
 from speccompile.model.diagnostic_codes import Code

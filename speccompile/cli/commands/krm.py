@@ -11,8 +11,9 @@ from speccompile.cli.options import COMMANDS, Commands, add_command, add_finding
 from speccompile.cli.piped import piped, settled, told
 from speccompile.compiler.documents.admin_config import Setting
 from speccompile.files.call_inputs import CallError, Inputs
+from speccompile.files.load import load
 from speccompile.files.load_admin_config import setting_with
-from speccompile.files.read import expand, load
+from speccompile.files.read import expand
 from speccompile.integrations.embedded_runs import Found, compile_found
 from speccompile.integrations.krm_function import (
     Config,
@@ -27,7 +28,7 @@ from speccompile.integrations.krm_function import (
 from speccompile.model.findings import CompileError, has_errors
 from speccompile.model.node import Node
 from speccompile.model.source import Layer
-from speccompile.schema.bundled import schema_library
+from speccompile.schema.library import schema_library
 from speccompile.yaml_text.parsed import Parsed
 
 DONE, INPUT = 0, 1

@@ -25,10 +25,11 @@ from speccompile.cli.options import (
 )
 from speccompile.compiler.documents.admin_config import Setting
 from speccompile.compiler.documents.profiles import choose
-from speccompile.files.call_inputs import CallError, Flags, Inputs, run_files, settle
+from speccompile.files.call_inputs import CallError, Flags, Inputs, settle
 from speccompile.files.find import identity
 from speccompile.files.git_revision import load_revision
 from speccompile.files.load_admin_config import read_setting, setting_with
+from speccompile.files.run_files import run_files
 from speccompile.model.diagnostic import Diagnostic, Severity
 from speccompile.model.findings import CompileError, has_errors, stop_if_any
 from speccompile.model.light_namedtuple import NamedTuple

@@ -1,0 +1,117 @@
+"""Find the project file, and what it stands for before it is read."""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from speccompile.files.find import PROJECT_FILE, Identity, identity, is_folder
+from speccompile.model.diagnostic import Diagnostic
+from speccompile.model.findings import CompileError
+from speccompile.model.light_namedtuple import NamedTuple
+from speccompile.model.source import Layer, Source, Span
+from speccompile.schema.bundled import preset_names
+
+_NONE: Mapping[str, Any] = MappingProxyType({})
+
+
+class Project(NamedTuple):
+    """What a project file names, as paths that can be opened from the current directory."""
+
+    path: Path
+    runs: tuple[Path, ...] = ()
+    profiles: tuple[Path, ...] = ()
+    platform: Path | str | None = None
+    """A file, or the name of a bundled preset."""
+    templates: Path | None = None
+    """The directory of the admin's own templates."""
+    output: Path | None = None
+    kubernetes: Mapping[str, Span] = _NONE
+    """The versions of Kubernetes to verify against, and where each is written."""
+    severity: Mapping[str, str] = _NONE
+    """By code: `error`, `warning`, `notice` or `ignore`."""
+
+
+def locate(path: Path, within: Path | None = None) -> Path:
+    """The path itself, or, if it is a directory, the project file in it or above it; raises where there is none."""
+    if not is_folder(path):
+        return path
+    found = find_project(path, within)
+    if found is None:
+        raise CompileError(
+            [
+                Diagnostic(
+                    code="input/missing-file",
+                    message=f"there is no {PROJECT_FILE} in this directory, nor above it",
+                    span=Span(Source(str(path), "", Layer.PLATFORM)),
+                    help=f"write a {PROJECT_FILE}, or name another project file",
+                )
+            ]
+        )
+    return found
+
+
+def find_project(start: Path, within: Path | None = None) -> Path | None:
+    """The project file in the directory, or in the directory of the file, or the nearest one above.
+
+    Within a directory, given as it really is, the search does not leave it.
+    """
+    folder = start if is_folder(start) else start.parent
+    # A link leads upwards from where it stands; only `..` must be followed as the operating system does.
+    top = real(folder) if ".." in folder.parts else here() / folder
+    folders = [at for at in (top, *top.parents) if within is None or real(at).is_relative_to(within)]
+    return next((near_by(file) for at in folders if _is_there(file := at / PROJECT_FILE)), None)
+
+
+def platform_of(text: str, folder: Path) -> Path | str:
+    """The platform that a text names: a bundled preset, or a file as seen from the folder."""
+    return text if text in preset_names() else folder / text
+
+
+def own_files(project: Project) -> frozenset[Identity]:
+    """What is no run, wherever it is come across below a directory."""
+    named = (project.path, *project.profiles, project.platform, project.templates, project.output)
+    return identities(path for path in named if isinstance(path, Path))
+
+
+def _is_there(path: Path) -> bool:
+    """Whether something stands here that should be a file: a link that leads nowhere is a fault, and not nothing."""
+    try:
+        return not stat.S_ISDIR(path.lstat().st_mode)
+    except (OSError, ValueError):
+        return False
+
+
+def real(path: Path) -> Path:
+    """The path without links, as far as it can be resolved."""
+    try:
+        return path.resolve()
+    except (OSError, RuntimeError, ValueError):
+        # Links in a circle.
+        return here() / path
+
+
+def here() -> Path:
+    """The current directory."""
+    try:
+        return Path.cwd()
+    except OSError:
+        # The current directory was removed.
+        return Path()
+
+
+def near_by(path: Path) -> Path:
+    """The path as people in the current directory write it: relative if it is below."""
+    current = here()
+    try:
+        return (current / path).relative_to(current)
+    except ValueError:
+        return path
+
+
+def identities(paths: Iterable[Path]) -> frozenset[Identity]:
+    """The files at the paths, whatever they are called."""
+    return frozenset(told for path in paths if (told := identity(path)))
