@@ -132,11 +132,13 @@ class _Route:
             yield from self._unpacked(piece, answer)
 
     def _here(self, piece: Piece) -> Iterator[Rendered]:
-        answer = piece.answer
-        if answer is None:
-            answer = self._compiler.answer(piece)
-            if self._recall:
-                self._recall.keep(piece.source, answer)
+        if piece.answer is None and self._recall is None:
+            # What stays here need not travel.
+            yield from self._compiler.rendered(piece)
+            return
+        answer = self._compiler.answer(piece) if piece.answer is None else piece.answer
+        if self._recall and piece.answer is None:
+            self._recall.keep(piece.source, answer)
         yield from self._unpacked(piece, answer)
 
     @cached_property

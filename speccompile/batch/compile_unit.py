@@ -9,13 +9,12 @@ from speccompile.batch.compiler_fingerprint import text_digest
 from speccompile.batch.wire_format import Sources, to_portable
 from speccompile.batch.work_units import Answer, Piece, sources_of
 from speccompile.compiler.compile_files import compile_file
-from speccompile.compiler.compiled import Result
+from speccompile.compiler.compiled import Rendered, Result
 from speccompile.compiler.documents.admin_config import Setting, parsed, setting_of
 from speccompile.files.manifest_text import rendered
 from speccompile.model.input_texts import Admin, Text
 from speccompile.model.light_namedtuple import NamedTuple
-from speccompile.model.source import Layer, Source
-from speccompile.yaml_text.parsed import Parsed
+from speccompile.model.source import Layer
 
 DONE, BUG, OTHER = "done", "bug", "other"
 """How a worker answers: with results, a traceback, or the fingerprint of another compiler."""
@@ -92,14 +91,17 @@ class Compiler(NamedTuple):
 
     def answer(self, piece: Piece) -> Answer:
         """The answer of a file, compiled if it is not known."""
-        return piece.answer or self.compiled(parsed(piece.text, Layer.RUN), piece.source)
+        return piece.answer or self.compiled(piece)
 
-    def compiled(self, file: Parsed, source: Source) -> Answer:
+    def compiled(self, piece: Piece) -> Answer:
+        """The answer of a file, and the profiles that it depends on."""
         self.profiles.forget()
-        results = tuple(
-            to_portable(result, source, self.known) for result in rendered(compile_file(file, self.setting), self.shape)
-        )
+        results = tuple(to_portable(result, piece.source, self.known) for result in self.rendered(piece))
         return results, None if self.profiles.asks_all else tuple(self.profiles.asked)
+
+    def rendered(self, piece: Piece) -> Iterator[Rendered]:
+        """What became of each run of a file, with everything about it."""
+        return rendered(compile_file(parsed(piece.text, Layer.RUN), self.setting), self.shape)
 
     def again(self, piece: Piece, number: int) -> Result:
         """What became of one run of a file, with everything about it: a result that has travelled lacks its trees."""
