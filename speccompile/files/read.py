@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -119,7 +120,11 @@ def _unreadable(path: Path, layer: Layer, error: OSError | ValueError) -> Parsed
         return _failed("input/missing-file", "there is no such file", source, "check the path")
     if isinstance(error, IsADirectoryError):
         return _failed("input/not-a-file", "this is a directory, and a file is expected", source, "name a file in it")
-    reason = str(getattr(error, "strerror", None) or error or type(error).__name__).lower()
+    # C libraries word this one differently.
+    if getattr(error, "errno", None) == errno.ELOOP:
+        reason = "too many levels of symbolic links"
+    else:
+        reason = str(getattr(error, "strerror", None) or error or type(error).__name__).lower()
     return _failed(
         "input/unreadable",
         f"the file cannot be read: {reason}",
