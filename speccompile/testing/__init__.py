@@ -1,4 +1,4 @@
-"""Property tests for an admin's profiles and platform (`speccompile[testing]`)."""
+"""Property tests for an admin's profiles and platform (`speccompile[testing]`). Imports everything but `cli`."""
 
 from __future__ import annotations
 
