@@ -264,7 +264,7 @@ def test_a_file_of_300_mb_is_refused_without_reading_it(option: str | None, tmp_
 
 def test_a_file_of_the_largest_size_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     """The limit is met exactly: a byte less is a text like any other."""
-    monkeypatch.setattr("speccompile.files.read.MAX_BYTES", 100)
+    monkeypatch.setattr("speccompile.files.load.MAX_BYTES", 100)
     filled = RUN.encode().ljust(100, b"\n")
     assert load_stream(io.BytesIO(filled), "run.yaml", Layer.RUN).findings == ()
     (finding,) = load_stream(io.BytesIO(filled + b"\n"), "run.yaml", Layer.RUN).findings
