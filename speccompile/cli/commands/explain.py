@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TextIO
 
 from speccompile.cli.findings import grades_of, judged, paint_for, tell, tell_left_out
+from speccompile.cli.inputs import flags_of
 from speccompile.cli.options import (
     COMMANDS,
     Commands,
@@ -25,7 +26,7 @@ from speccompile.compiler.compile_files import compile_files
 from speccompile.compiler.compiled import Compiled, Result
 from speccompile.compiler.documents.admin_config import Setting
 from speccompile.compiler.explain import Explanation
-from speccompile.files.call_inputs import CallError, Flags, Inputs, settle
+from speccompile.files.call_inputs import CallError, Inputs, settle
 from speccompile.files.find import identity
 from speccompile.files.load_admin_config import read_setting
 from speccompile.files.run_files import run_files
@@ -84,8 +85,7 @@ def run_explain(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -
         if arguments.code:
             stdout.write(_meaning(bundled_codes()[arguments.code], paint_for(stdout)))
             return DONE
-        flags = Flags(files, arguments.profiles, arguments.platform, None, arguments.project)
-        inputs = settle(flags._replace(templates=arguments.templates))
+        inputs = settle(flags_of(arguments)._replace(paths=files))
         code = _explain(arguments, fields, inputs, stdout, stderr)
     except CallError as error:
         arguments.refuse(str(error))

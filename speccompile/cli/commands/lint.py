@@ -8,6 +8,7 @@ from typing import TextIO
 
 from speccompile.cli.cluster_files import cluster_seen
 from speccompile.cli.findings import grades_of, judged, stream_for, tell, tell_left_out
+from speccompile.cli.inputs import flags_of
 from speccompile.cli.objects import compiled_objects, given_objects
 from speccompile.cli.options import (
     COMMANDS,
@@ -20,7 +21,7 @@ from speccompile.cli.options import (
     path,
 )
 from speccompile.compiler.documents.admin_config import Setting
-from speccompile.files.call_inputs import STREAM, CallError, Flags, Inputs, settle
+from speccompile.files.call_inputs import STREAM, CallError, Inputs, settle
 from speccompile.files.load_admin_config import read_setting
 from speccompile.model.diagnostic import Diagnostic, Severity
 from speccompile.model.findings import CompileError, has_errors, in_order
@@ -86,8 +87,7 @@ def run_lint(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> i
     """The exit code of one call; findings go to stderr, or to stdout if for programs."""
     answer, severity = _Answer(), None
     try:
-        flags = Flags(arguments.paths, arguments.profiles, arguments.platform, None, arguments.project)
-        inputs = settle(flags._replace(templates=arguments.templates))
+        inputs = settle(flags_of(arguments))
         severity = inputs.severity
         answer = _answer(arguments, inputs, stderr)
     except CallError as error:

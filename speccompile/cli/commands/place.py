@@ -9,6 +9,7 @@ from typing import TextIO
 
 from speccompile.cli.cluster_files import cluster_seen
 from speccompile.cli.findings import grades_of, judged, paint_for, tell, tell_left_out
+from speccompile.cli.inputs import flags_of
 from speccompile.cli.objects import Objects, compiled_objects, given_objects
 from speccompile.cli.options import (
     COMMANDS,
@@ -20,7 +21,7 @@ from speccompile.cli.options import (
     add_paths,
     path,
 )
-from speccompile.files.call_inputs import STREAM, CallError, Flags, Inputs, settle
+from speccompile.files.call_inputs import STREAM, CallError, Inputs, settle
 from speccompile.files.load_admin_config import read_setting
 from speccompile.files.write_report import Report, is_stdout, write_report
 from speccompile.model.diagnostic import Diagnostic
@@ -99,8 +100,7 @@ def run_place(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> 
     outcome, grades, inputs = _Outcome(), grades_of(arguments), None
     try:
         _refuse_contradictions(arguments)
-        flags = Flags(arguments.paths, arguments.profiles, arguments.platform, None, arguments.project)
-        inputs = settle(flags._replace(templates=arguments.templates))
+        inputs = settle(flags_of(arguments))
         grades = grades_of(arguments, inputs.severity, STRICT)
         outcome = _outcome(arguments, inputs, stderr)
     except CallError as error:

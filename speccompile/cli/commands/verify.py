@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TextIO
 
 from speccompile.cli.findings import grades_of, judged, paint_for, stream_for, tell, tell_left_out
+from speccompile.cli.inputs import flags_of
 from speccompile.cli.objects import compiled_objects
 from speccompile.cli.options import (
     COMMANDS,
@@ -20,7 +21,7 @@ from speccompile.cli.options import (
     path,
 )
 from speccompile.compiler.pod_structure import members
-from speccompile.files.call_inputs import CallError, Flags, Inputs, settle
+from speccompile.files.call_inputs import CallError, Inputs, settle
 from speccompile.files.find import Unlisted
 from speccompile.files.load_admin_config import read_setting
 from speccompile.files.read import MAX_MANIFESTS, expand, read_file
@@ -98,8 +99,7 @@ def run_verify(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) ->
     answer, grades = _Answer(), grades_of(arguments)
     versions: tuple[str, ...] = ()
     try:
-        flags = Flags(arguments.paths, arguments.profiles, arguments.platform, None, arguments.project)
-        inputs = settle(flags._replace(templates=arguments.templates))
+        inputs = settle(flags_of(arguments))
         grades = grades_of(arguments, inputs.severity, STRICT)
         versions = _versions(arguments.kubernetes, inputs)
         answer = _answer(arguments, inputs, versions, stderr)
