@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from speccompile.api import Function, compile_many, compile_run
     from speccompile.batch.executor_error import ExecutorError
     from speccompile.compiler.compiled import Compiled
-    from speccompile.compiler.explain import Explanation, Line, Lost
+    from speccompile.compiler.explain import Explanation, Line, Overridden
     from speccompile.files.find_project import Project
     from speccompile.files.project_file import load_project
     from speccompile.model.diagnostic import Diagnostic, Note, Severity
@@ -27,10 +27,10 @@ __all__ = [
     "Function",
     "Layer",
     "Line",
-    "Lost",
     "Manifest",
     "Note",
     "Origin",
+    "Overridden",
     "Override",
     "Project",
     "Severity",
@@ -49,7 +49,7 @@ _HOMES = {
     "Function": "api",
     "Layer": "model.source",
     "Line": "compiler.explain",
-    "Lost": "compiler.explain",
+    "Overridden": "compiler.explain",
     "Manifest": "model.manifest",
     "Note": "model.diagnostic",
     "Origin": "model.origin",

@@ -217,7 +217,7 @@ def test_a_volume_type_that_does_not_say_what_it_mounts(keywords: dict[str, str]
 PROPERTY = """
 from hypothesis import find
 from speccompile.testing.admin import Admin
-from speccompile.testing.laws.mounts import blocked_volumes_stay_out
+from speccompile.testing.properties.mounts import blocked_volumes_stay_out
 from speccompile.testing.strategies.volumes import volumes
 
 drawn = find(volumes(), lambda drawn: any(one["volume_type"] == "host_path" for one in drawn))
@@ -311,7 +311,7 @@ def test_a_placement_lint_rule(copy: Copy) -> None:
         "VOLUMES: ",
         "def _pods_are_few(scene: Scene) -> Iterator[Diagnostic]:\n    for workload in scene.own_workloads:\n"
         '        told = Told("placement/pods", "a pod", "use none")\n'
-        "        yield found(scene, told, workload.owner, workload.pod)\n\n\n",
+        "        yield finding_at(scene, told, workload.owner, workload.pod)\n\n\n",
     )
     copy.insert("speccompile/placement/lint/volumes.py", "_claims_serve_all_pods, ", "_pods_are_few, ")
     copy.insert(

@@ -16,9 +16,9 @@ from speccompile import (
     Function,
     Layer,
     Line,
-    Lost,
     Note,
     Origin,
+    Overridden,
     Severity,
     Span,
     compile_many,
@@ -121,9 +121,9 @@ def test_an_explanation_is_made_of_typed_values() -> None:
     (line,) = told.lines
     assert isinstance(line, Line)
     assert isinstance(line.origin, Origin)
-    (lost,) = line.lost
-    assert isinstance(lost, Lost)
-    assert (line.value.value, line.origin.layer, lost.value.value, lost.origin.layer) == (
+    (overridden,) = line.overridden
+    assert isinstance(overridden, Overridden)
+    assert (line.value.value, line.origin.layer, overridden.value.value, overridden.origin.layer) == (
         *("python:3.13", Layer.PROFILE),
         *("python:3.12", Layer.RUN),
     )

@@ -11,7 +11,7 @@ from speccompile.compiler.compile_files import compile_files
 from speccompile.compiler.compiled import Compiled, Result
 from speccompile.compiler.documents.admin_config import Setting
 from speccompile.diff.manifests import Change, difference
-from speccompile.model.diagnostic import Diagnostic, Severity, shown
+from speccompile.model.diagnostic import Diagnostic, Severity, quote
 from speccompile.model.findings import CompileError, has_errors
 from speccompile.model.key_path import format_path
 from speccompile.model.light_namedtuple import NamedTuple
@@ -211,7 +211,7 @@ def _reason(found: Diagnostic) -> str:
 
 
 def _printable(text: str) -> str:
-    return shown(text, _LONGEST)[1:-1]
+    return quote(text, _LONGEST)[1:-1]
 
 
 def as_data(found: Impact) -> dict[str, Any]:

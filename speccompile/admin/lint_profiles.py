@@ -13,7 +13,7 @@ from speccompile.compiler.container_resources import disk_name, gpu_names, is_de
 from speccompile.compiler.documents.admin_config import Setting
 from speccompile.compiler.merge import merge_layers
 from speccompile.compiler.pod_structure import containers_of, pod_of, volumes_of
-from speccompile.model.diagnostic import Diagnostic, Note, Severity, shown
+from speccompile.model.diagnostic import Diagnostic, Note, Severity, quote
 from speccompile.model.documents import Platform, Profile, Rule
 from speccompile.model.findings import in_order
 from speccompile.model.key_path import KeyPath, format_path
@@ -21,7 +21,7 @@ from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
 from speccompile.model.quantity import QuantityError
 from speccompile.model.source import Layer
-from speccompile.schema.field_path import called_by_admins, concrete, found
+from speccompile.schema.field_path import called_by_admins, concrete, node_at
 from speccompile.schema.library import Library
 from speccompile.schema.suggestions import near
 
@@ -118,7 +118,7 @@ def _rules_can_fire(case: Case) -> Iterator[Diagnostic]:
                 "add `min`, `max`, `options`, `pattern` or `required: true`, or take it out",
             )
             continue
-        values = [found(case.fixed, path, case.library) for path in concrete(rule.path, case.symbols)]
+        values = [node_at(case.fixed, path, case.library) for path in concrete(rule.path, case.symbols)]
         is_everywhere = "x-actions" not in case.library.fields[str(rule.path[0])]
         if all(value and value.is_scalar and _fits(value, rule) for value in values) and (
             is_everywhere or not required
@@ -127,7 +127,7 @@ def _rules_can_fire(case: Case) -> Iterator[Diagnostic]:
             assert value is not None
             yield _warning(
                 "lint/idle-rule",
-                f"{called} can never fire: no run can change {shown(value.value)}",
+                f"{called} can never fire: no run can change {quote(value.value)}",
                 rule.constraint,
                 "take the rule out, or move the value to `defaults`",
                 Note("the value is fixed here", value.span),
@@ -189,9 +189,9 @@ def _dispute(one: Node, word: str, other: Rule) -> tuple[str, Node] | None:
     """What of a rule leaves nothing to choose beside a word of the other, which may be the same rule."""
     least, options, bound = one.fields.get("min"), one.fields.get("options"), other.constraint.fields[word]
     if least and word == "max" and not _passes(word, least, other):
-        return f"the minimum {shown(least.value)} is above the maximum {shown(bound.value)}", least
+        return f"the minimum {quote(least.value)} is above the maximum {quote(bound.value)}", least
     if options and not any(_passes(word, item, other) for item in options.items):
-        return _NO_CHOICE[word].format(shown(bound.value)), options
+        return _NO_CHOICE[word].format(quote(bound.value)), options
     return None
 
 
@@ -226,29 +226,29 @@ def _clash(path: KeyPath, fault: str, one: Node, other: Node) -> Diagnostic:
 def _values_count(case: Case) -> Iterator[Diagnostic]:
     """What is said and cannot come out: under the platform's `enforce`, or a default of what is fixed beside it."""
     for path, node in case.fixed.walk():
-        for lost in node.lost:
-            if node.span.source.layer is Layer.PLATFORM and lost.span.source.layer is Layer.PROFILE:
-                yield _idle_value(path, lost, node, "the platform enforces another value", "take it out")
+        for overridden in node.overridden:
+            if node.span.source.layer is Layer.PLATFORM and overridden.span.source.layer is Layer.PROFILE:
+                yield _idle_value(path, overridden, node, "the platform enforces another value", "take it out")
     defaults = {id(node) for _, node in case.defaults.walk()}
     for path, node in merge_layers([case.defaults, case.fixed], case.library).walk():
-        for lost in node.lost:
+        for overridden in node.overridden:
             # A child may well fix what its parent leaves open; said beside each other it is an oversight.
-            beside = lost.span.source == node.span.source and not _is_inherited(path, case)
-            if id(lost) in defaults and beside:
-                yield _idle_value(path, lost, node, "it is fixed beside", "keep the default or the fixed value")
+            beside = overridden.span.source == node.span.source and not _is_inherited(path, case)
+            if id(overridden) in defaults and beside:
+                yield _idle_value(path, overridden, node, "it is fixed beside", "keep the default or the fixed value")
 
 
 def _is_inherited(path: KeyPath, case: Case) -> bool:
     return any(layer.at(path) for parent in case.parents for layer in (parent.fields, parent.defaults))
 
 
-def _idle_value(path: KeyPath, lost: Node, won: Node, why: str, help_text: str) -> Diagnostic:
+def _idle_value(path: KeyPath, overridden: Node, overriding: Node, why: str, help_text: str) -> Diagnostic:
     return _warning(
         "lint/no-effect",
-        f"`{format_path(path)}`: {shown(lost.plain())} never holds, since {why}",
-        lost,
+        f"`{format_path(path)}`: {quote(overridden.plain())} never holds, since {why}",
+        overridden,
         help_text,
-        Note("this holds instead", won.span),
+        Note("this holds instead", overriding.span),
     )
 
 
@@ -297,7 +297,7 @@ def _tolerations_pin(case: Case) -> Iterator[Diagnostic]:
 def _pins_nothing(profile: Profile, toleration: Node) -> Diagnostic:
     return _warning(
         "lint/pins-nothing",
-        f"profile {shown(profile.id.value)} tolerates a taint, and nothing keeps its pods on the tainted nodes",
+        f"profile {quote(profile.id.value)} tolerates a taint, and nothing keeps its pods on the tainted nodes",
         toleration,
         "add a `node_selector`, or a required node affinity, for these nodes",
         Note("a toleration only allows: pods may run on every other node as well"),
@@ -317,7 +317,7 @@ def _base_volumes_are_mounted(case: Case) -> Iterator[Diagnostic]:
             if name not in used:
                 yield _warning(
                     "lint/unmounted-volume",
-                    f"no container mounts volume {shown(name)} of the base {kind}",
+                    f"no container mounts volume {quote(name)} of the base {kind}",
                     node,
                     "mount it in a container of the base, or take it out",
                 )
@@ -341,7 +341,7 @@ def _unknown_profiles(setting: Setting) -> Iterator[Diagnostic]:
                 meant = near(str(item.value), setting.profiles)
                 yield _warning(
                     "lint/unknown-profile",
-                    f"project {shown(project)} may use profile {shown(item.value)}, which is not there",
+                    f"project {quote(project)} may use profile {quote(item.value)}, which is not there",
                     item,
                     f"did you mean `{meant}`?" if meant else "take it out, or give its file with --profiles",
                 )

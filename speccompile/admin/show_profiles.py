@@ -8,7 +8,7 @@ from typing import Any
 
 from speccompile.admin.flatten_profile import canonical_rules, flattened_trees
 from speccompile.compiler.explain import Line, explain
-from speccompile.model.diagnostic import shown
+from speccompile.model.diagnostic import quote
 from speccompile.model.documents import Profile
 from speccompile.model.key_path import format_path
 from speccompile.model.manifest import Manifest
@@ -47,7 +47,7 @@ def _row(profile: Profile) -> Mapping[str, str]:
         "RULES": "; ".join(map(_rule, told["rules"])),
         "FORBIDS": ", ".join(told["forbid"]),
     }
-    return {name: shown(text, _LONGEST_CELL)[1:-1] if text else "" for name, text in row.items()}
+    return {name: quote(text, _LONGEST_CELL)[1:-1] if text else "" for name, text in row.items()}
 
 
 def _rule(rule: Mapping[str, Any]) -> str:
@@ -120,7 +120,7 @@ def _annotated(line: Line, column: int) -> str:
 
 def _comment(node: Node) -> str:
     how = f" ({node.derived})" if node.derived else ""
-    return shown(f"{_where(node)}{how}", _LONGEST_CELL)[1:-1]
+    return quote(f"{_where(node)}{how}", _LONGEST_CELL)[1:-1]
 
 
 def _leaves(tree: Node) -> Iterator[tuple[tuple[str | int, ...], Node]]:

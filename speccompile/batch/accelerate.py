@@ -16,7 +16,7 @@ from speccompile.batch.disk_spool import Ledger
 from speccompile.batch.wire_format import from_portable
 from speccompile.batch.work_units import Answer, Piece, sources_of
 from speccompile.compiler.compiled import Rendered, Result, Results
-from speccompile.compiler.duplicate_objects import Memory, apart
+from speccompile.compiler.duplicate_objects import ClaimStore, apart
 from speccompile.files.work import Work
 from speccompile.model.findings import has_errors
 from speccompile.model.input_texts import Admin, Text
@@ -67,13 +67,13 @@ def accelerated(work: Work, effort: Effort) -> Iterator[Results]:
             lent.keep()
 
 
-def _plainly(work: Work, shape: str, ledger: Memory) -> Results:
+def _plainly(work: Work, shape: str, ledger: ClaimStore) -> Results:
     from speccompile.batch.straight import compile_here
 
     return compile_here(work, shape, ledger)
 
 
-def _apart(results: Iterable[Rendered], ledger: Memory) -> Iterator[Rendered]:
+def _apart(results: Iterable[Rendered], ledger: ClaimStore) -> Iterator[Rendered]:
     """The same, with an error in place of each run that clashes with one before it."""
     text = ""
 

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from io import BytesIO
 from typing import IO, Any
 
-from speccompile.compiler.compiled import Made
-from speccompile.compiler.duplicate_objects import Known
+from speccompile.compiler.compiled import CreatedObject
+from speccompile.compiler.duplicate_objects import RunClaim
 from speccompile.model.source import Layer, Source, Span
 
 _IN_MEMORY = 256 * 1024
@@ -72,7 +72,7 @@ class Ledger:
     def __len__(self) -> int:
         return len(self._spool)
 
-    def append(self, known: Known) -> None:
+    def append(self, known: RunClaim) -> None:
         source = known.place.source
         text: tuple[str, ...] | None = None
         # The runs of one file share its text, which stands with the first of them.
@@ -82,12 +82,12 @@ class Ledger:
         objects = tuple((*made[:3], made.place[1:]) for made in known.objects)
         self._spool.append((self._holder, text, known.project, known.name, known.place[1:], objects))
 
-    def __getitem__(self, number: int) -> Known:
+    def __getitem__(self, number: int) -> RunClaim:
         holder, text, project, name, place, objects = self._spool[number]
         called, written, layer = text or self._spool[holder][1]
         source = Source(called, written, Layer(layer))
-        made = (Made(kind, of, namespace, Span(source, *at)) for kind, of, namespace, at in objects)
-        return Known(project, name, Span(source, *place), tuple(made))
+        made = (CreatedObject(kind, of, namespace, Span(source, *at)) for kind, of, namespace, at in objects)
+        return RunClaim(project, name, Span(source, *place), tuple(made))
 
     def close(self) -> None:
         self._spool.close()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias
 
-from speccompile.compiler.compiled import Compiled, Made, Rendered, Result
+from speccompile.compiler.compiled import Compiled, CreatedObject, Rendered, Result
 from speccompile.model.diagnostic import Diagnostic, Note, Severity
 from speccompile.model.findings import CompileError
 from speccompile.model.redaction import masked
@@ -51,7 +51,9 @@ def from_portable(data: Portable, shape: str, own: Source, known: Sources, again
         name=name,
         project=project,
         place=_unpacked(place, sources),
-        objects=tuple(Made(kind, called, namespace, _unpacked(at, sources)) for kind, called, namespace, at in objects),
+        objects=tuple(
+            CreatedObject(kind, called, namespace, _unpacked(at, sources)) for kind, called, namespace, at in objects
+        ),
         diagnostics=found,
         text=(lambda: text) if shape == "yaml" else (lambda: compiled_again().to_yaml()),
         whole=lambda: compiled_again().whole,

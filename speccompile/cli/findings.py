@@ -9,26 +9,26 @@ from functools import partial
 from typing import TextIO
 
 from speccompile.compiler.compiled import Result
-from speccompile.compiler.duplicate_objects import Seen
+from speccompile.compiler.duplicate_objects import HashIndex
 from speccompile.model.diagnostic import Diagnostic, Severity
 from speccompile.model.finding_text import MAX_SHOWN, as_text, summed
 from speccompile.model.findings import CompileError, has_errors, in_order
-from speccompile.model.severity import IGNORE, Grades, graded
+from speccompile.model.severity import IGNORE, Severities, apply_severities
 from speccompile.model.source import Span
 from speccompile.report.formats import FORMATS, TEXT, as_format
 from speccompile.terminal.style import Paint, coloured, plain
 
 
-def grades_of(
-    arguments: argparse.Namespace, severity: Grades | None = None, strict: Grades | None = None
+def severities_of(
+    arguments: argparse.Namespace, severity: Severities | None = None, strict: Severities | None = None
 ) -> dict[str, str]:
     """What codes count as: what the project file says, then `--strict`, then the other options."""
-    return {**(severity or {}), **((strict or {}) if arguments.strict else {}), **dict(arguments.grades)}
+    return {**(severity or {}), **((strict or {}) if arguments.strict else {}), **dict(arguments.severities)}
 
 
 def judged(
     findings: Iterable[Diagnostic],
-    grades: Grades,
+    severities: Severities,
     *,
     stopping: Iterable[Diagnostic] = (),
     keeps_errors: bool = False,
@@ -42,8 +42,8 @@ def judged(
     fixed = [finding for finding in stops if finding.severity is Severity.ERROR]
     others = [finding for finding in stops if finding.severity is not Severity.ERROR]
     errors = [finding for finding in found if finding.severity is Severity.ERROR] if keeps_errors else []
-    kept = [error._replace(severity=Severity.NOTICE) for error in errors if grades.get(error.code) == IGNORE]
-    return in_order((*fixed, *kept, *graded((*others, *found), grades)))
+    kept = [error._replace(severity=Severity.NOTICE) for error in errors if severities.get(error.code) == IGNORE]
+    return in_order((*fixed, *kept, *apply_severities((*others, *found), severities)))
 
 
 def tell(findings: Iterable[Diagnostic], stream: TextIO, form: str = TEXT, *, quiet: bool = False) -> None:
@@ -51,6 +51,12 @@ def tell(findings: Iterable[Diagnostic], stream: TextIO, form: str = TEXT, *, qu
     shown = [finding for finding in findings if finding.severity is Severity.ERROR or not quiet]
     stream.write(as_format(form, shown, paint_for(stream)))
     stream.flush()
+
+
+def report_success(text: str, arguments: argparse.Namespace, stderr: TextIO) -> None:
+    """Print one line about what was done, unless `--quiet`, or a program reads findings from stderr."""
+    if not arguments.quiet and arguments.format == TEXT:
+        stderr.write(f"{text}\n")
 
 
 def stream_for(form: str, stdout: TextIO, stderr: TextIO) -> TextIO:
@@ -64,19 +70,19 @@ class Tally:
     In memory are at most as many as are shown, and a few bytes for each other one.
     """
 
-    def __init__(self, grades: Grades, stopping: Iterable[Diagnostic] = ()) -> None:
-        self._grades = grades
+    def __init__(self, severities: Severities, stopping: Iterable[Diagnostic] = ()) -> None:
+        self._severities = severities
         self._ranks = {severity: rank for rank, severity in enumerate(Severity)}
-        self._seen = Seen()
+        self._seen = HashIndex()
         self._number = 0
         self._counts = dict.fromkeys(Severity, 0)
         self._worst: list[tuple[int, Diagnostic]] = []
         self._secret: dict[tuple[Severity, Span], None] = {}
-        self._take(judged((), grades, stopping=stopping))
+        self._take(judged((), severities, stopping=stopping))
 
     def add(self, findings: Iterable[Diagnostic]) -> None:
         """Takes findings that are masked already, as those of results are."""
-        self._take(graded(findings, self._grades))
+        self._take(apply_severities(findings, self._severities))
 
     @property
     def has_errors(self) -> bool:
@@ -122,11 +128,11 @@ class Account:
     """The findings of a call, as severe as it wants them, until they are printed."""
 
     def __init__(
-        self, arguments: argparse.Namespace, grades: Grades, stopping: Sequence[Diagnostic], stream: TextIO
+        self, arguments: argparse.Namespace, severities: Severities, stopping: Sequence[Diagnostic], stream: TextIO
     ) -> None:
-        self._arguments, self._grades, self._stopping, self._stream = arguments, grades, stopping, stream
+        self._arguments, self._severities, self._stopping, self._stream = arguments, severities, stopping, stream
         # A format for programs has all findings in it, so that they have to be at hand.
-        self._tally = Tally(grades, stopping) if arguments.format == TEXT else None
+        self._tally = Tally(severities, stopping) if arguments.format == TEXT else None
         self._found: list[Diagnostic] = []
         self._left_out = 0
         self.has_errors = False
@@ -147,7 +153,7 @@ class Account:
             self._tally.tell(stderr, quiet=arguments.quiet)
             tell_left_out(0 if self.has_errors else self._left_out, stderr)
             return
-        judge = partial(judged, self._found, self._grades, stopping=self._stopping)
+        judge = partial(judged, self._found, self._severities, stopping=self._stopping)
         findings = judge()
         self.has_errors = has_errors(findings)
         is_short = self._left_out > 0 and not self.has_errors

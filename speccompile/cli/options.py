@@ -50,7 +50,7 @@ COMMANDS: Mapping[str, About] = {
 """All commands, in the order of `--help`, which has no need of their modules."""
 
 _MOST_JOBS = 256
-_GRADES = ("error", "warning", "notice", "ignore")
+_SEVERITIES = ("error", "warning", "notice", "ignore")
 _RUNS = "a file, a directory, or - for standard input; without it, the runs of the project"
 
 
@@ -147,15 +147,17 @@ def add_inputs(parser: argparse.ArgumentParser) -> None:
 def add_findings(parser: argparse.ArgumentParser, strict: str) -> None:
     """The options that say what findings count as."""
     parser.add_argument("--strict", action="store_true", help=strict)
-    for grade in _GRADES:
+    for severity in _SEVERITIES:
         parser.add_argument(
-            f"--{grade}",
-            dest="grades",
+            f"--{severity}",
+            dest="severities",
             action="append",
             default=[],
             metavar="CODE",
-            type=_graded(grade),
-            help=f"count findings of this code as {grade}s" if grade != "ignore" else "leave out findings of this code",
+            type=_severity_option(severity),
+            help=f"count findings of this code as {severity}s"
+            if severity != "ignore"
+            else "leave out findings of this code",
         )
     parser.add_argument("--quiet", action="store_true", help="print errors only")
 
@@ -229,8 +231,8 @@ def _address(text: str) -> str:
     return text
 
 
-def _graded(grade: str) -> Callable[[str], tuple[str, str]]:
+def _severity_option(severity: str) -> Callable[[str], tuple[str, str]]:
     def pair(code: str) -> tuple[str, str]:
-        return known_code(code), grade
+        return known_code(code), severity
 
     return pair

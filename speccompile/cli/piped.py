@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import TextIO
 
-from speccompile.cli.findings import grades_of, judged, tell
+from speccompile.cli.findings import judged, severities_of, tell
 from speccompile.files.call_inputs import STREAM, CallError, Flags, Inputs, settle
 from speccompile.files.read import MAX_MANIFESTS, read_stream
 from speccompile.integrations.embedded_runs import STREAM_NAME
@@ -53,7 +53,7 @@ def told(
     stderr: TextIO,
 ) -> tuple[Diagnostic, ...]:
     """The findings, as severe as this call has them, once they are printed."""
-    grades = grades_of(arguments, inputs.severity if inputs else None, STRICT)
-    found = judged(findings, grades, stopping=stopping)
+    severities = severities_of(arguments, inputs.severity if inputs else None, STRICT)
+    found = judged(findings, severities, stopping=stopping)
     tell(found, stderr, quiet=arguments.quiet)
     return found

@@ -8,13 +8,13 @@ from typing import TypeAlias
 
 from speccompile.compiler.container_resources import DISK, amount, is_device, same_quantity
 from speccompile.compiler.normalize import UNSAID
-from speccompile.model.diagnostic import Diagnostic, Note, shown
+from speccompile.model.diagnostic import Diagnostic, Note, quote
 from speccompile.model.documents import Ban, Rule
 from speccompile.model.key_path import KeyPath, format_path
 from speccompile.model.node import Node
 from speccompile.model.quantity import QuantityError
 from speccompile.model.source import Layer, Span
-from speccompile.schema.field_path import SIDES, Place, by_key, called_by_admins, concrete, found, is_short, place_of
+from speccompile.schema.field_path import SIDES, Place, by_key, called_by_admins, concrete, is_short, node_at, place_of
 from speccompile.schema.formats.by_name import QUANTITIES
 from speccompile.schema.formats.safe_regex import matches, pattern_fault
 from speccompile.schema.formats.text_format import Fault
@@ -59,7 +59,7 @@ def read_bans(written: Node | None, library: Library) -> tuple[tuple[Ban, ...], 
 def _unknown(text: str, fault: Fault, span: Span) -> Diagnostic:
     return Diagnostic(
         code="rule/unknown-field",
-        message=f"no field stands at {shown(text)}: {fault.message}",
+        message=f"no field stands at {quote(text)}: {fault.message}",
         span=span,
         help=fault.help,
     )
@@ -76,7 +76,7 @@ def _faults(text: str, place: Place, constraint: Node, library: Library) -> Iter
     if "min" in told and "max" in told and amount(told["min"]) > amount(told["max"]):
         yield Diagnostic(
             code="rule/contradiction",
-            message=f"`{text}`: the minimum {shown(told['min'].value)} is above the maximum {shown(told['max'].value)}",
+            message=f"`{text}`: the minimum {quote(told['min'].value)} is above the maximum {quote(told['max'].value)}",
             span=told["max"].span,
             notes=(Note("the minimum stands here", told["min"].span),),
             help="lower the minimum or raise the maximum",
@@ -84,7 +84,7 @@ def _faults(text: str, place: Place, constraint: Node, library: Library) -> Iter
     if "pattern" in told and (fault := pattern_fault(str(told["pattern"].value))):
         yield Diagnostic(
             code="rule/pattern-syntax",
-            message=f"{shown(told['pattern'].value)} {fault.message}",
+            message=f"{quote(told['pattern'].value)} {fault.message}",
             span=told["pattern"].span,
             help=fault.help,
         )
@@ -149,7 +149,7 @@ def _told(paths: Iterable[KeyPath], specs: tuple[Node, ...], library: Library) -
     """What is said at each path; a request that nobody makes is the limit, as it is to Kubernetes."""
 
     def first(path: KeyPath) -> Node | None:
-        return next((node for spec in specs if _says(node := found(spec, path, library))), None)
+        return next((node for spec in specs if _says(node := node_at(spec, path, library))), None)
 
     told: dict[KeyPath, Node] = {}
     for path in paths:
@@ -190,7 +190,7 @@ def _hidden(rule: Rule, secret: Node) -> Diagnostic:
     who, because = _told_by(rule.constraint, rule)
     return Diagnostic(
         code="rule/forbidden",
-        message=f"{shown(secret.value)} may not be a secret here: a rule looks at its value",
+        message=f"{quote(secret.value)} may not be a secret here: a rule looks at its value",
         span=secret.span,
         path=("secrets",),
         notes=(Note(f"the {who}'s rule{because}", rule.constraint.place),),
@@ -214,10 +214,10 @@ def _broken(keyword: str, rule: Rule, path: KeyPath, node: Node) -> Diagnostic:
     bound = rule.constraint.fields[keyword]
     who, because = _told_by(bound, rule)
     fault, cure = _WORDS[keyword]
-    asked = _options(bound) if keyword == "options" else shown(bound.value)
+    asked = _options(bound) if keyword == "options" else quote(bound.value)
     called = called_by_admins(path)
-    told = {"path": f"`{format_path(called)}`", "found": shown(node.value), "asked": asked}
-    made = (Note(f"{shown(node.value)}: {node.derived}"),) if node.derived and keyword != "required" else ()
+    told = {"path": f"`{format_path(called)}`", "found": quote(node.value), "asked": asked}
+    made = (Note(f"{quote(node.value)}: {node.derived}"),) if node.derived and keyword != "required" else ()
     return Diagnostic(
         code=f"rule/{keyword}",
         message=fault.format_map(told),
@@ -234,7 +234,7 @@ def broken_bans(bans: Iterable[Ban], fields: Node, symbols: Symbols, library: Li
     secrets, fields = _secrets(fields), by_key(fields, library)
     for ban in bans:
         paths = (*concrete(ban.path, symbols), *_other_names(ban.path, fields))
-        places = (*(found(fields, path, library) for path in paths), _as_secret(ban.path, secrets))
+        places = (*(node_at(fields, path, library) for path in paths), _as_secret(ban.path, secrets))
         node = next((node for node in places if node and node.derived not in UNSAID), None)
         if node is not None and id(ban.written) not in told:
             told.add(id(ban.written))
@@ -283,7 +283,7 @@ def _matches(node: Node, rule: Rule) -> bool:
 
 
 def _options(options: Node) -> str:
-    *others, last = (shown(option.value) for option in options.items)
+    *others, last = (quote(option.value) for option in options.items)
     return f"{', '.join(others)} or {last}" if others else last
 
 

@@ -10,7 +10,7 @@ from speccompile.compiler.choose_manifests import bases_of, container_of
 from speccompile.compiler.merge_affinity import both_hold, united
 from speccompile.compiler.pod_structure import MAIN, PODS, containers_of, pod_of, volumes_of
 from speccompile.compiler.policy import requests_above_limits
-from speccompile.model.diagnostic import Diagnostic, Note, Severity, shown
+from speccompile.model.diagnostic import Diagnostic, Note, Severity, quote
 from speccompile.model.documents import Profile, Run
 from speccompile.model.key_path import KeyPath
 from speccompile.model.manifest import Manifest
@@ -104,7 +104,7 @@ def meet(weaker: Node, stronger: Node, schema: Schema, library: Library) -> Node
         return MEETINGS[schema["x-list"]](weaker, stronger, schema, library)
     if isinstance(weaker.value, Mapping) and isinstance(stronger.value, Mapping):
         return _meet_mappings(weaker, stronger, schema, library)
-    return weaker.beating(stronger) if is_weak(stronger) else stronger.beating(weaker)
+    return weaker.overriding(stronger) if is_weak(stronger) else stronger.overriding(weaker)
 
 
 def _meet_mappings(weaker: Node, stronger: Node, schema: Schema, library: Library) -> Node:
@@ -137,9 +137,9 @@ def _meet_items(weaker: Node, stronger: Node, schema: Schema, library: Library, 
         elif deep:
             items[identity(item)] = meet(known, item, schema.get("items", {}), library)
         elif is_weak(item):
-            items[identity(item)] = known.beating(item)
+            items[identity(item)] = known.overriding(item)
         else:
-            items[identity(item)] = item.beating(known)
+            items[identity(item)] = item.overriding(known)
     return stronger.but(value=tuple(items.values()))
 
 
@@ -283,9 +283,9 @@ def _unnamed(named: Node, base: Node, pod: Node | None) -> Iterator[Diagnostic]:
         meant = near(str(named.value), names)
         yield Diagnostic(
             code="policy/base-container",
-            message=f"no container of the base {base.fields['kind'].value} is called {shown(named.value)}",
+            message=f"no container of the base {base.fields['kind'].value} is called {quote(named.value)}",
             span=named.span,
-            notes=(Note(f"its containers: {', '.join(map(shown, names))}", base.fields["kind"].span),),
+            notes=(Note(f"its containers: {', '.join(map(quote, names))}", base.fields["kind"].span),),
             help=f"did you mean `{meant}`?" if meant else "name one of its containers",
         )
 
@@ -297,14 +297,14 @@ def _unknown_volumes(container: Node, volumes: Mapping[str, Node]) -> Iterator[D
         name = mount.fields.get("name")
         if name is not None and name.value not in volumes:
             meant = near(str(name.value), volumes)
-            known = ", ".join(shown(volume) for volume in volumes)
+            known = ", ".join(quote(volume) for volume in volumes)
             yield Diagnostic(
                 code="policy/unknown-volume",
-                message=f"container {shown(container.fields['name'].value)} mounts {shown(name.value)}, "
+                message=f"container {quote(container.fields['name'].value)} mounts {quote(name.value)}, "
                 "and the pod has no volume of that name",
                 span=name.span,
                 notes=(Note(f"the volumes of the pod: {known}" if known else "the pod has no volumes"),),
-                help=f"did you mean {shown(meant)}?" if meant else "add the volume, or take the mount out",
+                help=f"did you mean {quote(meant)}?" if meant else "add the volume, or take the mount out",
             )
 
 
@@ -315,7 +315,7 @@ def _shared_names(main: Node, base: Node | None, run: Run) -> Iterator[Diagnosti
             if name.value == main.value and (name.value != MAIN or section != "containers"):
                 yield Diagnostic(
                     code="policy/base-container",
-                    message=f"the run's container would be called {shown(main.value)}, like another of its base",
+                    message=f"the run's container would be called {quote(main.value)}, like another of its base",
                     span=run.name.span,
                     notes=(Note("it stands here", name.span),),
                     help="rename the run, or that container",
@@ -323,13 +323,13 @@ def _shared_names(main: Node, base: Node | None, run: Run) -> Iterator[Diagnosti
 
 
 def _unused(base: Node, profile: Profile, merged: Merged) -> Diagnostic:
-    kind, who = base.fields["kind"], shown(profile.id.value)
+    kind, who = base.fields["kind"], quote(profile.id.value)
     known, version = merged.target.bases.get(str(kind.value)), str(base.fields["apiVersion"].value)
     which = kind.value if known in (None, version) else f"{kind.value} of {version}"
     return Diagnostic(
         code="profile/unused-base",
         message=f"the base {kind.value} of profile {who} is unused: "
-        f"run {shown(merged.run.name.value)} makes no {which}",
+        f"run {quote(merged.run.name.value)} makes no {which}",
         span=kind.span,
         severity=Severity.NOTICE,
     )

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from speccompile.compiler.container_resources import DISK, SCRATCH_DISK, amount, is_device
 from speccompile.compiler.policy import volumes_in
-from speccompile.model.diagnostic import Diagnostic, Note, shown
+from speccompile.model.diagnostic import Diagnostic, Note, quote
 from speccompile.model.documents import Platform
 from speccompile.model.key_path import KeyPath
 from speccompile.model.node import Node
@@ -43,14 +43,14 @@ def _above(name: str, spec: Node, platform: Platform) -> Iterator[Diagnostic]:
             told = next((node for node in amounts if node.span.source.layer is Layer.RUN), amounts[0])
             several = len(amounts) > 1
             total = sum(amount(node).value for node in amounts)
-            asked = f"{total} devices of {len(amounts)} kinds are" if several else f"{shown(told.value)} is"
+            asked = f"{total} devices of {len(amounts)} kinds are" if several else f"{quote(told.value)} is"
             yield Diagnostic(
                 code="policy/ceiling",
-                message=f"{asked} above the ceiling {shown(ceiling.value)} for {name}",
+                message=f"{asked} above the ceiling {quote(ceiling.value)} for {name}",
                 span=told.span,
                 path=path,
                 notes=(Note("the ceiling stands here", ceiling.span),),
-                help=f"ask for {shown(ceiling.value)} or less{' in all' if several else ''}",
+                help=f"ask for {quote(ceiling.value)} or less{' in all' if several else ''}",
             )
 
 

@@ -7,14 +7,14 @@ from collections.abc import Iterable, Iterator
 from speccompile.compiler.compiled import Result
 from speccompile.compiler.documents.admin_config import Setting
 from speccompile.compiler.documents.run import read_run
-from speccompile.compiler.duplicate_objects import Memory, apart
+from speccompile.compiler.duplicate_objects import ClaimStore, apart
 from speccompile.compiler.pipeline import compile_document
 from speccompile.model.diagnostic import Diagnostic
 from speccompile.model.findings import CompileError, has_errors
 from speccompile.yaml_text.parsed import Parsed
 
 
-def compile_files(files: Iterable[Parsed], setting: Setting, memory: Memory | None = None) -> Iterator[Result]:
+def compile_files(files: Iterable[Parsed], setting: Setting, memory: ClaimStore | None = None) -> Iterator[Result]:
     """One result a document, and one error for each file that could not be read as documents.
 
     `memory` is where the runs so far are kept, to find two that make the same object; without it, in a list.

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from speccompile.compiler.explain import Explanation
 
 
-class Made(NamedTuple):
+class CreatedObject(NamedTuple):
     """An object that a run makes: no other run may make it as well."""
 
     kind: str
@@ -28,7 +28,7 @@ class Made(NamedTuple):
     """Where the run says so."""
 
 
-class Whole(NamedTuple):
+class CompiledTrees(NamedTuple):
     """Everything about a compilation, as trees in which every value knows its origin."""
 
     run: Run
@@ -55,10 +55,10 @@ class Compiled:
         name: str,
         project: str,
         place: Span,
-        objects: tuple[Made, ...],
+        objects: tuple[CreatedObject, ...],
         diagnostics: tuple[Diagnostic, ...],
         text: Callable[[], str],
-        whole: Callable[[], Whole],
+        whole: Callable[[], CompiledTrees],
     ) -> None:
         self.name: Final = name
         self.project: Final = project
@@ -69,7 +69,7 @@ class Compiled:
         self._give_text: Final = text
         self._give_whole: Final = whole
         self._text: str | None = None
-        self._whole: Whole | None = None
+        self._whole: CompiledTrees | None = None
 
     def __repr__(self) -> str:
         return f"<Compiled {self.name}: {', '.join(f'{made.kind} {made.name}' for made in self.objects)}>"
@@ -87,7 +87,7 @@ class Compiled:
         return _revived, (*told, self.to_yaml(), self.whole)
 
     @property
-    def whole(self) -> Whole:
+    def whole(self) -> CompiledTrees:
         if self._whole is None:
             self._whole = self._give_whole()
         return self._whole

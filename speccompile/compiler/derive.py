@@ -53,15 +53,15 @@ def _limit(merged: Merged, limited: Limited) -> Node:
     limit = request.but(
         value=scaled,
         derived=f"the {resource} request × {factor.value}",
-        made_of=(request, factor),
-        lost=(),
+        derived_from=(request, factor),
+        overridden=(),
         weak=True,
     )
     if most and amount(request) <= amount(most) < parse_quantity(scaled):
         limit = limit.but(
             value=quantity_text(most).value,
             derived=f"the {resource} request × {factor.value}, at most the ceiling",
-            made_of=(request, factor, most),
+            derived_from=(request, factor, most),
         )
     limits = resources.fields.get("limits", Node({}, request.span))
     grown = limits.with_fields(dict(sorted({**limits.fields, resource: limit}.items())))
@@ -97,8 +97,8 @@ def _scratch_volume(merged: Merged) -> Node:
     made = "made from `disk`"
     volume = Node(
         {
-            "volume_type": size.but(value="ephemeral", derived=made, lost=()),
-            "name": size.but(value=disk["name"].value, derived=made, made_of=(disk["name"],), lost=()),
+            "volume_type": size.but(value="ephemeral", derived=made, overridden=()),
+            "name": size.but(value=disk["name"].value, derived=made, derived_from=(disk["name"],), overridden=()),
             "mount_path": disk["mount_path"],
             "spec": Node({"size": size}, size.span, derived=made),
         },

@@ -6,8 +6,8 @@ from array import array
 from collections.abc import Iterable, Iterator
 from typing import Protocol
 
-from speccompile.compiler.compiled import Compiled, Made, Result
-from speccompile.model.diagnostic import Diagnostic, Note, shown
+from speccompile.compiler.compiled import Compiled, CreatedObject, Result
+from speccompile.model.diagnostic import Diagnostic, Note, quote
 from speccompile.model.findings import CompileError
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.source import Span
@@ -16,24 +16,24 @@ _ROOM = 64
 _WORD = 2**64 - 1
 
 
-class Known(NamedTuple):
+class RunClaim(NamedTuple):
     """What a run took for itself."""
 
     project: str
     name: str
     place: Span
-    objects: tuple[Made, ...]
+    objects: tuple[CreatedObject, ...]
 
 
-class Memory(Protocol):
+class ClaimStore(Protocol):
     """Where the runs that were there before are kept, by number; a list will do."""
 
-    def append(self, known: Known, /) -> None: ...
+    def append(self, known: RunClaim, /) -> None: ...
     def __len__(self) -> int: ...
-    def __getitem__(self, number: int, /) -> Known: ...
+    def __getitem__(self, number: int, /) -> RunClaim: ...
 
 
-class Seen:
+class HashIndex:
     """Numbers below 2**32 by the hash of what they stand for: thirty bytes each; a dictionary takes two hundred.
 
     Two things may have one hash, so whoever finds a number has to look whether it is the right one.
@@ -77,24 +77,24 @@ class Seen:
                 self._hashes[slot], self._numbers[slot] = key, number
 
 
-def apart(results: Iterable[Result], memory: Memory | None = None) -> Iterator[Result]:
+def apart(results: Iterable[Result], memory: ClaimStore | None = None) -> Iterator[Result]:
     """The results in order; of two runs that clash, the second is an error that points at the first."""
-    known: Memory = [] if memory is None else memory
-    seen = Seen()
+    known: ClaimStore = [] if memory is None else memory
+    seen = HashIndex()
     for result in results:
         found = () if isinstance(result, CompileError) else tuple(_clashes(result, known, seen))
         yield CompileError(found) if found else result
 
 
-def _clashes(compiled: Compiled, known: Memory, seen: Seen) -> Iterator[Diagnostic]:
+def _clashes(compiled: Compiled, known: ClaimStore, seen: HashIndex) -> Iterator[Diagnostic]:
     """What was there before: the run itself, or else those of its objects that were."""
-    mine = Known(compiled.project, compiled.name, compiled.place, compiled.objects)
+    mine = RunClaim(compiled.project, compiled.name, compiled.place, compiled.objects)
     number = len(known)
     first = _first((mine.project, mine.name), number, known, seen)
     if first is not None:
         yield Diagnostic(
             code="run/duplicate",
-            message=f"run {shown(mine.name)} of project {shown(mine.project)} stands here again",
+            message=f"run {quote(mine.name)} of project {quote(mine.project)} stands here again",
             span=mine.place,
             path=("name",),
             notes=(Note("first here", first),),
@@ -109,14 +109,14 @@ def _clashes(compiled: Compiled, known: Memory, seen: Seen) -> Iterator[Diagnost
         if first is not None:
             yield Diagnostic(
                 code="run/duplicate-object",
-                message=f"{made.kind} {shown(made.name)} would be made a second time",
+                message=f"{made.kind} {quote(made.name)} would be made a second time",
                 span=made.place,
                 notes=(Note("first here", first),),
                 help="rename one of the two",
             )
 
 
-def _first(identity: tuple[str, ...], number: int, known: Memory, seen: Seen) -> Span | None:
+def _first(identity: tuple[str, ...], number: int, known: ClaimStore, seen: HashIndex) -> Span | None:
     """Where the same stands first; if nowhere, it stands in the run of this number from now on."""
     salt = 0
     while (held := seen.settle(hash((salt, identity)), number)) is not None:
@@ -127,7 +127,7 @@ def _first(identity: tuple[str, ...], number: int, known: Memory, seen: Seen) ->
     return None
 
 
-def _place(identity: tuple[str, ...], known: Known) -> Span | None:
+def _place(identity: tuple[str, ...], known: RunClaim) -> Span | None:
     """Where a run says that it is, or makes, this; None if another thing has the same hash."""
     if identity == (known.project, known.name):
         return known.place

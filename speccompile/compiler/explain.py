@@ -15,7 +15,7 @@ from speccompile.model.source import Layer
 from speccompile.yaml_text.serialize import entries
 
 
-class Lost(NamedTuple):
+class Overridden(NamedTuple):
     """A value that somebody set and somebody stronger replaced."""
 
     value: Node
@@ -37,7 +37,7 @@ class Line(NamedTuple):
     value: Node
     origin: Origin | None
     """Who set the value; None for a key that only opens what stands below it."""
-    lost: tuple[Lost, ...]
+    overridden: tuple[Overridden, ...]
     """What was said in this place and lost, strongest first."""
 
 
@@ -68,14 +68,20 @@ class Explanation:
     @property
     def overridden(self) -> tuple[Line, ...]:
         """The lines in which something lost."""
-        return tuple(line for line in self.lines if line.lost)
+        return tuple(line for line in self.lines if line.overridden)
 
 
 def explain(manifest: Manifest) -> Explanation:
     """Every line of the manifest's YAML, in order; joined by newlines, their texts are what `to_yaml` writes."""
     owners = _owners(manifest.tree, (), ())
     lines = (
-        Line(text, path, node, None if _opens(node) else origin_of(node), tuple(_lost(lost, won) for lost, won in told))
+        Line(
+            text,
+            path,
+            node,
+            None if _opens(node) else origin_of(node),
+            tuple(_lost(overridden, overriding) for overridden, overriding in told),
+        )
         for text, (path, node, told) in zip(entries(manifest.data), owners, strict=True)
     )
     return Explanation(manifest, (), tuple(lines))
@@ -114,22 +120,25 @@ def _opens(node: Node) -> bool:
 
 
 def _losers(node: Node) -> Losers:
-    return tuple((lost, node) for lost in sorted(node.lost, key=lambda lost: _STRENGTHS.index(_strength(lost))))
+    return tuple(
+        (overridden, node)
+        for overridden in sorted(node.overridden, key=lambda overridden: _STRENGTHS.index(_strength(overridden)))
+    )
 
 
-def _lost(lost: Node, won: Node) -> Lost:
-    return Lost(lost, origin_of(lost), rule_between(lost, won))
+def _lost(overridden: Node, overriding: Node) -> Overridden:
+    return Overridden(overridden, origin_of(overridden), rule_between(overridden, overriding))
 
 
-def rule_between(lost: Node, won: Node) -> str:
+def rule_between(overridden: Node, overriding: Node) -> str:
     """The rule by which one value won over another, in a few words."""
-    if _strength(lost) == _strength(won):
-        return _AMONG_EQUALS.get(won.span.source.layer, STRONGER)
-    if lost.part is Part.BASE:
+    if _strength(overridden) == _strength(overriding):
+        return _AMONG_EQUALS.get(overriding.span.source.layer, STRONGER)
+    if overridden.part is Part.BASE:
         return "a base document gives way to what is asked for"
-    if lost.part is Part.SETTING:
+    if overridden.part is Part.SETTING:
         return "a setting of the platform holds where nobody says otherwise"
-    return _RULES.get(_strength(won), STRONGER)
+    return _RULES.get(_strength(overriding), STRONGER)
 
 
 def _strength(node: Node) -> tuple[Layer, Part]:
@@ -167,5 +176,7 @@ _RULES = {
 def unseen(replaced: Iterable[Override], manifests: Iterable[Manifest]) -> tuple[Override, ...]:
     """What lost and stands beside no value of a manifest: nothing is left in its place."""
     nodes = (node for manifest in manifests for _, node in manifest.tree.walk())
-    seen = {id(inner) for node in nodes for lost in node.lost for _, inner in lost.walk()}
-    return tuple(override for override in replaced if seen.isdisjoint(id(node) for _, node in override.lost.walk()))
+    seen = {id(inner) for node in nodes for overridden in node.overridden for _, inner in overridden.walk()}
+    return tuple(
+        override for override in replaced if seen.isdisjoint(id(node) for _, node in override.overridden.walk())
+    )

@@ -11,7 +11,7 @@ from speccompile.compiler.choose_manifests import fields_of
 from speccompile.compiler.container_resources import DISK, SCRATCH_DISK, is_extended, same_quantity, settled
 from speccompile.compiler.merge_affinity import both_hold, united
 from speccompile.compiler.name_placeholders import facts_of
-from speccompile.model.diagnostic import Diagnostic, Note, Severity, shown
+from speccompile.model.diagnostic import Diagnostic, Note, Severity, quote
 from speccompile.model.documents import Platform, Profile, Run
 from speccompile.model.identity_cache import by_identity
 from speccompile.model.key_path import KeyPath, format_path
@@ -45,7 +45,7 @@ def merge(
     spec = _with_closed(spec, default, run, library)
     replaced = (*displaced, *replacements(spec, library, disputed | (run.fields.fields.keys() & admins)))
     added = _extensions(run.fields, (fixed, enforced), library)
-    changes = (*(one for one in replaced if one.lost.span.source.layer is Layer.RUN), *added)
+    changes = (*(one for one in replaced if one.overridden.span.source.layer is Layer.RUN), *added)
     merged = Merged(run, profile, platform, target, spec, replaced, changes)
     return merged, (*notices, *(_told(override, merged) for override in changes))
 
@@ -55,10 +55,10 @@ def _with_namespace(platform: Platform, run: Run) -> tuple[Platform, tuple[Overr
     said, own = run.facts.get("namespace"), platform.settings.fields.get("namespace")
     if said is None:
         return platform, ()
-    namespace = own.beating(said) if own else said
+    namespace = own.overriding(said) if own else said
     settings = platform.settings.with_fields({**platform.settings.fields, "namespace": namespace})
-    lost = (Override(("metadata", "namespace"), said, namespace),) if said in namespace.lost else ()
-    return platform._replace(settings=settings), lost
+    overridden = (Override(("metadata", "namespace"), said, namespace),) if said in namespace.overridden else ()
+    return platform._replace(settings=settings), overridden
 
 
 class _Layers(NamedTuple):
@@ -85,9 +85,13 @@ def _layers(profile: Profile | None, platform: Platform, target: Target, action:
     default = merge_layers(defaults, library)
     said = [name for layer in (default, fixed, enforced) for name in layer.fields]
     disputed = {name for name in said if said.count(name) > 1}
-    lost = {str(path[0]) for layer in (default, fixed, enforced) for path, node in layer.walk() if node.lost}
+    overridden = {
+        str(path[0]) for layer in (default, fixed, enforced) for path, node in layer.walk() if node.overridden
+    }
     own = {"envs"} if _has_own_envs(platform) else set()
-    return _Layers(default, fixed, enforced, frozenset({*said, *own}), frozenset({*disputed, *lost, *own}), notices)
+    return _Layers(
+        default, fixed, enforced, frozenset({*said, *own}), frozenset({*disputed, *overridden, *own}), notices
+    )
 
 
 def _fitting(layer: Node, known: frozenset[str]) -> Node:
@@ -173,7 +177,7 @@ def _filled(pattern: Node, facts: Mapping[str, str], known: Mapping[str, Node]) 
     used = tuple(known[name] for name in placeholders(str(pattern.value)) if name in known)
     text = filled(str(pattern.value), facts)
     how = "the platform's pattern, filled" if used else None
-    return Node(text, pattern.span, derived=how, made_of=used, part=pattern.part, lost=pattern.lost)
+    return Node(text, pattern.span, derived=how, derived_from=used, part=pattern.part, overridden=pattern.overridden)
 
 
 def merge_layers(layers: Sequence[Node], library: Library) -> Node:
@@ -212,23 +216,27 @@ def replacements(spec: Node, library: Library, contested: Collection[str] | None
         if contested is None or name in contested:
             _gather_winners(field, (name,), winners)
     for path, node in winners:
-        for lost in node.lost:
+        for overridden in node.overridden:
             # Only what canon.py writes to both sides stands here twice without being said twice.
             one_value = path[0] == "resources" and _has_one_value(path)
-            once = (path[-1] if one_value else path, lost.span, repr(lost.value) if one_value else id(lost))
+            once = (
+                path[-1] if one_value else path,
+                overridden.span,
+                repr(overridden.value) if one_value else id(overridden),
+            )
             if once not in told:
                 told.add(once)
-                yield Override(_called(path, node, library), lost, node)
+                yield Override(_called(path, node, library), overridden, node)
 
 
 def _gather_winners(node: Node, path: KeyPath, winners: list[tuple[KeyPath, Node]]) -> None:
     """Adds every node that something lost to, in order; most of a spec has nothing to tell."""
-    if node.lost:
+    if node.overridden:
         winners.append((path, node))
     value = node.value
     pairs: Any = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, tuple) else ()
     for step, child in pairs:
-        if child.lost or not child.is_scalar:
+        if child.overridden or not child.is_scalar:
             _gather_winners(child, (*path, step), winners)
 
 
@@ -264,7 +272,7 @@ def _applicable(
     notices = tuple(
         Diagnostic(
             code="profile/foreign-field",
-            message=f"`{name}` of profile {shown(profile.id.value)} does not apply to "
+            message=f"`{name}` of profile {quote(profile.id.value)} does not apply to "
             + (f"action `{action}`" if name in own else f"target `{target.name}`"),
             span=node.key or node.span,
             path=(name,),
@@ -278,38 +286,38 @@ def _applicable(
 
 def _told(override: Override, merged: Merged) -> Diagnostic:
     by = "the platform"
-    if merged.profile and override.won.span.source.layer is Layer.PROFILE:
-        by = f"profile {shown(merged.profile.id.value)}"
+    if merged.profile and override.overriding.span.source.layer is Layer.PROFILE:
+        by = f"profile {quote(merged.profile.id.value)}"
     if override.change is Change.EXTENDED:
         return Diagnostic(
             code="merge/extended",
             message=f"`{format_path(override.path)}`: {by} adds to what the run says, and both hold",
-            span=override.lost.place,
+            span=override.overridden.place,
             path=override.path,
             severity=Severity.NOTICE,
-            notes=(Note(f"added here by {by}", override.won.place),),
+            notes=(Note(f"added here by {by}", override.overriding.place),),
             help="leave it out of the run, if what is added is enough",
         )
     return Diagnostic(
         code="merge/overridden",
         message=f"`{format_path(override.path)}`: {_compared(override)} of {by}",
-        span=override.lost.place,
+        span=override.overridden.place,
         path=override.path,
         severity=Severity(str(merged.platform.settings.fields["overrides"].value)),
-        notes=(Note(f"set here by {by}", override.won.place),),
+        notes=(Note(f"set here by {by}", override.overriding.place),),
         help="leave it out of the run: it has no effect",
     )
 
 
 def _compared(override: Override) -> str:
-    lost, won = override.lost, override.won
-    if lost.is_scalar and won.is_scalar and not is_hidden(won):
-        return f"{_brief(lost)} gives way to {_brief(won)}"
+    overridden, overriding = override.overridden, override.overriding
+    if overridden.is_scalar and overriding.is_scalar and not is_hidden(overriding):
+        return f"{_brief(overridden)} gives way to {_brief(overriding)}"
     return "the run's value gives way to that"
 
 
 def _brief(node: Node) -> str:
-    return shown(node.value if isinstance(node.value, str) else json.dumps(node.value))
+    return quote(node.value if isinstance(node.value, str) else json.dumps(node.value))
 
 
 def _replaced(_: Merger, path: list[Any], weaker: Node, stronger: Node, library: Library) -> Node:
@@ -318,7 +326,7 @@ def _replaced(_: Merger, path: list[Any], weaker: Node, stronger: Node, library:
     def is_same(node: Node) -> bool:
         return same_quantity(node, stronger) if quantities else node.is_like(stronger)
 
-    return stronger.over(*(node for node in (weaker, *weaker.lost) if not is_same(node)))
+    return stronger.over(*(node for node in (weaker, *weaker.overridden) if not is_same(node)))
 
 
 def _by_key(merger: Merger, path: list[Any], weaker: Node, stronger: Node, library: Library) -> Node:

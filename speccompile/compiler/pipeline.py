@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from speccompile.compiler.approve import approve
 from speccompile.compiler.base_documents import misfits, over_bases
-from speccompile.compiler.compiled import Compiled, Made, Whole
+from speccompile.compiler.compiled import Compiled, CompiledTrees, CreatedObject
 from speccompile.compiler.documents.admin_config import Setting
 from speccompile.compiler.documents.run import read_run
 from speccompile.compiler.merge import merge
@@ -32,17 +32,17 @@ def compile_document(document: Document, setting: Setting) -> Compiled:
     if setting.is_broken:
         raise CompileError(told)
     stop_if_any((*told, *unknown))
-    merged, lost = merge(run, profile, target, setting.platform, setting.library)
+    merged, overridden = merge(run, profile, target, setting.platform, setting.library)
     try:
         approved, warnings = approve(merged, setting.library)
         planned = plan(approved, setting.library)
         made = _made(sketches(planned, setting.library), approved.merged, setting.library)
     except CompileError as error:
-        raise CompileError((*told, *lost, *error.diagnostics), run, merged.overrides) from None
+        raise CompileError((*told, *overridden, *error.diagnostics), run, merged.overrides) from None
     except TemplateFault as error:
-        found = (*told, *lost, *warnings, *(fault.finding for fault in error.faults))
+        found = (*told, *overridden, *warnings, *(fault.finding for fault in error.faults))
         raise CompileError(found, run, merged.overrides) from None
-    found = in_order((*told, *lost, *warnings, *made.notices))
+    found = in_order((*told, *overridden, *warnings, *made.notices))
     if has_errors(found):
         raise CompileError(found, run, merged.overrides)
     return Compiled(
@@ -52,7 +52,7 @@ def compile_document(document: Document, setting: Setting) -> Compiled:
         objects=made.objects,
         diagnostics=found,
         text=lambda: made.text,
-        whole=lambda: Whole(run, profile, made.manifests(), merged.overrides, merged.replaced),
+        whole=lambda: CompiledTrees(run, profile, made.manifests(), merged.overrides, merged.replaced),
     )
 
 
@@ -60,7 +60,7 @@ class _Output(NamedTuple):
     """What the manifests come to."""
 
     text: str
-    objects: tuple[Made, ...]
+    objects: tuple[CreatedObject, ...]
     manifests: Callable[[], tuple[Manifest, ...]]
     notices: tuple[Diagnostic, ...] = ()
 
@@ -80,7 +80,7 @@ def _made(drawn: tuple[Sketch, ...], merged: Merged, library: Library) -> _Outpu
     return _Output(serialize(manifest.data for manifest in manifests), objects, lambda: manifests, notices)
 
 
-def _object(kind: str, name: Node, namespace: Node | None, here: Span) -> Made:
+def _object(kind: str, name: Node, namespace: Node | None, here: Span) -> CreatedObject:
     # A name that the platform alone gives is no line of the run's.
     place = name.span if name.span.source.layer is Layer.RUN else here
-    return Made(kind, str(name.value), str(namespace.value) if namespace else "", place)
+    return CreatedObject(kind, str(name.value), str(namespace.value) if namespace else "", place)

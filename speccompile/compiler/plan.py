@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from speccompile.compiler.choose_manifests import container_of, steps_of, workload_of
 from speccompile.compiler.name_placeholders import facts_of
-from speccompile.compiler.policy import own_labels, own_prefix, store_name
+from speccompile.compiler.policy import platform_labels, reserved_prefix, store_name
 from speccompile.model.documents import Platform
 from speccompile.model.identity_cache import by_identity
 from speccompile.model.key_path import KeyPath
@@ -16,7 +16,7 @@ from speccompile.model.node import Node, over_setting
 from speccompile.model.object_names import LABEL, is_hashed, named, placeholders, port_name
 from speccompile.model.spec import Approved, Merged, Plan, Workload
 from speccompile.schema.library import Library
-from speccompile.schema.volume_types import OWN, POD, VolumeType
+from speccompile.schema.volume_types import CREATED, POD, VolumeType
 
 Facts: TypeAlias = Mapping[str, Node]
 
@@ -51,11 +51,11 @@ def _run(merged: Merged) -> Node:
     return Node(told, run.name.span)
 
 
-def _made(node: Node, value: str, how: str, made_of: tuple[Node, ...]) -> Node:
+def _made(node: Node, value: str, how: str, derived_from: tuple[Node, ...]) -> Node:
     """A value made from others: it keeps the origin of the first, and says how where it is not the same."""
     if node.value == value:
         return node.but(weak=False) if node.weak else node
-    return Node(value, node.span, node.key, (), how, made_of, node.part, node.unsure)
+    return Node(value, node.span, node.key, (), how, derived_from, node.part, node.unsure)
 
 
 def _named(pattern: Node, facts: Facts, longest: int = LABEL, *, letter: bool = False) -> Node:
@@ -99,7 +99,7 @@ def _own_labels(merged: Merged, facts: Facts) -> Mapping[str, Node]:
     """The platform's labels, by key; one that has nothing to say is left out."""
     return {
         key: facts[_IDS[str(pattern.value)]] if pattern.value in _IDS else _named(pattern, facts)
-        for key, pattern in own_labels(merged.platform).items()
+        for key, pattern in platform_labels(merged.platform).items()
         if facts.keys() >= {*placeholders(str(pattern.value))}
     }
 
@@ -129,7 +129,9 @@ def _workload_annotations(merged: Merged) -> Node:
     for name in ("inputs", "parameters"):
         if name in fields:
             text = json.dumps(fields[name].plain(), ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-            given[f"{own_prefix(merged.platform)}{name}"] = fields[name].but(value=text, derived=f"`{name}` as JSON")
+            given[f"{reserved_prefix(merged.platform)}{name}"] = fields[name].but(
+                value=text, derived=f"`{name}` as JSON"
+            )
     return Node(dict(sorted(given.items())), merged.run.name.span)
 
 
@@ -171,14 +173,14 @@ _SETTINGS: Mapping[str, KeyPath] = {
 def _with_losers_handed_down(node: Node) -> Node:
     """The list whose items hand what lost to them down to their values: templates take items apart."""
     for item in node.items:
-        if item.lost and item.fields:
+        if item.overridden and item.fields:
             return node.mapped(_handing_down)
     return node
 
 
 def _handing_down(item: Node) -> Node:
     """The item in which each value has what lost to it beside it, and the name what has no such place."""
-    for loser in item.lost if item.fields else ():
+    for loser in item.overridden if item.fields else ():
         told = loser.fields
         if item.fields.get(_KIND) and told.get(_KIND) and item.fields[_KIND].value != told[_KIND].value:
             told = {key: child for key, child in told.items() if key not in _OF_ITS_KIND}
@@ -195,21 +197,23 @@ _OF_ITS_KIND = (_KIND, "spec")
 """What two volumes of one name do not have in common if they are of two types."""
 
 
-def _says_more(child: Node, won: Node, key: str) -> bool:
+def _says_more(child: Node, overriding: Node, key: str) -> bool:
     """Whether there is nothing in the place of some of what the child says."""
-    if key not in won.fields:
+    if key not in overriding.fields:
         return True
-    return any(_says_more(inner, won.fields[key], name) for name, inner in child.fields.items())
+    return any(_says_more(inner, overriding.fields[key], name) for name, inner in child.fields.items())
 
 
-def _over_each(won: Node, lost: Mapping[str, Node]) -> Node:
+def _over_each(overriding: Node, overridden: Mapping[str, Node]) -> Node:
     """The mapping in which each value has what was said in its place among what lost to it."""
     handed = {
-        key: _over_each(won.fields[key], child.fields) if child.fields else won.fields[key].beating(child)
-        for key, child in lost.items()
-        if key in won.fields and child.value not in ({}, ())
+        key: _over_each(overriding.fields[key], child.fields)
+        if child.fields
+        else overriding.fields[key].overriding(child)
+        for key, child in overridden.items()
+        if key in overriding.fields and child.value not in ({}, ())
     }
-    return won.with_fields({**won.fields, **handed})
+    return overriding.with_fields({**overriding.fields, **handed})
 
 
 def _with_object(volume: Node, pattern: Node, facts: Facts, types: Mapping[str, VolumeType]) -> Node:
@@ -218,10 +222,10 @@ def _with_object(volume: Node, pattern: Node, facts: Facts, types: Mapping[str, 
     mounted = kind.mounts(spec)
     if mounted == POD:
         return volume
-    if mounted == OWN:
+    if mounted == CREATED:
         made = _named(pattern, {**facts, "volume": name})
         # It is the volume that has an object of its own, whatever the pattern says first.
-        behind = made.but(span=name.span, key=name.key, part=name.part, lost=())
+        behind = made.but(span=name.span, key=name.key, part=name.part, overridden=())
     else:
         behind = spec.get(kind.object_key, name)
     return volume.with_fields({**fields, "object": behind})

@@ -10,7 +10,7 @@ from typing import TypeAlias
 from speccompile.compiler.choose_manifests import bases_of, workload_of
 from speccompile.compiler.container_resources import amount
 from speccompile.compiler.pod_structure import main_of, pod_of
-from speccompile.model.diagnostic import Diagnostic, Note, Severity, shown
+from speccompile.model.diagnostic import Diagnostic, Note, Severity, quote
 from speccompile.model.documents import Platform
 from speccompile.model.identity_cache import by_identity
 from speccompile.model.key_path import KeyPath, format_path
@@ -41,13 +41,13 @@ def store_name(merged: Merged) -> str:
     return pattern.replace("{project}", object_name(str(merged.run.project.value)))
 
 
-def own_prefix(platform: Platform) -> str:
+def reserved_prefix(platform: Platform) -> str:
     """What the compiler's own labels and annotations begin with."""
     return f"{platform.settings.fields['label_prefix'].value}/"
 
 
 @by_identity(8)
-def own_labels(platform: Platform) -> Mapping[str, Node]:
+def platform_labels(platform: Platform) -> Mapping[str, Node]:
     """The patterns of the labels that are the platform's own, by key, in order."""
     prefix = str(platform.settings.fields["label_prefix"].value)
     patterns = platform.settings.fields["own_labels"].fields
@@ -150,7 +150,7 @@ def requests_above_limits(resources: Node) -> Iterator[Diagnostic]:
             ours, theirs = (request, limit) if request.span.source.layer is Layer.RUN else (limit, request)
             yield Diagnostic(
                 code="policy/request-above-limit",
-                message=f"`{name}`: the request {shown(request.value)} is above the limit {shown(limit.value)}",
+                message=f"`{name}`: the request {quote(request.value)} is above the limit {quote(limit.value)}",
                 span=ours.span,
                 path=("resources", "requests", name),
                 notes=(Note(f"the {'limit' if ours is request else 'request'} stands here", theirs.span),),
@@ -169,7 +169,7 @@ def _volumes_differ(spec: Node, _: Platform) -> Iterator[Diagnostic]:
                 ours, theirs = (one, other) if one.span.source.layer is Layer.RUN else (other, one)
                 yield Diagnostic(
                     code="policy/volume-clash",
-                    message=f"two volumes {what} {shown(ours.fields[key].value)}",
+                    message=f"two volumes {what} {quote(ours.fields[key].value)}",
                     span=ours.fields[key].span,
                     path=("volumes",),
                     notes=(Note("the other one stands here", theirs.fields[key].span),),
@@ -192,7 +192,7 @@ def _envs_and_secrets_differ(spec: Node, _: Platform) -> Iterator[Diagnostic]:
         if env := names.get(secret.value):
             yield Diagnostic(
                 code="policy/env-clash",
-                message=f"{shown(secret.value)} is both a secret and an environment variable",
+                message=f"{quote(secret.value)} is both a secret and an environment variable",
                 span=secret.span,
                 path=("secrets",),
                 notes=(Note("the variable stands here", env.span),),
@@ -201,14 +201,14 @@ def _envs_and_secrets_differ(spec: Node, _: Platform) -> Iterator[Diagnostic]:
 
 
 def _labels_are_not_ours(spec: Node, platform: Platform) -> Iterator[Diagnostic]:
-    prefix, own = own_prefix(platform), own_labels(platform)
+    prefix, own = reserved_prefix(platform), platform_labels(platform)
     for field in ("labels", "annotations"):
         node = spec.fields.get(field)
         for key, child in node.fields.items() if node else ():
             if key.startswith(prefix) or (field == "labels" and key in own):
                 yield Diagnostic(
                     code="policy/reserved-key",
-                    message=f"{shown(key)} is set by the compiler itself",
+                    message=f"{quote(key)} is set by the compiler itself",
                     span=child.key or child.span,
                     path=(field, key),
                     help="use a key of your own",
@@ -240,7 +240,7 @@ def _confinement_stays(merged: Merged) -> Iterator[Diagnostic]:
         if key.startswith(CONFINING) and child.span.source.layer is Layer.RUN:
             yield Diagnostic(
                 code="policy/confinement",
-                message=f"annotation {shown(key)} changes how the container is confined",
+                message=f"annotation {quote(key)} changes how the container is confined",
                 span=child.key or child.span,
                 path=("annotations", key),
                 help="leave it to the platform's admin",
@@ -257,7 +257,7 @@ def _images_come_from_allowed_registries(merged: Merged) -> Iterator[Diagnostic]
         if not any(is_below(str(image.value), str(item.value)) for item in allowed.items):
             yield Diagnostic(
                 code="policy/registry",
-                message=f"image {shown(image.value)} comes from none of the allowed registries",
+                message=f"image {quote(image.value)} comes from none of the allowed registries",
                 span=image.span,
                 path=("image",),
                 notes=(Note("the platform allows these", allowed.place),),
@@ -275,7 +275,7 @@ def _profile_is_allowed(merged: Merged) -> Iterator[Diagnostic]:
     if profile.id.value not in names:
         yield Diagnostic(
             code="policy/profile-not-allowed",
-            message=f"project {shown(merged.run.project.value)} may not use profile {shown(profile.id.value)}",
+            message=f"project {quote(merged.run.project.value)} may not use profile {quote(profile.id.value)}",
             span=wanted.span,
             path=("profile",),
             notes=(Note("the platform says so here", (listed or allowed).place),),

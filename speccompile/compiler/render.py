@@ -9,7 +9,7 @@ from speccompile.compiler.rendering.prebuilt_skeletons import prebuilt_of, read
 from speccompile.compiler.rendering.references import MOST_STEPS, TOKEN, Computed, Each
 from speccompile.compiler.rendering.skeleton_cache import Context, Skeleton, at, shelf_of
 from speccompile.compiler.rendering.template_errors import MEND, SMALLER, TOO_LARGE, Fault, TemplateFault
-from speccompile.model.diagnostic import shown
+from speccompile.model.diagnostic import quote
 from speccompile.model.identity_cache import by_identity
 from speccompile.model.manifest import Manifest
 from speccompile.model.node import Node
@@ -194,7 +194,7 @@ def _filled(node: Node, made: Sketch) -> Node | None:
         for written, child in value.items():
             key, filled = _key(written, node, made), _filled(child, made)
             if key in fields:
-                raise TemplateFault.at(child, f"two keys of a mapping become {shown(key)}", "make them differ")
+                raise TemplateFault.at(child, f"two keys of a mapping become {quote(key)}", "make them differ")
             if filled is not None:
                 fields[key] = filled
         return node.with_value(fields) if fields or not value else None
@@ -253,8 +253,8 @@ def _computed(value: object, read: Iterable[Node], node: Node) -> Node:
         kind = "a list or a map" if isinstance(value, (list, tuple, dict)) else type(value).__name__
         message = f"an expression gives {kind}, and only a text, a number or a boolean can be placed"
         raise TemplateFault.at(node, message, "place what the template sees as it is, or compute a text")
-    made_of = tuple(read)
-    if not made_of:
+    derived_from = tuple(read)
+    if not derived_from:
         return node.with_value(value)
     how = f"computed in {node.span.label}"
-    return Node(value, made_of[0].span, derived=how, made_of=made_of, part=made_of[0].part)
+    return Node(value, derived_from[0].span, derived=how, derived_from=derived_from, part=derived_from[0].part)

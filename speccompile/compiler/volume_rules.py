@@ -8,11 +8,11 @@ from typing import TypeAlias
 from speccompile.compiler.choose_manifests import bases_of
 from speccompile.compiler.pod_structure import volumes_of
 from speccompile.compiler.policy import store_name, volumes_in
-from speccompile.model.diagnostic import Diagnostic, Note, shown
+from speccompile.model.diagnostic import Diagnostic, Note, quote
 from speccompile.model.node import Node
 from speccompile.model.source import Layer
 from speccompile.model.spec import Merged
-from speccompile.schema.volume_types import EXISTING, OWN, SECRET, VolumeType
+from speccompile.schema.volume_types import CREATED, EXISTING, SECRET, VolumeType
 
 Types: TypeAlias = Mapping[str, VolumeType]
 VolumeRule: TypeAlias = Callable[[Merged, Types], Iterator[Diagnostic]]
@@ -31,8 +31,8 @@ def _claims_have_one_pod(merged: Merged, types: Types) -> Iterator[Diagnostic]:
         return
     for volume in volumes_in(merged.spec):
         mode = volume.fields["spec"].fields.get("access_mode")
-        if mode and _mounts(volume, types) == OWN and mode.value in ("ReadWriteOnce", "ReadWriteOncePod"):
-            name = shown(volume.fields["name"].value)
+        if mode and _mounts(volume, types) == CREATED and mode.value in ("ReadWriteOnce", "ReadWriteOncePod"):
+            name = quote(volume.fields["name"].value)
             yield Diagnostic(
                 code="policy/shared-claim",
                 message=f"volume {name} is {mode.value}, and {many.value} pods would share it",
@@ -56,7 +56,7 @@ def _existing_is_allowed(merged: Merged, types: Types) -> Iterator[Diagnostic]:
         if mounted == SECRET and named.value != store and not foreign:
             yield Diagnostic(
                 code="policy/foreign-secret",
-                message=f"Secret {shown(named.value)} is not the project's own store",
+                message=f"Secret {quote(named.value)} is not the project's own store",
                 span=named.span,
                 path=("volumes", str(volume.fields["name"].value)),
                 notes=_settings_note(settings["secrets"].fields["allow_foreign"]),
@@ -66,7 +66,7 @@ def _existing_is_allowed(merged: Merged, types: Types) -> Iterator[Diagnostic]:
             instead = "leave out `claim_name`" if kind.derived else kind_of.instead
             yield Diagnostic(
                 code="policy/existing-volume",
-                message=f"this mounts {shown(named.value)}, and what exists already may not be mounted here",
+                message=f"this mounts {quote(named.value)}, and what exists already may not be mounted here",
                 span=named.span if kind.derived else kind.span,
                 path=("volumes", str(volume.fields["name"].value)),
                 notes=_settings_note(settings["volumes"].fields["allow_existing"]),
@@ -116,7 +116,7 @@ def _volumes_stay_clear_of_the_base(merged: Merged, _: Types) -> Iterator[Diagno
         if name.value in known:
             yield Diagnostic(
                 code="policy/base-volume",
-                message=f"the profile's base document has a volume {shown(name.value)} already",
+                message=f"the profile's base document has a volume {quote(name.value)} already",
                 span=name.span,
                 path=("volumes", str(volume.fields["name"].value)),
                 notes=(Note("it stands here", known[str(name.value)].span),),

@@ -11,7 +11,7 @@ from speccompile.compiler.compiled import Compiled
 from speccompile.compiler.pod_structure import members
 from speccompile.diff.list_keys import by_key
 from speccompile.diff.manifests import Change, difference
-from speccompile.model.diagnostic import Diagnostic, Note, shown
+from speccompile.model.diagnostic import Diagnostic, Note, quote
 from speccompile.model.findings import has_errors
 from speccompile.model.key_path import KeyPath, format_path
 from speccompile.model.light_namedtuple import NamedTuple
@@ -43,7 +43,7 @@ class Committed(NamedTuple):
 
 def missing(file: str, compiled: Compiled | None) -> Diagnostic:
     """There is no such file, and there should be. Without a run, it is the list of all files."""
-    what = f"the manifests of run {shown(compiled.name)} are" if compiled else "the list of all files is"
+    what = f"the manifests of run {quote(compiled.name)} are" if compiled else "the list of all files is"
     return Diagnostic(
         code="check/missing",
         message=f"{what} not here",
@@ -79,7 +79,7 @@ def stale(committed: Committed, given: str, compiled: Compiled | None, *, is_odd
 
     It is odd if its fields were to be compared, and could not be.
     """
-    what = f"what run {shown(compiled.name)} gives" if compiled else "the list of all files"
+    what = f"what run {quote(compiled.name)} gives" if compiled else "the list of all files"
     return Diagnostic(
         code="check/stale",
         message=f"this is not {what}",
@@ -165,7 +165,7 @@ def _text(node: Node, *path: str) -> str:
 
 
 def _told(change: Change, committed: Committed, here: Node | None, made: Manifest | None) -> Diagnostic:
-    what = f"{change.kind} {shown(change.name)}"
+    what = f"{change.kind} {quote(change.name)}"
     field = f"`{format_path(change.path)}` of {what}" if change.path else what
     giver = _nearest(made.tree, change.path) if made and change.after is not None else None
     return Diagnostic(
@@ -189,7 +189,7 @@ def _compared(change: Change) -> str:
 
 
 def _brief(value: Any) -> str:
-    return shown(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False), _LONGEST)
+    return quote(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False), _LONGEST)
 
 
 def _origin(node: Node) -> Note:

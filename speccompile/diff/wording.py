@@ -9,7 +9,7 @@ from enum import Enum, auto
 from typing import Any, Final, TypeAlias
 
 from speccompile.diff.list_keys import KEYED
-from speccompile.model.diagnostic import shown
+from speccompile.model.diagnostic import quote
 from speccompile.model.key_path import KeyPath, format_path
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Json
@@ -160,7 +160,7 @@ def phrase(found: Found, names: Names) -> str:
     words = _words(found.aspect, rest)
     # A path alone is not enough to see that it is in a container.
     named = owners[1:] if owners[:1] == (_MAIN,) and (words or owners[1:]) else owners
-    words = words or _Words(shown(format_path(rest if owners else found.path), _LONGEST_NAME))
+    words = words or _Words(quote(format_path(rest if owners else found.path), _LONGEST_NAME))
     return "".join(f"{owner}: " for owner in named) + _said(found, words, names)
 
 
@@ -232,7 +232,7 @@ def _side_by_side(found: Found, names: Names) -> tuple[str, str]:
 
 
 def _cut(text: str, start: int = 0, longest: int = _LONGEST_VALUE) -> str:
-    return shown(f"{'…' if start else ''}{text[start:]}", longest)[1:-1]
+    return quote(f"{'…' if start else ''}{text[start:]}", longest)[1:-1]
 
 
 def _name(step: object) -> str:

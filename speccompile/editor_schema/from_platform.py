@@ -6,14 +6,14 @@ from collections.abc import Iterable, Iterator
 
 from speccompile.compiler.choose_manifests import fields_of, target_of
 from speccompile.compiler.container_resources import amount
-from speccompile.compiler.policy import CONFINING, own_labels, own_prefix
+from speccompile.compiler.policy import CONFINING, platform_labels, reserved_prefix
 from speccompile.editor_schema.convert import EditorSchema, said, spellings, unsaid
 from speccompile.editor_schema.field_locations import CLAIMED, either
 from speccompile.editor_schema.format_patterns import Bounds, images_below, literal, whole
 from speccompile.editor_schema.profile_view import FieldSchema, ProfileView, explained
 from speccompile.editor_schema.resources import within
-from speccompile.model.diagnostic import shown
-from speccompile.schema.volume_types import EXISTING, OWN, POD, SECRET
+from speccompile.model.diagnostic import quote
+from speccompile.schema.volume_types import CREATED, EXISTING, POD, SECRET
 
 
 def images_by_registry(view: ProfileView) -> Iterator[FieldSchema]:
@@ -21,7 +21,7 @@ def images_by_registry(view: ProfileView) -> Iterator[FieldSchema]:
     allowed = view.platform.settings.fields.get("allowed_registries")
     if allowed is not None:
         names = [str(item.value) for item in allowed.items]
-        reason = explained(f"{view.who(allowed)} allows images under {' or '.join(map(shown, names))}")
+        reason = explained(f"{view.who(allowed)} allows images under {' or '.join(map(quote, names))}")
         ways = [{"type": "null"}, *({"pattern": images_below(name), **reason} for name in names)]
         yield "image", {"anyOf": ways, **reason}
         yield "volumes", {"items": _in_spec(("image",), {"anyOf": ways, **reason})}
@@ -36,7 +36,7 @@ def allowed_volumes(view: ProfileView) -> Iterator[FieldSchema]:
     """The volumes that a run may bring; one that is equal to the profile's own is the profile's."""
     allowed = view.setting_at("volumes", "allowed_types")
     existing, foreign = view.setting_at("volumes", "allow_existing"), view.setting_at("secrets", "allow_foreign")
-    may_mount = {POD: True, OWN: True, EXISTING: existing, SECRET: existing or foreign}
+    may_mount = {POD: True, CREATED: True, EXISTING: existing, SECRET: existing or foreign}
     known = view.library.volume_types
     # By type: the keys of `spec` that make a volume one that runs may mount.
     saving = {
@@ -45,7 +45,7 @@ def allowed_volumes(view: ProfileView) -> Iterator[FieldSchema]:
     }
     types = [name for name, one in known.items() if may_mount[one.usually] or saving[name]]
     types = [name for name in types if allowed is None or name in allowed]
-    reason = explained(f"the platform allows {' or '.join(map(shown, types)) or 'no volumes'}")
+    reason = explained(f"the platform allows {' or '.join(map(quote, types)) or 'no volumes'}")
     claims: EditorSchema = {} if "shared_volume" in types else {"not": {}, **reason}
     others = {"properties": {name: {"enum": types, **reason} for name in _TYPE}}
     demands: list[EditorSchema] = [{"if": CLAIMED, "then": claims, "else": others}]
@@ -88,8 +88,8 @@ def volume_sizes(view: ProfileView) -> Iterator[FieldSchema]:
 
 def reserved_keys(view: ProfileView) -> Iterator[FieldSchema]:
     """Keys that are not for runs to use."""
-    own = {"pattern": f"^{literal(own_prefix(view.platform))}"}
-    labels = {"not": {"anyOf": [own, {"enum": sorted(own_labels(view.platform))}]}, **explained(_RESERVED)}
+    own = {"pattern": f"^{literal(reserved_prefix(view.platform))}"}
+    labels = {"not": {"anyOf": [own, {"enum": sorted(platform_labels(view.platform))}]}, **explained(_RESERVED)}
     yield "labels", {"propertyNames": labels, "items": {"properties": {"name": {"allOf": [labels]}}}}
     yield "annotations", {"propertyNames": {"not": own, **explained(_RESERVED)}}
     if view.setting_at("security", "disable_root"):

@@ -15,7 +15,7 @@ from speccompile.editor_schema.format_patterns import Bounds, is_portable, whole
 from speccompile.editor_schema.intersect import meet
 from speccompile.editor_schema.profile_view import FieldSchema, ProfileView, explained
 from speccompile.editor_schema.resources import RESOURCES, equal_to, number, within
-from speccompile.model.diagnostic import shown
+from speccompile.model.diagnostic import quote
 from speccompile.model.documents import Rule
 from speccompile.model.key_path import KeyPath
 from speccompile.model.node import Node
@@ -86,10 +86,10 @@ def reason_of(rule: Rule, view: ProfileView) -> str:
 
 
 _WORDS: Mapping[str, Callable[[Any], str]] = {
-    "min": lambda least: f"at least {shown(least)}",
-    "max": lambda most: f"at most {shown(most)}",
-    "options": lambda options: " or ".join(map(shown, options)),
-    "pattern": lambda pattern: f"what {shown(pattern)} matches",
+    "min": lambda least: f"at least {quote(least)}",
+    "max": lambda most: f"at most {quote(most)}",
+    "options": lambda options: " or ".join(map(quote, options)),
+    "pattern": lambda pattern: f"what {quote(pattern)} matches",
 }
 
 

@@ -28,7 +28,7 @@ from speccompile.editor_schema.intersect import meet
 from speccompile.editor_schema.profile_view import FieldSchema, ProfileView, explained
 from speccompile.editor_schema.required_fields import required_fields
 from speccompile.editor_schema.resource_demands import resource_fields
-from speccompile.model.diagnostic import shown
+from speccompile.model.diagnostic import quote
 from speccompile.model.documents import Profile
 from speccompile.model.node import Node
 from speccompile.model.source import BUILT_IN
@@ -68,7 +68,7 @@ def narrowed_schema(profile: Profile | None, setting: Setting, files: Mapping[st
     narrowed = Narrowed(_shortened(fields, long), head, required, _namespace(view), needs)
     made = run_schema(view.library, narrowed)
     made["definitions"] |= long
-    return {**made, "title": f"Run under profile {shown(profile.id.value)}" if profile else "Run without a profile"}
+    return {**made, "title": f"Run under profile {quote(profile.id.value)}" if profile else "Run without a profile"}
 
 
 def _shortened(value: Any, long: EditorSchema) -> Any:
@@ -120,7 +120,7 @@ def _head(view: ProfileView) -> tuple[Mapping[str, EditorSchema], Sequence[str]]
     is_open = name in listed.get("*", ())
     having, lacking = ([one for one, names in listed.items() if (name in names) is wanted] for wanted in (True, False))
     choice: EditorSchema = {"not": {"enum": lacking}} if is_open else {"enum": [*having, None]}
-    reason = explained(f"the platform lets only some projects use profile {shown(name)}")
+    reason = explained(f"the platform lets only some projects use profile {quote(name)}")
     may_lack = default in having or (is_open and default not in lacking)
     project = meet(known["project"], {**choice, **reason})
     return {"profile": profile, "project": project}, ("profile",) if may_lack else ("profile", "project")

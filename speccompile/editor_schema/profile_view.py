@@ -13,7 +13,7 @@ from speccompile.compiler.merge import merge_layers
 from speccompile.editor_schema.convert import EditorSchema
 from speccompile.editor_schema.field_locations import Leaf, placed
 from speccompile.editor_schema.resources import Symbols, symbols_of
-from speccompile.model.diagnostic import shown
+from speccompile.model.diagnostic import quote
 from speccompile.model.documents import Ban, Platform, Profile, Rule
 from speccompile.model.key_path import KeyPath
 from speccompile.model.node import Node
@@ -81,7 +81,7 @@ class ProfileView:
 
     def who(self, node: Node) -> str:
         """Who says it, and where."""
-        by = "the platform" if node.span.source.layer is Layer.PLATFORM else f"profile {shown(self.profile.id.value)}"
+        by = "the platform" if node.span.source.layer is Layer.PLATFORM else f"profile {quote(self.profile.id.value)}"
         name = node.span.source.name
         return f"{by} ({self.files.get(name, name)}:{node.span.line})" if node.span.line else by
 
@@ -89,7 +89,7 @@ class ProfileView:
         return explained(f"fixed by {self.who(node)}: leave it out")
 
     def ceiling_reason(self, ceiling: Node) -> str:
-        return f"{self.who(ceiling)} has a ceiling of {shown(ceiling.value)}"
+        return f"{self.who(ceiling)} has a ceiling of {quote(ceiling.value)}"
 
 
 def explained(reason: str) -> EditorSchema:

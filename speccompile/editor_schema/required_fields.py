@@ -21,7 +21,7 @@ from speccompile.model.key_path import KeyPath
 from speccompile.model.node import Node
 from speccompile.model.source import BUILT_IN
 from speccompile.model.spec import Merged
-from speccompile.schema.field_path import SIDES, concrete, found
+from speccompile.schema.field_path import SIDES, concrete, node_at
 
 
 def required_fields(action: str, view: ProfileView) -> Iterator[FieldSchema]:
@@ -32,7 +32,7 @@ def required_fields(action: str, view: ProfileView) -> Iterator[FieldSchema]:
         return
     for path, finding in _refused(action, view):
         field = path[0]
-        if path != REQUESTS and found(view.fixed, finding.path, view.library):
+        if path != REQUESTS and node_at(view.fixed, finding.path, view.library):
             yield str(field), {"not": {}, "errorMessage": finding.message}
         elif field == RESOURCES:
             yield RESOURCES, with_key(RESOURCES, _needed_amount(path, view))
@@ -57,8 +57,8 @@ def _source(one: Amount, view: ProfileView) -> Amount:
     """What the amount is made from: a request from the limit, a limit from the request if the platform has a factor."""
     (other,) = (Amount(side, one.name) for side in SIDES if side != one.side)
     is_made = one.side == SIDES[0] or one.name in factored(view.platform)
-    is_given = found(view.defaults, (RESOURCES, *one), view.library)
-    is_fixed = found(view.fixed, (RESOURCES, *other), view.library)
+    is_given = node_at(view.defaults, (RESOURCES, *one), view.library)
+    is_fixed = node_at(view.fixed, (RESOURCES, *other), view.library)
     return one if is_given or is_fixed or not is_made else other
 
 

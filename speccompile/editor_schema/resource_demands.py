@@ -29,7 +29,7 @@ from speccompile.editor_schema.resources import (
 from speccompile.model.documents import Rule
 from speccompile.model.key_path import KeyPath
 from speccompile.model.node import Node
-from speccompile.schema.field_path import SIDES, found
+from speccompile.schema.field_path import SIDES, node_at
 
 
 def resource_fields(view: ProfileView) -> Iterator[FieldSchema]:
@@ -95,7 +95,7 @@ def _as_requests(wheres: Sequence[Where], view: ProfileView) -> Iterator[EditorS
     ]
     for name in NAMED:
         request, limit = (Amount(side, name) for side in SIDES)
-        is_given = any(found(layer, (RESOURCES, *request), view.library) for layer in (view.fixed, view.defaults))
+        is_given = any(node_at(layer, (RESOURCES, *request), view.library) for layer in (view.fixed, view.defaults))
         demands = [demand._replace(is_meant=limit.__eq__) for demand in asked if demand.is_meant(request)]
         if demands and not is_given:
             yield {"if": said_in(wheres, [request]), "else": allowed_in(wheres, demands)}

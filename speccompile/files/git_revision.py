@@ -15,7 +15,7 @@ from pathlib import Path
 from speccompile.files.find import PROJECT_FILE, SUFFIXES, TEMPLATE_SUFFIX
 from speccompile.files.load import load_stream
 from speccompile.files.read import MAX_BYTES, empty_directory, too_large
-from speccompile.model.diagnostic import Diagnostic, shown
+from speccompile.model.diagnostic import Diagnostic, quote
 from speccompile.model.findings import CompileError
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.source import Layer, Source, Span
@@ -164,7 +164,7 @@ def _commit(place: _Place, path: str) -> str:
     if not _COMMIT.fullmatch(done.output):
         raise place.error(
             "revision/unknown",
-            f"git knows no commit {shown(place.revision)}",
+            f"git knows no commit {quote(place.revision)}",
             path,
             "name a branch, a tag or a commit (in a shallow clone, fetch it first), or a directory that exists",
         )
@@ -233,14 +233,14 @@ def _followed(snapshot: _Snapshot, path: str) -> str:
             if followed > MAX_LINKS:
                 raise _astray(place, path, f"leads through more than {MAX_LINKS} links, perhaps in a circle")
             if links[here].startswith("/"):
-                raise _astray(place, path, f"points to {shown(links[here])}, outside of the repository")
+                raise _astray(place, path, f"points to {quote(links[here])}, outside of the repository")
             steps += (one for one in reversed(links[here].split("/")) if one not in ("", "."))
         elif here not in tree:
             raise _missing(place, path, here, is_linked=followed > 0)
         elif tree[here].mode == _SUBMODULE:
             raise place.error(
                 "revision/submodule",
-                f"{shown(here)} is a submodule, and its files are in another repository",
+                f"{quote(here)} is a submodule, and its files are in another repository",
                 path,
                 "name its files by a path of their own, with a revision of their repository",
             )
@@ -255,10 +255,10 @@ def _astray(place: _Place, path: str, message: str) -> CompileError:
 
 def _missing(place: _Place, path: str, here: str, *, is_linked: bool) -> CompileError:
     if is_linked:
-        return _astray(place, path, f"leads to {shown(here)}, which is not in the revision")
+        return _astray(place, path, f"leads to {quote(here)}, which is not in the revision")
     return place.error(
         "revision/missing-path",
-        f"there is no such file or directory in {shown(place.revision)}",
+        f"there is no such file or directory in {quote(place.revision)}",
         path,
         "check the path, or name a revision that has it",
     )
@@ -305,7 +305,7 @@ def _refuse_failure(done: _Done, place: _Place, path: str) -> None:
 def _unreadable(place: _Place, path: str, reason: str) -> CompileError:
     return place.error(
         "revision/unreadable",
-        f"git cannot read the repository: {shown(reason, _LONGEST_REASON)}",
+        f"git cannot read the repository: {quote(reason, _LONGEST_REASON)}",
         path,
         "check that `git fsck` and `git status` work there",
     )

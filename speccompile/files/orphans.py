@@ -8,7 +8,7 @@ from itertools import takewhile
 from pathlib import Path
 
 from speccompile.compiler.pod_structure import members
-from speccompile.compiler.policy import own_labels
+from speccompile.compiler.policy import platform_labels
 from speccompile.files.find import ANYTHING, PROJECT_FILE, Identity, matching
 from speccompile.files.read import MAX_MANIFESTS, read_stream
 from speccompile.integrations.helm_chart import from_chart_template
@@ -49,7 +49,7 @@ def orphans(root: Path, expected: Container[Path], inputs: frozenset[Identity], 
 
 
 def _marks(platform: Platform) -> Marks | None:
-    patterns = {key: str(node.value) for key, node in own_labels(platform).items()}
+    patterns = {key: str(node.value) for key, node in platform_labels(platform).items()}
     if _KEY not in patterns or {*placeholders(patterns[_KEY])} - {"application"}:
         return None
     manager = filled(patterns[_KEY], {"application": str(platform.settings.fields["application"].value)})

@@ -11,7 +11,7 @@ from speccompile.files.find import ANYTHING, SUFFIXES, Identity, Unlisted, ident
 from speccompile.files.find_project import Project, here, identities, locate, near_by, own_files, platform_of, real
 from speccompile.files.load import load
 from speccompile.files.read import expand
-from speccompile.model.diagnostic import Diagnostic, Note, shown
+from speccompile.model.diagnostic import Diagnostic, Note, quote
 from speccompile.model.findings import CompileError, stop_if_any
 from speccompile.model.key_path import KeyPath
 from speccompile.model.light_namedtuple import NamedTuple
@@ -174,7 +174,7 @@ def _no_match(one: _Named) -> Diagnostic:
     leads = f"leads to no {', '.join(kinds)} or {last} file" if is_pattern else "does not exist"
     return Diagnostic(
         code="project/no-match",
-        message=f"{shown(one.text)} {leads}",
+        message=f"{quote(one.text)} {leads}",
         span=one.node.span,
         path=one.path,
         notes=(Note(_PASSED_OVER),) if is_pattern else (),
@@ -185,7 +185,7 @@ def _no_match(one: _Named) -> Diagnostic:
 def _outside(one: _Named) -> Diagnostic:
     return Diagnostic(
         code="project/output-outside",
-        message=f"{shown(one.text)} is no relative path to a directory below the project file",
+        message=f"{quote(one.text)} is no relative path to a directory below the project file",
         span=one.node.span,
         path=one.path,
         help="write the name of a directory, such as `manifests`; any other place can be given with -o",

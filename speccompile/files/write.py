@@ -12,7 +12,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Protocol, TextIO
 
-from speccompile.compiler.duplicate_objects import Seen
+from speccompile.compiler.duplicate_objects import HashIndex
 from speccompile.files.call_inputs import STREAM
 from speccompile.files.defer_interrupt import deaf
 from speccompile.files.find import PROJECT_FILE
@@ -192,7 +192,7 @@ def _beside(folder: Path) -> str:
 
 def _stale(outputs: Outputs, root: Path, inputs: Iterable[Path]) -> list[int]:
     """The numbers of texts that are not in their files yet. Raises OSError if one cannot be written there."""
-    seen = Seen()
+    seen = HashIndex()
     known: set[str] | None = None
     checked: set[Path] = set()
     stale: list[int] = []

@@ -10,7 +10,7 @@ from typing import Any
 from speccompile.compiler.compile_files import compile_files
 from speccompile.compiler.documents.admin_config import Setting
 from speccompile.compiler.documents.run_forms import without_tools
-from speccompile.model.diagnostic import Diagnostic, shown
+from speccompile.model.diagnostic import Diagnostic, quote
 from speccompile.model.findings import CompileError, has_errors
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
@@ -32,20 +32,20 @@ _FILES = ("internal.config.kubernetes.io/path", "config.kubernetes.io/path", HEL
 """Annotations by which kpt, Kustomize and Helm say which file a document came from."""
 
 
-class Found(NamedTuple):
+class EmbeddedRun(NamedTuple):
     """A run of a stream: a document with a source of its own, whose lines are those of no file."""
 
     parsed: Parsed
     root: Node | None = None
     """As it was written, with the annotations of tools; nothing if the text is broken."""
     source: Source | None = None
-    shown: Source | None = None
+    labelled: Source | None = None
     """The source by the name that people know the run by."""
     file: str | None = None
     """The file it came from, if the stream tells."""
 
 
-class Made(NamedTuple):
+class CompiledRuns(NamedTuple):
     """What the runs of a stream come to."""
 
     manifests: tuple[tuple[dict[str, Any], ...], ...]
@@ -55,7 +55,7 @@ class Made(NamedTuple):
     """All findings of runs that have no manifests."""
 
 
-def find_run(text: str, file: str | None = None) -> Found | None:
+def find_run(text: str, file: str | None = None) -> EmbeddedRun | None:
     """The run that the text is, whole or broken; nothing if it is something else."""
     if _GROUP not in text:
         return None
@@ -68,10 +68,10 @@ def find_run(text: str, file: str | None = None) -> Found | None:
     documents = () if listed else (one._replace(root=without_tools(one.root)[0]) for one in parsed.documents)
     root = roots[0] if roots else None
     told = next(filter(None, (annotation(root, key) for key in _FILES)), file)
-    named = shown(told, 200)[1:-1] if told else None
+    named = quote(told, 200)[1:-1] if told else None
     label = _label(root, named, CONTAINER_KIND if listed else RUN_KIND)
     found = Parsed(tuple(documents), (*parsed.findings, *listed))
-    return Found(found, root, source, source._replace(name=label), named)
+    return EmbeddedRun(found, root, source, source._replace(name=label), named)
 
 
 def _looks_like_a_run(text: str) -> bool:
@@ -85,7 +85,7 @@ def _looks_like_a_run(text: str) -> bool:
 def _label(root: Node | None, file: str | None, kind: str) -> str:
     """What people know a run by."""
     name = text_at(root, "metadata", "name")
-    run = f"{kind} {shown(name)[1:-1]}" if name else f"a {kind}"
+    run = f"{kind} {quote(name)[1:-1]}" if name else f"a {kind}"
     return f"{file} ({run})" if file else run
 
 
@@ -111,7 +111,7 @@ def is_run(root: Node) -> bool:
     return group == _GROUP and text_at(root, "kind") != CONFIG_KIND
 
 
-def compile_found(runs: Sequence[Found], setting: Setting) -> Made:
+def compile_embedded(runs: Sequence[EmbeddedRun], setting: Setting) -> CompiledRuns:
     """The manifests of all runs under the setting, each name and object once."""
     results = compile_files((run.parsed for run in runs), setting)
     manifests: list[tuple[dict[str, Any], ...]] = []
@@ -126,12 +126,12 @@ def compile_found(runs: Sequence[Found], setting: Setting) -> Made:
                 told += result.diagnostics
                 made += (manifest.data for manifest in result.manifests)
         manifests.append(tuple(made))
-    return Made(tuple(manifests), tuple(_renamed(told, runs)), tuple(_renamed(stopping, runs)))
+    return CompiledRuns(tuple(manifests), tuple(_renamed(told, runs)), tuple(_renamed(stopping, runs)))
 
 
-def _renamed(findings: Iterable[Diagnostic], runs: Iterable[Found]) -> Iterator[Diagnostic]:
+def _renamed(findings: Iterable[Diagnostic], runs: Iterable[EmbeddedRun]) -> Iterator[Diagnostic]:
     """The findings, in which each run of the stream goes by its label."""
-    sources = {id(run.source): run.shown for run in runs if run.source and run.shown}
+    sources = {id(run.source): run.labelled for run in runs if run.source and run.labelled}
 
     def moved(span: Span | None) -> Span | None:
         return span._replace(source=sources.get(id(span.source), span.source)) if span else None

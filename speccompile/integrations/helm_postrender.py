@@ -9,10 +9,10 @@ from typing import Any
 from speccompile.compiler.documents.admin_config import Setting
 from speccompile.integrations.embedded_runs import (
     HELM_FILE,
-    Found,
-    Made,
+    CompiledRuns,
+    EmbeddedRun,
     annotation,
-    compile_found,
+    compile_embedded,
     find_run,
     with_annotation,
 )
@@ -35,11 +35,11 @@ class Piece(NamedTuple):
     """What follows the marker, its own line included."""
 
 
-def post_render(stream: str, setting: Setting) -> tuple[str, Made]:
+def post_render(stream: str, setting: Setting) -> tuple[str, CompiledRuns]:
     """The stream with manifests in place of runs, and what was found; a run that has errors is left as it is."""
     pieces = tuple(split(stream))
     runs = {index: run for index, piece in enumerate(pieces) if (run := _run_in(piece))}
-    made = compile_found(tuple(runs.values()), setting)
+    made = compile_embedded(tuple(runs.values()), setting)
     texts = [piece.marker + piece.text for piece in pieces]
     for (index, run), manifests in zip(runs.items(), made.manifests, strict=True):
         if manifests:
@@ -59,12 +59,12 @@ def split(stream: str) -> Iterator[Piece]:
         yield Piece(match.group(), stream[start:end])
 
 
-def _run_in(piece: Piece) -> Found | None:
+def _run_in(piece: Piece) -> EmbeddedRun | None:
     commented = _SOURCE.match(piece.text)
     return find_run(_REST_OF_LINE.sub("", piece.text), commented[2] if commented else None)
 
 
-def _written(manifests: Sequence[dict[str, Any]], piece: Piece, run: Found) -> str:
+def _written(manifests: Sequence[dict[str, Any]], piece: Piece, run: EmbeddedRun) -> str:
     """The manifests, each with what Helm tells of the template: in a comment up to Helm 3, in an annotation since."""
     commented, file = _SOURCE.match(piece.text), annotation(run.root, HELM_FILE)
     head = f"{commented[1]}\n" if commented else ""

@@ -7,7 +7,7 @@ from itertools import chain
 from typing import Any
 
 from speccompile.compiler.source_file import file_of
-from speccompile.integrations.embedded_runs import CONFIG_KIND, RUN_KIND, Found, annotation, find_run, text_at
+from speccompile.integrations.embedded_runs import CONFIG_KIND, RUN_KIND, EmbeddedRun, annotation, find_run, text_at
 from speccompile.model.diagnostic import Diagnostic, Severity
 from speccompile.model.documents import Document
 from speccompile.model.findings import CompileError, stop_if_any
@@ -35,9 +35,9 @@ class Resources(NamedTuple):
     """A ResourceList: where its parts stand, and its runs."""
 
     known: Outline
-    runs: Mapping[int, Found]
+    runs: Mapping[int, EmbeddedRun]
     """By the item that they are."""
-    own_run: Found | None
+    own_run: EmbeddedRun | None
     """The run that is the functionConfig, unless it is an item as well."""
     config: Parsed | None
     """The functionConfig, unless it is a run."""
@@ -85,7 +85,7 @@ def _foreign_aliases(items: Sequence[Part], known: Outline) -> Iterator[Diagnost
             )
 
 
-def _is_among(run: Found, items: Iterable[Found]) -> bool:
+def _is_among(run: EmbeddedRun, items: Iterable[EmbeddedRun]) -> bool:
     """Whether the same stands among the items: Kustomize puts what generates resources there as well."""
     own = [document.root for document in run.parsed.documents]
     others = [[document.root for document in item.parsed.documents] for item in items]
@@ -161,14 +161,14 @@ def refused(resources: Resources, results: Manifests) -> str:
         return resources.known.source.text
 
 
-def results_of(findings: Iterable[Diagnostic], runs: Iterable[Found]) -> list[dict[str, Any]]:
+def results_of(findings: Iterable[Diagnostic], runs: Iterable[EmbeddedRun]) -> list[dict[str, Any]]:
     """The findings as a ResourceList tells them."""
     # By identity: two runs may have one name, and even one text.
-    known = {id(run.shown): run for run in runs if run.shown}
+    known = {id(run.labelled): run for run in runs if run.labelled}
     return [_result(finding, known.get(id(finding.span.source)) if finding.span else None) for finding in findings]
 
 
-def _result(finding: Diagnostic, run: Found | None) -> dict[str, Any]:
+def _result(finding: Diagnostic, run: EmbeddedRun | None) -> dict[str, Any]:
     told: dict[str, Any] = {
         "message": f"{finding.message}; {finding.help}" if finding.help else finding.message,
         "severity": _SEVERITIES[finding.severity],

@@ -46,7 +46,7 @@ class Diagnostic(NamedTuple):
         return (*where, self.code, self.message)
 
 
-def shown(value: object, longest: int = _SHOWN) -> str:
+def quote(value: object, longest: int = _SHOWN) -> str:
     """A value of the input as a message may show it: in backticks, cut short, everything unprintable escaped."""
     try:
         # As everybody but Python writes them.

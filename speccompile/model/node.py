@@ -18,9 +18,9 @@ if TYPE_CHECKING:
         value: Value
         span: Span
         key: Span | None
-        lost: tuple[Node, ...]
+        overridden: tuple[Node, ...]
         derived: str | None
-        made_of: tuple[Node, ...]
+        derived_from: tuple[Node, ...]
         part: Part
         unsure: bool
         weak: bool
@@ -53,16 +53,16 @@ class Node:
     a class that guards itself takes six times as long to make one.
     """
 
-    __slots__ = ("derived", "key", "lost", "made_of", "part", "span", "unsure", "value", "weak")
+    __slots__ = ("derived", "derived_from", "key", "overridden", "part", "span", "unsure", "value", "weak")
 
     def __init__(  # noqa: PLR0913, PLR0917  the noun that all stages speak of
         self,
         value: Value,
         span: Span,
         key: Span | None = None,
-        lost: tuple[Node, ...] = (),
+        overridden: tuple[Node, ...] = (),
         derived: str | None = None,
-        made_of: tuple[Node, ...] = (),
+        derived_from: tuple[Node, ...] = (),
         part: Part = Part.FIELD,
         unsure: bool = False,
         weak: bool = False,
@@ -71,11 +71,11 @@ class Node:
         self.span: Final = span
         self.key: Final = key
         """Where the key stands that introduces this value."""
-        self.lost: Final = lost
+        self.overridden: Final = overridden
         """What weaker layers said in this place, strongest first."""
         self.derived: Final = derived
         """How the value was made, if it does not stand in the source as it is."""
-        self.made_of: Final = made_of
+        self.derived_from: Final = derived_from
         """What it was made of, beside what stands in its span."""
         self.part: Final = part
         self.unsure: Final = unsure
@@ -89,9 +89,9 @@ class Node:
             self.value,
             self.span,
             self.key,
-            self.lost,
+            self.overridden,
             self.derived,
-            self.made_of,
+            self.derived_from,
             self.part,
             self.unsure,
             self.weak,
@@ -188,19 +188,27 @@ class Node:
 
     def with_value(self, value: Value) -> Node:
         return Node(
-            value, self.span, self.key, self.lost, self.derived, self.made_of, self.part, self.unsure, self.weak
+            value,
+            self.span,
+            self.key,
+            self.overridden,
+            self.derived,
+            self.derived_from,
+            self.part,
+            self.unsure,
+            self.weak,
         )
 
-    def over(self, *lost: Node) -> Node:
+    def over(self, *overridden: Node) -> Node:
         """The value with what lost to it behind what had lost to it before, each once."""
-        if not lost:
+        if not overridden:
             return self
-        known = {id(node) for node in self.lost}
-        return self.but(lost=(*self.lost, *(node for node in lost if id(node) not in known)))
+        known = {id(node) for node in self.overridden}
+        return self.but(overridden=(*self.overridden, *(node for node in overridden if id(node) not in known)))
 
-    def beating(self, weaker: Node) -> Node:
+    def overriding(self, weaker: Node) -> Node:
         """The value with a weaker one, and all that had lost to that, among what lost to it; equal ones did not."""
-        return self.over(*(node for node in (weaker, *weaker.lost) if not node.is_like(self)))
+        return self.over(*(node for node in (weaker, *weaker.overridden) if not node.is_like(self)))
 
     def marked(self, part: Part, *, weak: bool = False) -> Node:
         """The tree, every node of it as this part of its layer."""
@@ -209,4 +217,4 @@ class Node:
 
 def over_setting(said: Node, setting: Node | None) -> Node:
     """What somebody said, with the platform's setting that gives way to it; the built-in ones were said by nobody."""
-    return said if setting is None or setting.span.source is BUILT_IN.source else said.beating(setting)
+    return said if setting is None or setting.span.source is BUILT_IN.source else said.overriding(setting)

@@ -94,7 +94,7 @@ def _is_unambiguous(pattern: str, used: tuple[str, ...]) -> bool:
 def port_name(number: Node, pattern: Node) -> Node:
     """The name of a Service's port where nobody gives one; a base document may."""
     text = filled(str(pattern.value), {"port": str(number.value)})
-    return number.but(value=text, derived="named after the port", made_of=(pattern,), lost=(), weak=True)
+    return number.but(value=text, derived="named after the port", derived_from=(pattern,), overridden=(), weak=True)
 
 
 def is_hashed(name: str) -> bool:

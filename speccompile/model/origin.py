@@ -17,7 +17,7 @@ class Origin(NamedTuple):
     span: Span
     derived: str | None = None
     part: Part = Part.FIELD
-    made_of: tuple[Origin, ...] = ()
+    derived_from: tuple[Origin, ...] = ()
     """Where else the things stand that it was derived from."""
 
     def __str__(self) -> str:
@@ -31,8 +31,8 @@ class Origin(NamedTuple):
 
 
 def origin_of(node: Node) -> Origin:
-    made_of = {inner.span: origin_of(inner) for inner in node.made_of if inner.span != node.span}
-    return Origin(node.span.source.layer, node.span, node.derived, node.part, tuple(made_of.values()))
+    derived_from = {inner.span: origin_of(inner) for inner in node.derived_from if inner.span != node.span}
+    return Origin(node.span.source.layer, node.span, node.derived, node.part, tuple(derived_from.values()))
 
 
 class Change(StrEnum):
@@ -47,8 +47,8 @@ class Override(NamedTuple):
     """A value of a run that a profile or the platform replaced, or added to."""
 
     path: KeyPath
-    lost: Node
+    overridden: Node
     """What the run said."""
-    won: Node
+    overriding: Node
     """What the stronger layer said."""
     change: Change = Change.REPLACED

@@ -7,7 +7,7 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
-from speccompile.model.diagnostic import shown
+from speccompile.model.diagnostic import quote
 from speccompile.model.light_namedtuple import NamedTuple
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ def _parsed(text: str | float) -> Quantity:
     written = text if isinstance(text, str) else _written_out(text)
     if len(written) > _LONGEST_TEXT:
         raise QuantityError(
-            f"{shown(written)} is {len(written)} characters long, more than a quantity's {_LONGEST_TEXT}"
+            f"{quote(written)} is {len(written)} characters long, more than a quantity's {_LONGEST_TEXT}"
         )
     match = re.fullmatch(_QUANTITY, written)
     if match is None:
@@ -144,7 +144,7 @@ def _parsed(text: str | float) -> Quantity:
     exponent = int(match["exponent"] or 0)
     if abs(exponent) > _LARGEST_EXPONENT:
         raise QuantityError(
-            f"the exponent of {shown(written)} is out of range",
+            f"the exponent of {quote(written)} is out of range",
             f"exponents go from -{_LARGEST_EXPONENT} to {_LARGEST_EXPONENT}",
         )
     unit = match["unit"] or ""
@@ -152,7 +152,7 @@ def _parsed(text: str | float) -> Quantity:
     # A negative amount is rounded away from zero too.
     size = _divided_up(abs(number.numerator) * _SCALES[unit], number.denominator)
     if size > _LARGEST_VALUE * NANOS:
-        raise _out_of_range(shown(written))
+        raise _out_of_range(quote(written))
     return Quantity(text=written, nano=-size if number.numerator < 0 else size, unit=unit)
 
 
@@ -176,7 +176,7 @@ def scaled_up(quantity: Quantity, factor: Ratio | Fraction, unit: str = "") -> s
     step = _SCALES[unit]
     total = _divided_up(quantity.nano * factor.numerator, factor.denominator * step) * step
     if abs(total) > _LARGEST_VALUE * NANOS:
-        raise _out_of_range(f"{shown(quantity.text)} scaled up")
+        raise _out_of_range(f"{quote(quantity.text)} scaled up")
     return next(
         f"{total // _SCALES[fitting]}{fitting}"
         for fitting in (*_units_down_from(quantity.unit), unit)
@@ -205,10 +205,10 @@ def _written_out(number: float) -> str:
     if not math.isfinite(number):
         raise QuantityError(f"`{number}` is not a quantity", _EXAMPLES)
     if abs(number) > _LARGEST_VALUE:
-        raise _out_of_range(shown(repr(number)))
+        raise _out_of_range(quote(repr(number)))
     written = str(int(number)) if number.is_integer() else _digits(repr(number))
     if len(written) > _LONGEST_TEXT:
-        raise QuantityError(f"{shown(repr(number))} has too many digits for a quantity")
+        raise QuantityError(f"{quote(repr(number))} has too many digits for a quantity")
     return written
 
 
@@ -227,17 +227,17 @@ def _diagnosis(text: str) -> _Diagnosis:
         return _Diagnosis("a quantity cannot be empty", _EXAMPLES)
     joined = "".join(text.split())
     if joined != text:
-        return _Diagnosis(f"{shown(text)} contains white space", _help_with(joined, ", without the space"))
+        return _Diagnosis(f"{quote(text)} contains white space", _help_with(joined, ", without the space"))
     joined = text.replace("_", "")
     if joined != text:
-        return _Diagnosis(f"{shown(text)} contains an underscore", _help_with(joined, ", without the underscore"))
+        return _Diagnosis(f"{quote(text)} contains an underscore", _help_with(joined, ", without the underscore"))
     if "," in text:
-        return _Diagnosis(f"{shown(text)} contains a comma", _comma_help(text))
+        return _Diagnosis(f"{quote(text)} contains a comma", _comma_help(text))
     number = re.match(_NUMBER, text)
     if number is None:
-        return _Diagnosis(f"{shown(text)} does not begin with a number", _EXAMPLES)
+        return _Diagnosis(f"{quote(text)} does not begin with a number", _EXAMPLES)
     return _Diagnosis(
-        f"{shown(text)} does not end in a known suffix", _suffix_help(number.group(), text[number.end() :])
+        f"{quote(text)} does not end in a known suffix", _suffix_help(number.group(), text[number.end() :])
     )
 
 

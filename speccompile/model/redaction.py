@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
-from speccompile.model.diagnostic import Diagnostic, Note, shown
+from speccompile.model.diagnostic import Diagnostic, Note, quote
 from speccompile.model.documents import Document
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
@@ -252,7 +252,7 @@ def _unquoted(finding: Diagnostic, covered: Sequence[Span], hidden: Mapping[Sour
         for span in covered
     )
     # Neither a key that is unknown nor a kind is a secret.
-    is_key = bool(finding.path) and finding.message == f"unknown key {shown(finding.path[-1])}"
+    is_key = bool(finding.path) and finding.message == f"unknown key {quote(finding.path[-1])}"
     if not is_value or is_key or finding.code == "api/unknown-kind":
         return finding
     message = re.sub(_ALL_QUOTED, _NOT_SHOWN, finding.message.partition(_FOUND)[0])

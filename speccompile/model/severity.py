@@ -8,20 +8,20 @@ from typing import TypeAlias
 from speccompile.model.diagnostic import Diagnostic, Severity
 
 IGNORE = "ignore"
-Grades: TypeAlias = Mapping[str, str]
+Severities: TypeAlias = Mapping[str, str]
 """For each code a severity, or `ignore`."""
-STRICT: Grades = {"merge/overridden": Severity.ERROR, "merge/extended": Severity.ERROR}
+STRICT: Severities = {"merge/overridden": Severity.ERROR, "merge/extended": Severity.ERROR}
 """What `--strict` makes of what a profile or the platform does to a user's values."""
 
 
-def graded(findings: Iterable[Diagnostic], grades: Grades) -> tuple[Diagnostic, ...]:
+def apply_severities(findings: Iterable[Diagnostic], severities: Severities) -> tuple[Diagnostic, ...]:
     """The findings with the severity that is given for their code; without those that are to be ignored.
 
     Whether a run compiles does not hang on it: a run that has errors has no manifests, whatever they are called.
     """
-    return tuple(_regraded(found, grades) for found in findings if grades.get(found.code) != IGNORE)
+    return tuple(_with_severity(found, severities) for found in findings if severities.get(found.code) != IGNORE)
 
 
-def _regraded(finding: Diagnostic, grades: Grades) -> Diagnostic:
-    grade = grades.get(finding.code)
-    return finding if grade in (None, finding.severity) else finding._replace(severity=Severity(str(grade)))
+def _with_severity(finding: Diagnostic, severities: Severities) -> Diagnostic:
+    severity = severities.get(finding.code)
+    return finding if severity in (None, finding.severity) else finding._replace(severity=Severity(str(severity)))

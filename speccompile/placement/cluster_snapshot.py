@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from speccompile.model.diagnostic import Diagnostic, Severity, shown
+from speccompile.model.diagnostic import Diagnostic, Severity, quote
 from speccompile.model.documents import Document
 from speccompile.model.key_path import KeyPath
 from speccompile.model.light_namedtuple import NamedTuple
@@ -97,7 +97,7 @@ def _each(trees: Iterable[Node], findings: list[Diagnostic]) -> Iterator[Node]:
             findings.append(
                 Diagnostic(
                     code=_TWICE,
-                    message=f"{kind_of(tree)} {shown(named[1])} is listed twice, and counts once, as listed first",
+                    message=f"{kind_of(tree)} {quote(named[1])} is listed twice, and counts once, as listed first",
                     span=place_of(tree),
                     severity=Severity.WARNING,
                     help="give each file once, and files that were saved at one time",
@@ -186,7 +186,7 @@ def _unexpected(tree: Node, kind: str) -> Diagnostic:
     found = kind_of(tree)
     return Diagnostic(
         code=_UNEXPECTED,
-        message=f"this is {f'a {shown(found)}' if found else 'no object of Kubernetes'}, and a {kind} is expected",
+        message=f"this is {f'a {quote(found)}' if found else 'no object of Kubernetes'}, and a {kind} is expected",
         span=place_of(tree),
         help=f"save the file with: kubectl get {_CALLS[kind]} -o yaml",
     )
@@ -200,7 +200,7 @@ def _malformed(tree: Node, path: KeyPath, expected: str) -> Diagnostic:
     name = name_of(tree)
     return Diagnostic(
         code=_MALFORMED,
-        message=f"this cannot be read{f', in {kind_of(tree)} {shown(name)}' if name else ''}: {expected}",
+        message=f"this cannot be read{f', in {kind_of(tree)} {quote(name)}' if name else ''}: {expected}",
         span=place_of(tree) if node is None else node.place,
         path=path,
         help="save the file again, and do not edit it",
@@ -223,7 +223,7 @@ def _stray(strays: Sequence[Node]) -> Iterator[Diagnostic]:
         pods = "1 pod runs" if len(strays) == 1 else f"{len(strays)} pods run"
         yield Diagnostic(
             code=_UNKNOWN_NODE,
-            message=f"{pods} on nodes that are not among those given, such as {shown(node.value if node else '')}",
+            message=f"{pods} on nodes that are not among those given, such as {quote(node.value if node else '')}",
             span=node.place if node is not None else place_of(first),
             severity=Severity.NOTICE,
             help="save both files at one time, and of one cluster",

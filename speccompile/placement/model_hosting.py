@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from speccompile.model.diagnostic import shown
+from speccompile.model.diagnostic import quote
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
 from speccompile.placement.object_identity import kind_of, name_of, namespace_of, share_namespace
@@ -107,6 +107,6 @@ def _host(one: Candidate) -> Host:
 def _elsewhere(match: Match, afar: _Afar) -> Iterator[Host]:
     for one in afar.able(match):
         server = one.host.server
-        text = f"it is in namespace {shown(namespace_of(server))}, and the Model in {shown(match.namespace)}"
+        text = f"it is in namespace {quote(namespace_of(server))}, and the Model in {quote(match.namespace)}"
         objection = Objection(text, match.model.at(_NAMESPACE), server.at(_NAMESPACE))
         yield Host(one.server, str(Fit.NO), (objection,))

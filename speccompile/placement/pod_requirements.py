@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import chain
 from typing import TypeAlias
 
-from speccompile.model.diagnostic import shown
+from speccompile.model.diagnostic import quote
 from speccompile.model.key_path import KeyPath
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
@@ -344,7 +344,7 @@ def worded(resource: str, amount: int, *, up: bool = False) -> str:
         # 500m, 2, 14.39
         return f"{amount}m" if not whole and rest else f"{whole}.{rest:03}".rstrip("0").rstrip(".")
     if not resource.startswith(_BYTES):
-        return shown(amount)[1:-1]
+        return quote(amount)[1:-1]
     name, size = next((unit for unit in _UNITS if amount >= unit[1]), ("", 1))
     tenths = -(-amount * _ROUGH // size) if up else amount * _ROUGH // size
     whole, rest = divmod(tenths, _ROUGH)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import TypeAlias
 
-from speccompile.model.diagnostic import shown
+from speccompile.model.diagnostic import quote
 from speccompile.model.key_path import KeyPath
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.placement.machine import Machine, Taint, Usage
@@ -108,7 +108,7 @@ def _refused(pin: Pin, _: Machine) -> Iterator[Reason]:
 
 def _named(pin: Pin, machine: Machine) -> Iterator[Reason]:
     if pin.node is not None and pin.node != machine.name:
-        yield Reason(Filter.NODE_NAME, "nodeName", shown(pin.node), (("nodeName",),), machine.name)
+        yield Reason(Filter.NODE_NAME, "nodeName", quote(pin.node), (("nodeName",),), machine.name)
 
 
 def _cordoned(pin: Pin, machine: Machine) -> Iterator[Reason]:
@@ -259,21 +259,21 @@ _CONDITIONS: Mapping[str, str] = {
 def condition(asked: Requirement) -> str:
     """What a requirement wants of a label, in words."""
     if asked.operator not in _CONDITIONS:
-        return f"by an operator that there is not, {shown(asked.operator)}"
-    *others, last = [*map(shown, asked.values)] or ["nothing"]
+        return f"by an operator that there is not, {quote(asked.operator)}"
+    *others, last = [*map(quote, asked.values)] or ["nothing"]
     return _CONDITIONS[asked.operator].format(f"{', '.join(others)} or {last}" if others else last)
 
 
 def phrase(reason: Reason) -> str:
     """A reason about a label, short."""
     return (
-        reason.asked if reason.requirement is None else f"{shown(reason.subject)} {reason.asked}, found {has(reason)}"
+        reason.asked if reason.requirement is None else f"{quote(reason.subject)} {reason.asked}, found {has(reason)}"
     )
 
 
 def has(reason: Reason) -> str:
     """What the node has, in words."""
-    return "none" if reason.found is None else shown(reason.found)
+    return "none" if reason.found is None else quote(reason.found)
 
 
 def whole_number(text: str) -> int | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from speccompile.model.diagnostic import shown
+from speccompile.model.diagnostic import quote
 from speccompile.model.key_path import KeyPath
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Json, Node
@@ -167,7 +167,7 @@ def _tolerate(verdict: Verdict, _: Machine, found: tuple[Reason, ...]) -> Iterat
     edits = (Edit(("tolerations", end), toleration),)
     if end == 0:
         edits = (Edit(("tolerations",), [toleration]),)
-    yield Change(f"add a toleration of {shown(what, 100)}", edits, (), _OTHER)
+    yield Change(f"add a toleration of {quote(what, 100)}", edits, (), _OTHER)
 
 
 def _tolerating(taints: Sequence[Taint]) -> dict[str, Json]:
@@ -192,15 +192,15 @@ def _relabel(verdict: Verdict, machine: Machine, found: tuple[Reason, ...]) -> I
 
 def _relax(pod: Node, machine: Machine, asked: Requirement) -> Iterator[Change]:
     value = machine.labels.get(asked.key) if asked.key != _HOSTNAME else None
-    label, path = shown(asked.key, 100), asked.path
+    label, path = quote(asked.key, 100), asked.path
     if path[0] == "nodeSelector":
         if value is not None:
-            yield Change(f"select {label}: {shown(value)}", (Edit(path, value),), path, _OTHER)
+            yield Change(f"select {label}: {quote(value)}", (Edit(path, value),), path, _OTHER)
         yield Change(f"do not select by {label}", (Edit(path, None),), path, _GONE)
         return
     if asked.operator == "In" and value is not None:
         edit = Edit((*path, "values", len(asked.values)), value)
-        yield Change(f"allow {shown(value)} for {label}", (edit,), path, _OTHER)
+        yield Change(f"allow {quote(value)} for {label}", (edit,), path, _OTHER)
         return
     gone = _without(pod, path)
     if gone is not None:

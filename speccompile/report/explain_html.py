@@ -10,7 +10,7 @@ from hashlib import sha256
 from typing import Any
 
 from speccompile.compiler.compiled import Compiled
-from speccompile.compiler.explain import Explanation, Line, Lost, rule_between, unseen
+from speccompile.compiler.explain import Explanation, Line, Overridden, rule_between, unseen
 from speccompile.model.key_path import KeyPath, format_path
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
@@ -56,8 +56,8 @@ class _Row(NamedTuple):
     """Indent, key and value, if it has one, of each line of text; together they are what `to_yaml` writes."""
     place: _Place | None
     derived: str | None
-    made_of: tuple[_Place, ...]
-    lost: tuple[_Loss, ...]
+    derived_from: tuple[_Place, ...]
+    overridden: tuple[_Loss, ...]
 
 
 class _Manifest(NamedTuple):
@@ -85,7 +85,7 @@ class _Section(NamedTuple):
     @property
     def overridden(self) -> int:
         """In how many rows something lost."""
-        return sum(bool(row.lost) for row in self.rows)
+        return sum(bool(row.overridden) for row in self.rows)
 
 
 def as_page(compilations: Iterable[Compiled]) -> str:
@@ -158,16 +158,16 @@ def _row(line: Line) -> _Row:
         pieces=tuple(_pieces(line)),
         place=_place(origin) if origin else None,
         derived=_visible(origin.derived) if origin and origin.derived else None,
-        made_of=tuple(map(_place, origin.made_of)) if origin else (),
-        lost=tuple(map(_loss, line.lost)),
+        derived_from=tuple(map(_place, origin.derived_from)) if origin else (),
+        overridden=tuple(map(_loss, line.overridden)),
     )
 
 
 def _unseen(override: Override) -> _Row:
-    lost, won = override.lost, override.won
+    overridden, overriding = override.overridden, override.overriding
     path = _visible(format_path(override.path))
-    loss = _loss(Lost(lost, origin_of(lost), rule_between(lost, won)))
-    return _Row((("", path, None),), _place(origin_of(won)), None, (), (loss,))
+    loss = _loss(Overridden(overridden, origin_of(overridden), rule_between(overridden, overriding)))
+    return _Row((("", path, None),), _place(origin_of(overriding)), None, (), (loss,))
 
 
 def _pieces(line: Line) -> Iterator[tuple[str, str, str | None]]:
@@ -187,10 +187,10 @@ def _written(value: Node) -> str:
     return text.removeprefix('"": ')
 
 
-def _loss(lost: Lost) -> _Loss:
-    value = None if lost.is_hidden else _short(lost.value)
-    derived = _visible(lost.origin.derived) if lost.origin.derived else None
-    return _Loss(value, derived, _place(lost.origin), lost.rule)
+def _loss(overridden: Overridden) -> _Loss:
+    value = None if overridden.is_hidden else _short(overridden.value)
+    derived = _visible(overridden.origin.derived) if overridden.origin.derived else None
+    return _Loss(value, derived, _place(overridden.origin), overridden.rule)
 
 
 def _short(value: Node) -> str:
@@ -226,17 +226,22 @@ def _line_data(lines: Sequence[Line], origins: dict[Origin, int], offset: int) -
         for end in range(len(path), 0, -1):
             opened.setdefault(path[:end], number)
         origin = _number(line.origin, origins) if line.origin else None
-        yield [_visible(format_path(path)), above, origin, [_number(lost.origin, origins) for lost in line.lost]]
+        yield [
+            _visible(format_path(path)),
+            above,
+            origin,
+            [_number(overridden.origin, origins) for overridden in line.overridden],
+        ]
 
 
 def _unseen_data(override: Override, origins: dict[Origin, int]) -> list[Any]:
-    lost, won = (_number(origin_of(node), origins) for node in (override.lost, override.won))
-    return [_visible(format_path(override.path)), None, won, [lost]]
+    overridden, overriding = (_number(origin_of(node), origins) for node in (override.overridden, override.overriding))
+    return [_visible(format_path(override.path)), None, overriding, [overridden]]
 
 
 def _number(origin: Origin, origins: dict[Origin, int]) -> int:
     """The number of the origin, by which any number of lines can tell it."""
-    for inner in origin.made_of:
+    for inner in origin.derived_from:
         _number(inner, origins)
     return origins.setdefault(origin, len(origins))
 
@@ -275,7 +280,7 @@ def _origin_data(origin: Origin, origins: dict[Origin, int], place: dict[str, An
         "who": origin.who,
         "place": _visible(origin.span.label),
         **(place or {"never": never}),
-        **({"derived": how, "madeOf": [origins[inner] for inner in origin.made_of]} if how else {}),
+        **({"derived": how, "madeOf": [origins[inner] for inner in origin.derived_from]} if how else {}),
     }
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from speccompile.compiler.compiled import Compiled
-from speccompile.compiler.explain import Explanation, Line, Lost, rule_between, unseen
+from speccompile.compiler.explain import Explanation, Line, Overridden, rule_between, unseen
 from speccompile.model.key_path import format_path
 from speccompile.model.node import Node
 from speccompile.model.origin import Origin, origin_of
@@ -30,10 +30,10 @@ def _run(compiled: Compiled, parts: Sequence[Explanation]) -> dict[str, Any]:
         "unseen": [
             {
                 "path": format_path(override.path),
-                "value": value_data(override.lost),
-                "origin": origin_data(origin_of(override.lost)),
-                "rule": rule_between(override.lost, override.won),
-                "by": origin_data(origin_of(override.won)),
+                "value": value_data(override.overridden),
+                "origin": origin_data(origin_of(override.overridden)),
+                "rule": rule_between(override.overridden, override.overriding),
+                "by": origin_data(origin_of(override.overriding)),
             }
             for override in unseen(compiled.replaced, compiled.manifests)
         ],
@@ -47,7 +47,7 @@ def _manifest(part: Explanation) -> dict[str, Any]:
         "kind": manifest.kind,
         "name": manifest.name,
         "path": format_path(part.path),
-        "values": [_line(line) for line in part.lines if line.origin or line.lost],
+        "values": [_line(line) for line in part.lines if line.origin or line.overridden],
     }
 
 
@@ -56,12 +56,12 @@ def _line(line: Line) -> dict[str, Any]:
         "path": format_path(line.path),
         "value": line.value.plain(),
         "origin": origin_data(line.origin) if line.origin else None,
-        "lost": [_lost(lost) for lost in line.lost],
+        "overridden": [_lost(overridden) for overridden in line.overridden],
     }
 
 
-def _lost(lost: Lost) -> dict[str, Any]:
-    return {"value": value_data(lost.value), "origin": origin_data(lost.origin), "rule": lost.rule}
+def _lost(overridden: Overridden) -> dict[str, Any]:
+    return {"value": value_data(overridden.value), "origin": origin_data(overridden.origin), "rule": overridden.rule}
 
 
 def value_data(node: Node) -> Any:
@@ -76,5 +76,5 @@ def origin_data(origin: Origin) -> dict[str, Any]:
         "part": str(origin.part),
         "place": place_data(origin.span),
         "derived": origin.derived,
-        "made_of": [origin_data(inner) for inner in origin.made_of],
+        "derived_from": [origin_data(inner) for inner in origin.derived_from],
     }

@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 
 from speccompile.compiler.compiled import Compiled
-from speccompile.compiler.explain import Explanation, Line, Lost, rule_between, unseen
+from speccompile.compiler.explain import Explanation, Line, Overridden, rule_between, unseen
 from speccompile.compiler.source_file import file_of
 from speccompile.model.finding_text import excerpt
 from speccompile.model.key_path import format_path
@@ -62,7 +62,12 @@ def _title(compiled: Compiled) -> str:
 def _shape(explanations: Iterable[Explanation]) -> tuple[int, int]:
     """The column in which origins begin, and how wide their first word is: wide enough for all, within WIDTH."""
     lines = [line for told in explanations for line in told.lines]
-    origins = [origin for line in lines for origin in (line.origin, *(lost.origin for lost in line.lost)) if origin]
+    origins = [
+        origin
+        for line in lines
+        for origin in (line.origin, *(overridden.origin for overridden in line.overridden))
+        if origin
+    ]
     word = max((len(origin.who) for origin in origins), default=0)
     comment = max((columns(_comment(origin, word)) for origin in origins), default=0)
     text = max((columns(line.text.partition("\n")[0]) for line in lines), default=0)
@@ -93,14 +98,14 @@ def _annotated(lines: Iterable[Line], shape: tuple[int, int], paint: Paint) -> I
         indent = first[: len(first) - len(first.lstrip(" "))]
         if line.origin and line.origin.derived:
             yield from _aside(indent, f"= {_derivation(line.origin)}", paint)
-        for lost in line.lost:
-            cross, said = f"{indent}# {_CROSS} ", _said(line, lost)
+        for overridden in line.overridden:
+            cross, said = f"{indent}# {_CROSS} ", _said(line, overridden)
             apart = "\n" if columns(cross + said) > column else ""
             gap = _gap("" if apart else cross + said, column)
-            yield f"{cross}{paint(said, 'lost')}{apart}{gap}{_painted(lost.origin, word, paint)}"
-            if lost.origin.derived:
-                yield from _aside(indent, f"= {_derivation(lost.origin)}", paint)
-            yield from _aside(indent, lost.rule, paint)
+            yield f"{cross}{paint(said, 'overridden')}{apart}{gap}{_painted(overridden.origin, word, paint)}"
+            if overridden.origin.derived:
+                yield from _aside(indent, f"= {_derivation(overridden.origin)}", paint)
+            yield from _aside(indent, overridden.rule, paint)
 
 
 def _gap(text: str, column: int) -> str:
@@ -120,8 +125,8 @@ def _aside(indent: str, text: str, paint: Paint) -> Iterator[str]:
 
 
 def _derivation(origin: Origin) -> str:
-    made_of = [label(inner.span) for inner in origin.made_of]
-    return f"{origin.derived}{f', with {_and(made_of)}' if made_of else ''}"
+    derived_from = [label(inner.span) for inner in origin.derived_from]
+    return f"{origin.derived}{f', with {_and(derived_from)}' if derived_from else ''}"
 
 
 def _and(names: Sequence[str]) -> str:
@@ -129,13 +134,13 @@ def _and(names: Sequence[str]) -> str:
     return f"{', '.join(others)} and {last}" if others else last
 
 
-def _said(line: Line, lost: Lost) -> str:
+def _said(line: Line, overridden: Overridden) -> str:
     """What lost, as it would stand in the line's place."""
-    if lost.is_hidden:
+    if overridden.is_hidden:
         return HIDDEN
     key = line.path[-1]
-    alike = lost.value.is_scalar == line.value.is_scalar
-    return brief(lost.value, key if alike and isinstance(key, str) else None)
+    alike = overridden.value.is_scalar == line.value.is_scalar
+    return brief(overridden.value, key if alike and isinstance(key, str) else None)
 
 
 def brief(node: Node, key: str | None = None) -> str:
@@ -164,19 +169,22 @@ def _unseen(compiled: Compiled, paint: Paint) -> Iterator[str]:
     overrides = unseen(compiled.replaced, compiled.manifests)
     if overrides:
         yield paint("# lost, and beside no value of the manifests:", "title")
-    for path, lost, won, _ in overrides:
-        said = HIDDEN if is_hidden(lost) else brief(lost, format_path(path))
-        origin = origin_of(lost)
-        yield f"# {_CROSS} {paint(said, 'lost')}  # {paint(f'{origin.who}  {label(lost.span)}', origin.layer)}"
-        yield from _aside("", f"{rule_between(lost, won)}: {origin_of(won).who} {label(won.span)}", paint)
+    for path, overridden, overriding, _ in overrides:
+        said = HIDDEN if is_hidden(overridden) else brief(overridden, format_path(path))
+        origin = origin_of(overridden)
+        place = paint(f"{origin.who}  {label(overridden.span)}", origin.layer)
+        yield f"# {_CROSS} {paint(said, 'overridden')}  # {place}"
+        yield from _aside(
+            "", f"{rule_between(overridden, overriding)}: {origin_of(overriding).who} {label(overriding.span)}", paint
+        )
 
 
 def _sources(line: Line, paint: Paint) -> Iterator[str]:
     """Where a single value stands in its source, what it was made of, and what lost, each with its line of source."""
     if line.origin:
         yield from _source("set by", line.origin, paint)
-    for lost in line.lost:
-        yield from _source("lost:", lost.origin, paint, f", as {lost.rule}")
+    for overridden in line.overridden:
+        yield from _source("lost:", overridden.origin, paint, f", as {overridden.rule}")
 
 
 def _source(what: str, origin: Origin, paint: Paint, why: str = "") -> Iterator[str]:
@@ -184,5 +192,5 @@ def _source(what: str, origin: Origin, paint: Paint, why: str = "") -> Iterator[
     yield f"{what} {paint(origin.who, origin.layer)}{printable(how)}{why}"
     yield f"  {paint('-->', 'quiet')} {printable(origin.span.label)}"
     yield from excerpt(origin.span, paint=paint, kind=origin.layer)
-    for inner in origin.made_of:
+    for inner in origin.derived_from:
         yield from _source("made of", inner, paint)

@@ -24,7 +24,7 @@ _LOOKS: Mapping[str, tuple[str, str]] = {
     "template": ("span", "color:#7d8590"),
     "quiet": ("span", "color:#7d8590"),
     "title": ("b", ""),
-    "lost": ("del", ""),
+    "overridden": ("del", ""),
 }
 """The element and the style of each kind of painted text; the colours can be read on white and on black."""
 

@@ -18,7 +18,7 @@ from speccompile.model.origin import Change, Origin, Override, origin_of
 from speccompile.model.source import Layer
 from speccompile.report.explain_json import origin_data, value_data
 from speccompile.report.findings_json import VERSION, place_data, written
-from speccompile.schema.field_path import found
+from speccompile.schema.field_path import node_at
 
 GENERATOR = '"generator": "speccompile"'
 """By which a report of ours is known."""
@@ -43,16 +43,16 @@ def override_entries(result: Result, codes: Mapping[str, Code]) -> Iterator[dict
 
 
 def _replaced(override: Override, run: Run | None) -> dict[str, Any]:
-    lost, won, change = override.lost, override.won, override.change
+    overridden, overriding, change = override.overridden, override.overriding, override.change
     return {
         "run": _name(run),
         "change": str(change),
         "code": _CODES[change],
         "path": format_path(override.path),
-        "place": place_data(lost.place),
-        "value": value_data(lost),
-        "by": [{"value": value_data(won), "origin": origin_data(origin_of(won))}],
-        "rule": rule_between(lost, won) if change is Change.REPLACED else _BOTH_HOLD,
+        "place": place_data(overridden.place),
+        "value": value_data(overridden),
+        "by": [{"value": value_data(overriding), "origin": origin_data(origin_of(overriding))}],
+        "rule": rule_between(overridden, overriding) if change is Change.REPLACED else _BOTH_HOLD,
     }
 
 
@@ -77,7 +77,7 @@ def _refused(finding: Diagnostic, run: Run | None) -> dict[str, Any]:
 
 def _said(path: KeyPath, run: Run) -> Node | None:
     """What the run says at the path of a finding; items of lists go by their key."""
-    return run.profile if path == ("profile",) else found(run.fields, path, bundled_library()) if path else None
+    return run.profile if path == ("profile",) else node_at(run.fields, path, bundled_library()) if path else None
 
 
 def _name(run: Run | None) -> str | None:

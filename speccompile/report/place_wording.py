@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from speccompile.model.diagnostic import shown
+from speccompile.model.diagnostic import quote
 from speccompile.model.key_path import format_path
 from speccompile.model.node import Node
 from speccompile.model.origin import origin_of
@@ -52,7 +52,7 @@ def left_out_text(objects: Iterable[Node]) -> str:
 
 def title(verdict: Verdict) -> str:
     workload = verdict.subject.workload
-    return shown(f"{workload.kind} {workload.name}".strip(), _LONGEST)[1:-1]
+    return quote(f"{workload.kind} {workload.name}".strip(), _LONGEST)[1:-1]
 
 
 def reason_text(alike: Sequence[Reason]) -> str:
@@ -61,7 +61,7 @@ def reason_text(alike: Sequence[Reason]) -> str:
 
 
 def _refused(alike: Sequence[Reason]) -> str:
-    return f"the API server refuses it: {alike[0].asked} at {shown(format_path(alike[0].paths[0]), _LONGEST)}"
+    return f"the API server refuses it: {alike[0].asked} at {quote(format_path(alike[0].paths[0]), _LONGEST)}"
 
 
 def _label(alike: Sequence[Reason]) -> str:
@@ -69,7 +69,7 @@ def _label(alike: Sequence[Reason]) -> str:
     if first.requirement is None:
         told = f": {first.found}" if first.found and len({reason.found for reason in alike}) == 1 else ""
         return f"node affinity asks for {first.asked}{told}"
-    return f"label {shown(first.subject, _LONGEST)}: asks for {first.asked}, found {_either(alike)}"
+    return f"label {quote(first.subject, _LONGEST)}: asks for {first.asked}, found {_either(alike)}"
 
 
 def _either(alike: Sequence[Reason]) -> str:
@@ -91,14 +91,14 @@ def _resource(alike: Sequence[Reason]) -> str:
 
 def printable_name(text: str) -> str:
     """A name of the input, as it is unless it holds what no report should."""
-    return shown(text, _LONGEST)[1:-1]
+    return quote(text, _LONGEST)[1:-1]
 
 
 _WORDS: Mapping[Filter, Callable[[Sequence[Reason]], str]] = {
     Filter.API: _refused,
     Filter.NODE_NAME: lambda alike: f"it names node {alike[0].asked}",
     Filter.UNSCHEDULABLE: lambda _: "cordoned, which is not tolerated",
-    Filter.TAINTS: lambda alike: f"taint {shown(alike[0].subject, _LONGEST)} is not tolerated",
+    Filter.TAINTS: lambda alike: f"taint {quote(alike[0].subject, _LONGEST)} is not tolerated",
     Filter.AFFINITY: _label,
     Filter.RESOURCES: _resource,
     Filter.PORTS: lambda alike: f"host port {printable_name(alike[0].subject)} is taken",

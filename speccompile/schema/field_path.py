@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from speccompile.model.diagnostic import shown
+from speccompile.model.diagnostic import quote
 from speccompile.model.key_path import KeyPath, format_path, parse_path
 from speccompile.model.key_spelling import spelled
 from speccompile.model.light_namedtuple import NamedTuple
@@ -31,13 +31,13 @@ def place_of(text: str, library: Library) -> Place | Fault:
     except ValueError:
         steps = ()
     if not steps:
-        return Fault(f"{shown(text)} is no field path", 'write for instance `resources.mem` or `labels["acme/team"]`')
+        return Fault(f"{quote(text)} is no field path", 'write for instance `resources.mem` or `labels["acme/team"]`')
     place = Place((), {"properties": library.fields})
     for step in steps:
-        found = _below(place, step, library)
-        if isinstance(found, Fault):
-            return found
-        place = found
+        node_at = _below(place, step, library)
+        if isinstance(node_at, Fault):
+            return node_at
+        place = node_at
     return _value_of(place, library)
 
 
@@ -55,7 +55,7 @@ def _below(place: Place, step: str | int, library: Library) -> Place | Fault:
         return Place((*place.path, step), schema)
     others = schema.get("additionalProperties")
     if not isinstance(others, Mapping) or "x-resource" in schema:
-        return Fault(f"unknown field {shown(step)}", _instead(place, near(step, properties), properties))
+        return Fault(f"unknown field {quote(step)}", _instead(place, near(step, properties), properties))
     name_format = schema.get("propertyNames", {}).get("format")
     return (FORMATS[name_format](step) if name_format else None) or Place((*place.path, step), others)
 
@@ -116,7 +116,7 @@ def by_key(spec: Node, library: Library) -> Node:
     return spec.with_fields({name: keyed(name, node) for name, node in spec.fields.items()})
 
 
-def found(spec: Node, path: KeyPath, library: Library) -> Node | None:
+def node_at(spec: Node, path: KeyPath, library: Library) -> Node | None:
     """What stands at the path of a canonical spec; an item of a keyed list goes by its key."""
     node: Node | None = spec
     for step in path:

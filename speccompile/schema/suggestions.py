@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from speccompile.model.diagnostic import Diagnostic, Note, shown
+from speccompile.model.diagnostic import Diagnostic, Note, quote
 from speccompile.model.key_path import KeyPath
 from speccompile.model.source import Span
 
@@ -26,7 +26,7 @@ def unknown_key(key: str, span: Span, path: KeyPath, allowed: Sequence[str]) -> 
     meant = near(key, allowed)
     return Diagnostic(
         code="schema/unknown-key",
-        message=f"unknown key {shown(key)}",
+        message=f"unknown key {quote(key)}",
         span=span,
         path=path,
         notes=(Note(f"expected one of {listed(allowed)}"),) if allowed and len(allowed) <= _MANY else (),

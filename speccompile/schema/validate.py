@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from speccompile.model.diagnostic import Diagnostic, Note, shown
+from speccompile.model.diagnostic import Diagnostic, Note, quote
 from speccompile.model.key_path import KeyPath
 from speccompile.model.key_spelling import spelled
 from speccompile.model.node import Node
@@ -98,7 +98,7 @@ def _conform_mapping(node: Node, schema: Schema, library: Library, path: KeyPath
             findings.append(
                 Diagnostic(
                     code="schema/duplicate-spelling",
-                    message=f"{shown(first)} and {shown(written)} are one field",
+                    message=f"{quote(first)} and {quote(written)} are one field",
                     span=child.key or child.span,
                     path=(*path, key),
                     notes=(Note("also here", fields[key].key),),
@@ -125,7 +125,7 @@ def _repeated(node: Node, schema: Schema, path: KeyPath) -> Iterator[Diagnostic]
             first = seen.setdefault((type(told.value), told.value), told)
             if first is not told:
                 # What people write among secrets may be a secret.
-                named = "an identifier" if path[-1:] == ("secrets",) else shown(told.value)
+                named = "an identifier" if path[-1:] == ("secrets",) else quote(told.value)
                 yield Diagnostic(
                     code="schema/duplicate-item",
                     message=f"{named} stands here a second time" + (f" as `{key}`" if key else ""),
@@ -224,7 +224,7 @@ def _wrong_type(_: str, types: Any, found: Any) -> Wording:
     if {"string"} == {*expected} - {"array", "object"} and isinstance(found, (int, float)):
         return "schema/needs-quotes", message, f'quote it: "{_spelled_out(found)}"'
     if expected == ["array"] and isinstance(found, str):
-        return "schema/wrong-type", message, f"write a list: {shown(json.dumps([found], ensure_ascii=False))}"
+        return "schema/wrong-type", message, f"write a list: {quote(json.dumps([found], ensure_ascii=False))}"
     return "schema/wrong-type", message, None
 
 
@@ -233,9 +233,9 @@ def described(value: Any) -> str:
     if isinstance(value, bool):
         return f"the boolean `{_spelled_out(value)}`"
     if isinstance(value, (int, float)):
-        return f"the number {shown(value)}"
+        return f"the number {quote(value)}"
     if isinstance(value, str):
-        return f"the string {shown(value)}"
+        return f"the string {quote(value)}"
     return "null" if value is None else "a list" if isinstance(value, list) else "a mapping"
 
 
@@ -256,7 +256,7 @@ def _wrong_value(keyword: str, allowed: Any, found: Any) -> Wording:
 
 def _out_of_range(keyword: str, bound: Any, found: Any) -> Wording:
     side = "at least" if keyword == "minimum" else "at most"
-    return "schema/out-of-range", f"expected {side} {bound}, found {shown(found)}", None
+    return "schema/out-of-range", f"expected {side} {bound}, found {quote(found)}", None
 
 
 _PARTS: Mapping[type, str] = {str: "character", list: "item", dict: "key"}
@@ -295,7 +295,7 @@ def _format(_: str, name: Any, found: Any) -> Wording:
 
 
 def _pattern(_: str, pattern: Any, found: Any) -> Wording:
-    return "schema/pattern", f"{shown(found)} does not match `{pattern}`", None
+    return "schema/pattern", f"{quote(found)} does not match `{pattern}`", None
 
 
 def _no_alternative(_: str, alternatives: Any, found: Any) -> Wording:

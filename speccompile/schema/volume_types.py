@@ -15,13 +15,13 @@ _Schema: TypeAlias = Mapping[str, Any]
 
 POD = "pod"
 """`x-mounts` of what lives and ends with the pod: a directory, a claim for each pod, the files of an image."""
-OWN = "own"
+CREATED = "created"
 """`x-mounts` of an object that is created for the run."""
 EXISTING = "existing"
 """`x-mounts` of storage that exists already; runs need the platform's `volumes.allow_existing`."""
 SECRET = "secret"  # noqa: S105  the word of the schema
 """`x-mounts` of an existing Secret; one that is not the project's store needs `secrets.allow_foreign`."""
-MOUNTS = (POD, OWN, EXISTING, SECRET)
+MOUNTS = (POD, CREATED, EXISTING, SECRET)
 
 
 class VolumeType(NamedTuple):

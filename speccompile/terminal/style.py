@@ -16,7 +16,7 @@ _LOOKS: Mapping[str, str] = {
     "profile": "32",
     "platform": "35",
     "template": "2",
-    "lost": "9",
+    "overridden": "9",
     "quiet": "2",
     "title": "1",
 }

@@ -7,12 +7,18 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from speccompile.testing.admin import Admin
     from speccompile.testing.hostile_runs import attempts
-    from speccompile.testing.laws.table import LAWS, Law
-    from speccompile.testing.suite import AdminLaws
+    from speccompile.testing.properties.table import PROPERTIES, Property
+    from speccompile.testing.suite import AdminProperties
 
-__all__ = ["LAWS", "Admin", "AdminLaws", "Law", "attempts"]
+__all__ = ["PROPERTIES", "Admin", "AdminProperties", "Property", "attempts"]
 
-_HOMES = {"LAWS": "laws.table", "Admin": "admin", "AdminLaws": "suite", "Law": "laws.table", "attempts": "hostile_runs"}
+_HOMES = {
+    "PROPERTIES": "properties.table",
+    "Admin": "admin",
+    "AdminProperties": "suite",
+    "Property": "properties.table",
+    "attempts": "hostile_runs",
+}
 
 
 def __getattr__(name: str) -> Any:

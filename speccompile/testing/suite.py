@@ -23,14 +23,14 @@ from speccompile.model.findings import CompileError
 from speccompile.model.source import Layer
 from speccompile.testing.admin import Admin, Data
 from speccompile.testing.hostile_runs import attempts
-from speccompile.testing.laws.table import LAWS, Law
+from speccompile.testing.properties.table import PROPERTIES, Property
 from speccompile.testing.pytest_plugin import LawBroken
 from speccompile.yaml_text.serialize import serialize
 
 _NO_PROFILE = "no profile"
 
 
-class AdminLaws:
+class AdminProperties:
     """The laws as tests, for profiles and a platform given as paths that are relative to the test file.
 
     A subclass whose name begins with `Test` is all that a platform team writes. How many runs are tried for each law
@@ -89,8 +89,8 @@ class _FoundError(Exception):
     """A run that compiles: the search is over."""
 
 
-def _test_of(law: Law) -> Callable[[AdminLaws, str | None], None]:
-    def test(self: AdminLaws, profile: str | None) -> None:
+def _test_of(law: Property) -> Callable[[AdminProperties, str | None], None]:
+    def test(self: AdminProperties, profile: str | None) -> None:
         broken = breach(law, _read(type(self)), profile)
         if broken:
             raise LawBroken(f"{broken}\n\nTry it:\n\n    {_command(type(self))}")
@@ -100,11 +100,11 @@ def _test_of(law: Law) -> Callable[[AdminLaws, str | None], None]:
     return test
 
 
-for _law in LAWS:
-    setattr(AdminLaws, f"test_{_law.name}", _test_of(_law))
+for _law in PROPERTIES:
+    setattr(AdminProperties, f"test_{_law.name}", _test_of(_law))
 
 
-def breach(law: Law, admin: Admin, profile: str | None) -> str | None:
+def breach(law: Property, admin: Admin, profile: str | None) -> str | None:
     """What to tell the admin of the smallest run found that breaks the law; None if none was found."""
     last: list[Data] = []
 
@@ -132,7 +132,7 @@ def _search(holds: Callable[[Data], None], runs: SearchStrategy[Data]) -> None:
     quietly(given(runs)(holds))()
 
 
-def _told(law: Law, found: str, run: Data, admin: Admin, profile: str | None) -> str:
+def _told(law: Property, found: str, run: Data, admin: Admin, profile: str | None) -> str:
     made = admin.compile(run)
     return "\n\n".join(
         (
@@ -154,19 +154,19 @@ def _indented(text: str) -> str:
     return "\n".join(f"    {line}" if line else "" for line in text.rstrip("\n").split("\n"))
 
 
-def _paths(suite: type[AdminLaws]) -> tuple[list[Path], Path | None]:
+def _paths(suite: type[AdminProperties]) -> tuple[list[Path], Path | None]:
     here = Path(inspect.getfile(suite)).parent
     told = [suite.profiles] if isinstance(suite.profiles, str) else suite.profiles
     return [here / path for path in told], None if suite.platform is None else here / suite.platform
 
 
-def _command(suite: type[AdminLaws]) -> str:
+def _command(suite: type[AdminProperties]) -> str:
     told = [suite.profiles] if isinstance(suite.profiles, str) else suite.profiles
     flags = [*(f"--profiles {path}" for path in told), *([f"--platform {suite.platform}"] if suite.platform else [])]
     return " ".join(("speccompile render run.yaml", *flags))
 
 
-def _read(suite: type[AdminLaws]) -> Admin:
+def _read(suite: type[AdminProperties]) -> Admin:
     """What the admin wrote as plain data; faults were told by a test of their own."""
     profiles, platform = _paths(suite)
     files = tuple(file for path in expand(profiles) for file in _files(path))

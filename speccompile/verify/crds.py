@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from speccompile.model.diagnostic import Diagnostic, Severity, shown
+from speccompile.model.diagnostic import Diagnostic, Severity, quote
 from speccompile.model.findings import has_errors
 from speccompile.model.key_path import KeyPath
 from speccompile.model.light_namedtuple import NamedTuple
@@ -165,7 +165,7 @@ class _Reader:
         for key, child in node.fields.items():
             if key not in _ALL_KEYWORDS and not key.startswith(_EXTENSION):
                 found = unknown_key(key, child.key or child.span, (*path, key), _ALL_KEYWORDS)
-                self.faults.append(_fault(child, found.path, f"Kubernetes allows no {shown(key)} here", found.help))
+                self.faults.append(_fault(child, found.path, f"Kubernetes allows no {quote(key)} here", found.help))
         flags = {name for name in _FLAGS if self._flag(node, name, path)}
         made: dict[str, Any] = {**self._types(node, path, flags), **self._limits(node, path, flags)}
         made |= {**self._inner(node, path, closes=closes), **_required(node)}

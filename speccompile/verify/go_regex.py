@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-from speccompile.model.diagnostic import shown
+from speccompile.model.diagnostic import quote
 from speccompile.model.light_namedtuple import NamedTuple
 
 _MEMORY = 512 * 1024
@@ -86,8 +86,8 @@ def _refusal(message: str) -> Refusal:
         return _TOO_LARGE
     # Go follows Unicode faster than RE2 does, and knows more names of classes.
     if reason == "invalid character class range" and part.startswith((r"\p", r"\P")):
-        return Refusal(f"RE2 has no character class {shown(part)}")
-    return Refusal(f"{reason}: {shown(part)}" if part else reason, is_invalid=True)
+        return Refusal(f"RE2 has no character class {quote(part)}")
+    return Refusal(f"{reason}: {quote(part)}" if part else reason, is_invalid=True)
 
 
 def _encoded(text: str) -> bytes:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, TypeAlias
 
-from speccompile.model.diagnostic import shown
+from speccompile.model.diagnostic import quote
 from speccompile.model.key_path import KeyPath
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.quantity import Quantity, QuantityError, parse_quantity
@@ -53,7 +53,7 @@ def _options(options: Sequence[str], value: Any) -> Iterator[Objection]:
         told = [option for option in options if option]
         meant = near(value, told)
         names = ", ".join(f"`{option}`" for option in told)
-        yield Objection(f"expected one of {names}, found {shown(value)}", f"did you mean `{meant}`?" if meant else None)
+        yield Objection(f"expected one of {names}, found {quote(value)}", f"did you mean `{meant}`?" if meant else None)
 
 
 def _required(required: Sequence[str], value: Any) -> Iterator[Objection]:
@@ -66,7 +66,7 @@ def _required(required: Sequence[str], value: Any) -> Iterator[Objection]:
 
 def _time(_: Any, value: Any) -> Iterator[Objection]:
     if isinstance(value, str) and not _TIME.fullmatch(value):
-        yield Objection(f"{shown(value)} is not a time", "write it like `2026-01-31T09:30:00Z`")
+        yield Objection(f"{quote(value)} is not a time", "write it like `2026-01-31T09:30:00Z`")
 
 
 def _base64(_: Any, value: Any) -> Iterator[Objection]:
@@ -84,14 +84,14 @@ def _resources(_: Any, value: Any) -> Iterator[Objection]:
     for name, amount in requests.items():
         path, limit, is_fixed = ("requests", name), limits.get(name), _is_extended(name) or name.startswith(_HUGE_PAGES)
         if limit is None and is_fixed:
-            yield Objection(f"{shown(name)} is requested and not limited", f"add a limit of `{amount.text}`", path)
+            yield Objection(f"{quote(name)} is requested and not limited", f"add a limit of `{amount.text}`", path)
         elif limit is not None and (amount > limit or (is_fixed and amount != limit)):
             fault, cure = ("differs from", "make the two equal") if is_fixed else ("is above", "lower it")
             yield Objection(f"the request of `{amount.text}` {fault} the limit of `{limit.text}`", cure, path)
     for side, amounts in (("requests", requests), ("limits", limits)):
         for name, amount in amounts.items():
             if _is_extended(name) and not amount.is_whole:
-                yield Objection(f"{shown(amount.text)} is not a whole number", None, (side, name))
+                yield Objection(f"{quote(amount.text)} is not a whole number", None, (side, name))
 
 
 def _unknown_resources(side: str, written: Any) -> Iterator[Objection]:
@@ -99,7 +99,7 @@ def _unknown_resources(side: str, written: Any) -> Iterator[Objection]:
         if "/" not in name and name not in _CONTAINERS and not name.startswith(_HUGE_PAGES):
             meant = _MEANT.get(name.casefold()) or near(name, _CONTAINERS)
             cure = f"did you mean `{meant}`?" if meant else "a device has a domain before its name: `example.com/…`"
-            yield Objection(f"a container cannot ask for {shown(name)}", cure, (side, name))
+            yield Objection(f"a container cannot ask for {quote(name)}", cure, (side, name))
 
 
 def _amounts(written: Any) -> dict[str, Quantity]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from speccompile.model.diagnostic import Diagnostic, Severity, shown
-from speccompile.model.severity import Grades, graded
+from speccompile.model.diagnostic import Diagnostic, Severity, quote
+from speccompile.model.severity import Severities, apply_severities
 from speccompile.terminal.display_width import columns, printable
 from speccompile.terminal.style import Paint, plain
 from speccompile.verify.kubernetes_api import listed
@@ -17,9 +17,9 @@ _LONGEST = 100
 _OK, _UNKNOWN, _SKIPPED, _GAP = "ok", "no such kind", "not judged", "  "
 
 
-def as_table(verdicts: Sequence[Verdict], versions: Sequence[str], grades: Grades, paint: Paint = plain) -> str:
+def as_table(verdicts: Sequence[Verdict], versions: Sequence[str], severities: Severities, paint: Paint = plain) -> str:
     """A row an object, a column a version, and a line that sums it up; the grades say what codes count as."""
-    rows = [(_title(told), *(_cell(told.faults[version], grades) for version in versions)) for told in verdicts]
+    rows = [(_title(told), *(_cell(told.faults[version], severities) for version in versions)) for told in verdicts]
     faulty = [row for row in rows if {*row[1:]} != {_OK}]
     told = rows if len(rows) <= FEW else faulty
     table = _aligned([("MANIFEST", *versions), *told], paint) + "\n" if told else ""
@@ -33,13 +33,13 @@ def as_table(verdicts: Sequence[Verdict], versions: Sequence[str], grades: Grade
 
 def _title(told: Verdict) -> str:
     (_, kind), name = told.subject.kind, told.subject.name
-    words = shown(f"{kind} {name}".strip(), _LONGEST)[1:-1] if kind or name else "(no object)"
+    words = quote(f"{kind} {name}".strip(), _LONGEST)[1:-1] if kind or name else "(no object)"
     return printable(f"{told.subject.place.source.name}: {words}")
 
 
-def _cell(faults: Sequence[Diagnostic], grades: Grades) -> str:
+def _cell(faults: Sequence[Diagnostic], severities: Severities) -> str:
     """What counts is what the call makes of the faults; but what nobody looked at is not in order."""
-    errors = [fault for fault in graded(faults, grades) if fault.severity is Severity.ERROR]
+    errors = [fault for fault in apply_severities(faults, severities) if fault.severity is Severity.ERROR]
     if any(fault.code == UNKNOWN_KIND for fault in errors):
         return _UNKNOWN
     if errors:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from speccompile.compiler.bundled_library import bundled_library
 from speccompile.compiler.compiled import Compiled
-from speccompile.model.diagnostic import Diagnostic, Note, Severity, shown
+from speccompile.model.diagnostic import Diagnostic, Note, Severity, quote
 from speccompile.model.findings import in_order
 from speccompile.model.key_path import KeyPath, format_path
 from speccompile.model.light_namedtuple import NamedTuple
@@ -151,7 +151,7 @@ def findings(told: Verdict) -> Iterator[Diagnostic]:
             having.setdefault(same, []).append(version)
             worded[same] = fault
     (_, kind), name = told.subject.kind, told.subject.name
-    where = f"in {shown(kind)[1:-1]}{f' {shown(name)}' if name else ''}" if kind else ""
+    where = f"in {quote(kind)[1:-1]}{f' {quote(name)}' if name else ''}" if kind else ""
     for same, fault in worded.items():
         place = f"`{format_path(fault.path)}` {where}".strip() if fault.path else where
         note = Note(f"{place}, by the API of Kubernetes {listed(having[same])}".removeprefix(", "))
@@ -272,9 +272,9 @@ _WORDS: Mapping[str, Callable[[Any], str]] = {
     "anyOf": _no_alternative,
     "oneOf": _no_alternative,
     "not": lambda _: "the definition of its kind excludes this value",
-    "exclusiveMinimum": lambda error: f"expected more than {error.validator_value}, found {shown(error.instance)}",
-    "exclusiveMaximum": lambda error: f"expected less than {error.validator_value}, found {shown(error.instance)}",
-    "multipleOf": lambda error: f"expected a multiple of {error.validator_value}, found {shown(error.instance)}",
+    "exclusiveMinimum": lambda error: f"expected more than {error.validator_value}, found {quote(error.instance)}",
+    "exclusiveMaximum": lambda error: f"expected less than {error.validator_value}, found {quote(error.instance)}",
+    "multipleOf": lambda error: f"expected a multiple of {error.validator_value}, found {quote(error.instance)}",
     "maxProperties": lambda error: f"expected at most {error.validator_value} keys, found {len(error.instance)}",
 }
 """What only custom kinds say."""
@@ -302,7 +302,7 @@ def _unknown_kind(subject: Subject, api: Api) -> Diagnostic:
     have = "has" if len(elsewhere) == 1 else "have"
     return Diagnostic(
         code=UNKNOWN_KIND,
-        message=f"there is no kind {shown(kind)} in {shown(api_version)}",
+        message=f"there is no kind {quote(kind)} in {quote(api_version)}",
         span=place,
         notes=(Note(f"Kubernetes {listed(elsewhere)} {have} it"),) if elsewhere else (),
         help=_meant(api_version, kind, api) or (_ELSEWHERE if elsewhere else _CUSTOM),

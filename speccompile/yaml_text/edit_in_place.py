@@ -14,7 +14,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml import events as kinds
 from ruamel.yaml.error import YAMLError
 
-from speccompile.model.diagnostic import Diagnostic, shown
+from speccompile.model.diagnostic import Diagnostic, quote
 from speccompile.model.findings import CompileError, stop_if_any
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
@@ -228,7 +228,7 @@ def _loose(aliases: Iterable[Alias], edits: Iterable[Edit], lists: Collection[in
         if alias.anchor in lists or (start <= alias.anchor < end and not start <= alias.start < end):
             yield Diagnostic(
                 code="yaml/unknown-alias",
-                message=f"alias {shown('*' + alias.name)} stands for something that manifests take the place of",
+                message=f"alias {quote('*' + alias.name)} stands for something that manifests take the place of",
                 span=alias.span,
                 help="write the value out",
             )

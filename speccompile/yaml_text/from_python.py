@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 
-from speccompile.model.diagnostic import Diagnostic, shown
+from speccompile.model.diagnostic import Diagnostic, quote
 from speccompile.model.documents import Document
 from speccompile.model.key_path import KeyPath
 from speccompile.model.node import Node
@@ -48,7 +48,7 @@ def _node(value: object, span: Span, path: KeyPath, budget: Iterator[int]) -> No
         fields: dict[str, Node] = {}
         for key, child in value.items():
             if not isinstance(key, str):
-                raise _refused("yaml/non-string-key", f"{shown(key)} is not a string, and keys are strings", span, path)
+                raise _refused("yaml/non-string-key", f"{quote(key)} is not a string, and keys are strings", span, path)
             name = _text(key, span, path)
             fields[name] = _node(child, span, (*path, name), budget)
         return Node(fields, span)

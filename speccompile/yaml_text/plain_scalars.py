@@ -6,7 +6,7 @@ import math
 import re
 from typing import Final
 
-from speccompile.model.diagnostic import Diagnostic, shown
+from speccompile.model.diagnostic import Diagnostic, quote
 from speccompile.model.node import Scalar
 from speccompile.model.source import Span
 
@@ -109,7 +109,7 @@ def ambiguous(text: str, span: Span) -> Diagnostic:
     """The finding for a plain scalar that YAML 1.1 and 1.2 readers take for different values."""
     return Diagnostic(
         code="yaml/ambiguous-scalar",
-        message=f"{shown(text)} means different things to YAML 1.1 and YAML 1.2 readers",
+        message=f"{quote(text)} means different things to YAML 1.1 and YAML 1.2 readers",
         span=span,
-        help=f'quote it to keep the text: "{shown(text)[1:-1]}"; or write the boolean or number in full',
+        help=f'quote it to keep the text: "{quote(text)[1:-1]}"; or write the boolean or number in full',
     )

@@ -13,7 +13,7 @@ from typing import Any
 from ruamel.yaml import events as kinds
 from ruamel.yaml.events import Event
 
-from speccompile.model.diagnostic import Diagnostic, Note, shown
+from speccompile.model.diagnostic import Diagnostic, Note, quote
 from speccompile.model.documents import Document
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node, Value
@@ -170,7 +170,7 @@ def _plain_scalar(reader: Reader, text: str, span: Span) -> Node:
     if isinstance(value, OutOfRange):
         reader.report(
             "yaml/number",
-            f"{shown(text)} is not a number this file can hold",
+            f"{quote(text)} is not a number this file can hold",
             span,
             help="write a finite number of at most 64 bits, or quote the text",
         )
@@ -183,9 +183,9 @@ def _alias(reader: Reader, event: Any) -> _Built:
         raise FatalFinding(
             Diagnostic(
                 code="yaml/unknown-alias",
-                message=f"alias {shown('*' + event.anchor)} has no anchor before it in this document",
+                message=f"alias {quote('*' + event.anchor)} has no anchor before it in this document",
                 span=span,
-                help=f"define it first: {shown('&' + event.anchor)}; or quote a text that begins with `*`",
+                help=f"define it first: {quote('&' + event.anchor)}; or quote a text that begins with `*`",
             )
         )
     known = reader.anchors[event.anchor]
@@ -193,7 +193,7 @@ def _alias(reader: Reader, event: Any) -> _Built:
         raise FatalFinding(
             Diagnostic(
                 code="yaml/recursive-alias",
-                message=f"alias {shown('*' + event.anchor)} stands inside the value it names",
+                message=f"alias {quote('*' + event.anchor)} stands inside the value it names",
                 span=span,
                 help="write the inner value out",
             )
@@ -217,7 +217,7 @@ def _refuse_tag(reader: Reader, event: Any, span: Span) -> None:
     if tag is not None and str(tag) != "None":
         reader.report(
             "yaml/tag",
-            f"tag {shown(str(tag).replace('tag:yaml.org,2002:', '!!'))} is not allowed",
+            f"tag {quote(str(tag).replace('tag:yaml.org,2002:', '!!'))} is not allowed",
             span,
             help="remove the tag; quote the value if it is meant as text",
         )
@@ -251,7 +251,7 @@ def _enter(reader: Reader, frame: _Frame, key: Node, node: Node) -> None:
         _merge_key(reader, frame, key, node)
         return
     if not isinstance(key.value, str):
-        found = shown(json.dumps(key.value)) if key.is_scalar else "a list or mapping"
+        found = quote(json.dumps(key.value)) if key.is_scalar else "a list or mapping"
         help_text = "quote the key" if key.is_scalar else "write a string"
         reader.report("yaml/non-string-key", f"{found} is not a string, and keys are strings", key.span, help=help_text)
         return
@@ -260,7 +260,7 @@ def _enter(reader: Reader, frame: _Frame, key: Node, node: Node) -> None:
     if first := frame.fields.get(key.value):
         reader.report(
             "yaml/duplicate-key",
-            f"key {shown(key.value)} stands here a second time",
+            f"key {quote(key.value)} stands here a second time",
             key.span,
             notes=(Note("first here", first.key),),
             help="keep one of the two",

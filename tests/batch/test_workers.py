@@ -38,7 +38,7 @@ from speccompile.cli.main import main
 from speccompile.compiler.compile_files import compile_file
 from speccompile.compiler.compiled import Result
 from speccompile.compiler.documents.admin_config import parsed
-from speccompile.compiler.duplicate_objects import Known, Seen, apart
+from speccompile.compiler.duplicate_objects import HashIndex, RunClaim, apart
 from speccompile.files import write as output
 from speccompile.files.load_admin_config import read_setting
 from speccompile.files.manifest_text import TEXTS, rendered
@@ -274,7 +274,7 @@ def test_profiles_note_who_asks_for_them() -> None:
 
 @given(st.lists(st.tuples(st.integers(0, 2**64), st.integers(0, 2**32 - 1)), max_size=300))
 def test_a_number_stands_for_the_first_that_was_settled(entries: list[tuple[int, int]]) -> None:
-    seen, expected = Seen(4), dict[int, int]()
+    seen, expected = HashIndex(4), dict[int, int]()
     for key, number in entries:
         key = (key & (2**64 - 1)) or 1  # noqa: PLW2901  as the table has it
         assert seen.settle(key, number) == expected.get(key)
@@ -292,12 +292,12 @@ def test_equal_hashes_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_ledger_remembers_what_a_list_does() -> None:
     sources = [Source(f"{number}.yaml", f"name: x{number}\n" * 50, Layer.RUN) for number in range(1000)]
     results = [result for result in compile_many([run_text(1, profile='""')]) if isinstance(result, Compiled)]
-    ledger, plain = Ledger(), list[Known]()
+    ledger, plain = Ledger(), list[RunClaim]()
     for number in range(2000):
         source = sources[number // 2]
         place = Span(source, 1, 1, 1, number)
         made = tuple(one._replace(place=place) for one in results[0].objects)
-        known = Known("default", f"x{number}", place, made)
+        known = RunClaim("default", f"x{number}", place, made)
         ledger.append(known)
         plain.append(known)
     assert [ledger[number] for number in (0, 1, 999, 1998, 1999)] == [
@@ -343,7 +343,7 @@ FINDING = st.builds(
     st.booleans(),
 )
 def test_a_tally_tells_what_all_findings_would(
-    found: list[Diagnostic], stopping: list[Diagnostic], grades: dict[str, str], quiet: bool
+    found: list[Diagnostic], stopping: list[Diagnostic], severities: dict[str, str], quiet: bool
 ) -> None:
     import io
 
@@ -351,9 +351,9 @@ def test_a_tally_tells_what_all_findings_would(
         patch.setattr("speccompile.model.finding_text.MAX_SHOWN", 4)
         patch.setattr("speccompile.cli.findings.MAX_SHOWN", 4)
         whole, counted = io.StringIO(), io.StringIO()
-        findings = judged(found, grades, stopping=stopping)
+        findings = judged(found, severities, stopping=stopping)
         tell(findings, whole, quiet=quiet)
-        tally = Tally(grades, stopping)
+        tally = Tally(severities, stopping)
         for finding in found:
             tally.add([finding])
         tally.tell(counted, quiet=quiet)

@@ -126,7 +126,9 @@ def test_json_is_as_its_schema_says_and_goes_to_stdout_alone(call: Call, root: P
     (run,) = data["runs"]
     (gpu,) = [value for value in run["manifests"][0]["values"] if value["path"].endswith('.limits["nvidia.com/gpu"]')]
     assert (gpu["value"], gpu["origin"]["place"]["line"]) == ("1", 3)
-    assert [(lost["value"], lost["origin"]["place"]["line"]) for lost in gpu["lost"]] == [("2", 6)]
+    assert [(overridden["value"], overridden["origin"]["place"]["line"]) for overridden in gpu["overridden"]] == [
+        ("2", 6)
+    ]
     assert answer.stderr.startswith("notice[merge/overridden]")
 
 
@@ -266,12 +268,12 @@ def test_a_document_beside_manifests_keeps_errors_that_are_ignored(
         ]
 
 
-@pytest.mark.parametrize("grade", ["--ignore", "--notice"])
+@pytest.mark.parametrize("severity", ["--ignore", "--notice"])
 @pytest.mark.parametrize("more", [[], ["kind"], ["--format", "json"], ["--html", "page.html"]], ids=" ".join)
 def test_with_no_run_left_to_explain_its_errors_are_errors(
-    more: list[str], grade: str, large: tuple[str, ...], call: Call
+    more: list[str], severity: str, large: tuple[str, ...], call: Call
 ) -> None:
-    answer = call("explain", large[0], *large[2:4], grade, "policy/ceiling", *more)
+    answer = call("explain", large[0], *large[2:4], severity, "policy/ceiling", *more)
     assert (answer.code, answer.stdout) == (1, "")
     assert answer.stderr.startswith("error[policy/ceiling]: ")
     assert answer.stderr.endswith("\nspeccompile: 1 error\n")
@@ -288,8 +290,8 @@ def test_errors_that_stop_the_whole_call_are_errors(faulty: str, command: str, c
     )
     with Path(faulty).open("a") as file:
         file.write("nonsense: 1\n")
-    for grade in ([], ["--ignore", "schema/unknown-key"], ["--warning", "schema/unknown-key"]):
-        answer = call(*command.split(), *grade, "--quiet")
+    for severity in ([], ["--ignore", "schema/unknown-key"], ["--warning", "schema/unknown-key"]):
+        answer = call(*command.split(), *severity, "--quiet")
         assert (answer.code, answer.stdout) == (1, "")
         assert answer.stderr.startswith("error[schema/unknown-key]: ")
         assert f"  --> {faulty}:" in answer.stderr

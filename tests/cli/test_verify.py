@@ -362,9 +362,9 @@ def test_what_is_not_judged_is_told_and_is_not_called_right(call: Call) -> None:
 # How it is told.
 
 
-@pytest.mark.parametrize("grade", ["--ignore", "--warning"])
-def test_the_table_says_what_the_exit_code_says(grade: str, call: Call) -> None:
-    answer = call("verify", "-", grade, "api/unknown-kind", stdin=WIDGET)
+@pytest.mark.parametrize("severity", ["--ignore", "--warning"])
+def test_the_table_says_what_the_exit_code_says(severity: str, call: Call) -> None:
+    answer = call("verify", "-", severity, "api/unknown-kind", stdin=WIDGET)
     assert answer.code == 0
     assert answer.stdout.endswith("0 ok, 0 refused, 1 not judged\n")
     assert call("verify", "-", stdin=WIDGET).stdout.endswith("0 ok, 1 refused\n")

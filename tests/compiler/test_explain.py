@@ -113,13 +113,13 @@ def test_whatever_lost_stands_beside_what_won(case: Case) -> None:
     """Only where what won leaves nothing in the manifests, such as an empty list, there is no line to stand beside."""
     compiled = compiled_of(case)
     for override in unseen(compiled.replaced, compiled.manifests):
-        assert override.won.value in ((), {}) or override.path[0] in ("secrets", "volumes")
+        assert override.overriding.value in ((), {}) or override.path[0] in ("secrets", "volumes")
 
 
 @given(cases())
 def test_every_rule_is_a_real_one(case: Case) -> None:
     compiled = compiled_of(case)
-    rules = {lost.rule for told in compiled.explain() for line in told.lines for lost in line.lost}
+    rules = {overridden.rule for told in compiled.explain() for line in told.lines for overridden in line.overridden}
     assert STRONGER not in rules
 
 
@@ -133,9 +133,9 @@ def test_a_value_that_lost_stands_where_it_would_have_stood() -> None:
     line = line_at(compiled, "nodeSelector.gpu")
     assert line.origin
     assert (line.value.value, line.origin.layer) == ("a100", Layer.PROFILE)
-    (lost,) = line.lost
-    assert (lost.value.value, lost.origin.layer) == ("v100", Layer.RUN)
-    assert lost.rule == "a profile's field wins over the run and over defaults"
+    (overridden,) = line.overridden
+    assert (overridden.value.value, overridden.origin.layer) == ("v100", Layer.RUN)
+    assert overridden.rule == "a profile's field wins over the run and over defaults"
 
 
 def test_the_chain_of_losers_goes_from_strong_to_weak() -> None:
@@ -150,7 +150,7 @@ def test_the_chain_of_losers_goes_from_strong_to_weak() -> None:
     line = line_at(compiled, "priorityClassName")
     assert line.origin
     assert (line.value.value, line.origin.who) == ("enforced", "platform")
-    assert [(lost.value.value, lost.origin.who) for lost in line.lost] == [
+    assert [(overridden.value.value, overridden.origin.who) for overridden in line.overridden] == [
         ("child", "profile"),
         ("parent", "profile"),
         ("run", "run"),
@@ -162,7 +162,7 @@ def test_the_chain_of_losers_goes_from_strong_to_weak() -> None:
 def test_a_default_gives_way_to_the_run() -> None:
     profile = {"id": "p", "defaults": {"priority_class": "high"}}
     line = line_at(compile_run({**RUN, "priority_class": "low"}, profiles=[profile]), "priorityClassName")
-    assert [(lost.value.value, lost.rule) for lost in line.lost] == [
+    assert [(overridden.value.value, overridden.rule) for overridden in line.overridden] == [
         ("high", "a default holds where the run says nothing")
     ]
 
@@ -172,7 +172,7 @@ def test_a_default_of_a_field_that_adds_up_gives_way_as_a_whole() -> None:
     run = {**RUN, "tolerations": [{"key": "x", "operator": "Exists"}]}
     line = line_at(compile_run(run, profiles=[profile]), "tolerations")
     assert line.origin is None
-    assert [(lost.value.plain(), lost.origin.who) for lost in line.lost] == [
+    assert [(overridden.value.plain(), overridden.origin.who) for overridden in line.overridden] == [
         ([{"key": "y", "operator": "Exists"}], "profile default")
     ]
 
@@ -185,7 +185,7 @@ def test_what_comes_out_the_same_in_the_end_did_not_lose() -> None:
         platform={"enforce": {"priority_class": "low"}},
     )
     line = line_at(compiled, "priorityClassName")
-    assert [lost.value.value for lost in line.lost] == ["high"]
+    assert [overridden.value.value for overridden in line.overridden] == ["high"]
     assert compiled.overrides == ()
 
 
@@ -199,8 +199,8 @@ def test_base_documents_win_over_what_nobody_asked_for_and_lose_to_the_run() -> 
     limit, priority = line_at(compiled, "backoffLimit"), line_at(compiled, "priorityClassName")
     assert limit.origin
     assert limit.origin.part is Part.BASE
-    assert [lost.rule for lost in limit.lost] == ["what nobody asked for gives way to a base document"]
-    assert [(lost.origin.part, lost.rule) for lost in priority.lost] == [
+    assert [one.rule for one in limit.overridden] == ["what nobody asked for gives way to a base document"]
+    assert [(overridden.origin.part, overridden.rule) for overridden in priority.overridden] == [
         (Part.BASE, "a base document gives way to what is asked for")
     ]
 
@@ -212,7 +212,7 @@ def test_an_item_that_lost_as_a_whole_stands_beside_the_value_that_differs() -> 
     (told,) = compiled.explain()
     (line,) = told.overridden
     assert (format_path(line.path), line.value.value) == ("spec.template.spec.containers[0].env[0].value", "/b")
-    assert [lost.value.value for lost in line.lost] == ["/a"]
+    assert [overridden.value.value for overridden in line.overridden] == ["/a"]
 
 
 def volume(size: str, **more: Any) -> dict[str, Any]:
@@ -225,19 +225,19 @@ def test_a_volume_that_lost_stands_beside_each_value_that_differs() -> None:
         {**RUN, "volumes": [volume("5Gi")]}, profiles=[{"id": "p", "volumes": [volume("9Gi", mount_path="/d")]}]
     )
     storage, mount = line_at(compiled, "storage"), line_at(compiled, "mountPath")
-    assert [lost.value.value for lost in storage.lost] == ["5Gi"]
-    assert [lost.value.value for lost in mount.lost] == ["/data"]
+    assert [overridden.value.value for overridden in storage.overridden] == ["5Gi"]
+    assert [overridden.value.value for overridden in mount.overridden] == ["/data"]
     assert unseen(compiled.replaced, compiled.manifests) == ()
 
 
 def test_what_a_volume_says_that_has_no_place_stands_beside_its_name() -> None:
     other = {"name": "data", "volume_type": "empty_dir", "mount_path": "/other"}
     said = ((other, {"volume_type": "empty_dir", "spec": {}}), (volume("5Gi", read_only=True), {"read_only": True}))
-    for lost, rest in said:
-        compiled = compile_run({**RUN, "volumes": [lost]}, profiles=[{"id": "p", "volumes": [volume("9Gi")]}])
-        assert [one.value.plain() for one in line_at(compiled, "volumeMounts[0].name").lost] == [rest]
+    for overridden, rest in said:
+        compiled = compile_run({**RUN, "volumes": [overridden]}, profiles=[{"id": "p", "volumes": [volume("9Gi")]}])
+        assert [one.value.plain() for one in line_at(compiled, "volumeMounts[0].name").overridden] == [rest]
         assert unseen(compiled.replaced, compiled.manifests) == ()
-    assert [one.value.value for one in line_at(compiled, "storage").lost] == ["5Gi"]
+    assert [one.value.value for one in line_at(compiled, "storage").overridden] == ["5Gi"]
 
 
 def test_the_preset_stands_in_the_chain_below_the_file(tmp_path: Path) -> None:
@@ -245,7 +245,7 @@ def test_the_preset_stands_in_the_chain_below_the_file(tmp_path: Path) -> None:
     platform.write_text("preset: digitalhub\nservice_type: LoadBalancer\n")
     run = {**RUN, "profile": None, "action": "serve", "service_ports": [{"port": 80}], "service_type": "ClusterIP"}
     line = line_at(compile_run(run, platform=platform), "spec.type")
-    assert [lost.value.value for lost in line.lost] == ["LoadBalancer", "NodePort"]
+    assert [overridden.value.value for overridden in line.overridden] == ["LoadBalancer", "NodePort"]
 
 
 def test_an_equal_base_hides_nothing_behind_it() -> None:
@@ -255,7 +255,7 @@ def test_an_equal_base_hides_nothing_behind_it() -> None:
     ]
     profiles: list[list[dict[str, Any]]] = [[{"id": "p", "extends": "q"}, bases[0]], [{"id": "q"}, bases[1]]]
     compiled = compile_run({**RUN, "action": "deploy", "priority_class": "same"}, profiles=profiles)
-    assert [lost.value.value for lost in line_at(compiled, "priorityClassName").lost] == ["other"]
+    assert [overridden.value.value for overridden in line_at(compiled, "priorityClassName").overridden] == ["other"]
 
 
 def test_a_setting_is_weaker_than_what_anybody_said(tmp_path: Path) -> None:
@@ -263,13 +263,13 @@ def test_a_setting_is_weaker_than_what_anybody_said(tmp_path: Path) -> None:
     platform.write_text("pvc: {size: 1Gi}\n")
     profile = {"id": "p", "volumes": [volume("9Gi")]}
     compiled = compile_run({**RUN, "volumes": [volume("5Gi")]}, profiles=[profile], platform=platform)
-    assert [lost.value.value for lost in line_at(compiled, "storage").lost] == ["5Gi", "1Gi"]
+    assert [overridden.value.value for overridden in line_at(compiled, "storage").overridden] == ["5Gi", "1Gi"]
 
 
 def test_parameters_that_lost_stand_beside_the_annotation_they_become() -> None:
     compiled = compile_run({**RUN, "parameters": {"a": 1}}, profiles=[{"id": "p", "parameters": {"a": 2}}])
     line = line_at(compiled, 'metadata.annotations["speccompile.dev/parameters"]')
-    assert [lost.value.plain() for lost in line.lost] == [{"a": 1}]
+    assert [overridden.value.plain() for overridden in line.overridden] == [{"a": 1}]
 
 
 @pytest.mark.parametrize(
@@ -286,10 +286,10 @@ def test_a_setting_of_the_platforms_file_gives_way_visibly(
     platform.write_text(f"{setting}\n")
     run = {**RUN, "profile": None, "action": "serve", "service_ports": [{"port": 80}], **fields}
     line = line_at(compile_run(run, platform=platform), path)
-    assert [(lost.origin.who, lost.rule) for lost in line.lost] == [
+    assert [(overridden.origin.who, overridden.rule) for overridden in line.overridden] == [
         ("platform setting", "a setting of the platform holds where nobody says otherwise")
     ]
-    assert line_at(compile_run(run), path).lost == (), "nobody wrote what the built-in platform has"
+    assert line_at(compile_run(run), path).overridden == (), "nobody wrote what the built-in platform has"
 
 
 def test_the_platforms_file_wins_over_its_preset(tmp_path: Path) -> None:
@@ -297,15 +297,17 @@ def test_the_platforms_file_wins_over_its_preset(tmp_path: Path) -> None:
     platform.write_text("preset: digitalhub\nservice_type: ClusterIP\n")
     run = {**RUN, "profile": None, "action": "serve", "service_ports": [{"port": 80}]}
     line = line_at(compile_run(run, platform=platform), "spec.type")
-    assert [(lost.value.value, lost.origin.span.source.name, lost.rule) for lost in line.lost] == [
-        ("NodePort", "presets/digitalhub.yaml", "the platform's file wins over its preset")
-    ]
+    assert [
+        (overridden.value.value, overridden.origin.span.source.name, overridden.rule) for overridden in line.overridden
+    ] == [("NodePort", "presets/digitalhub.yaml", "the platform's file wins over its preset")]
 
 
 def test_what_the_platform_sets_in_every_run_wins_over_what_it_enforces() -> None:
     platform = {"own_envs": {"RUN": "{name}"}, "enforce": {"envs": {"RUN": "x"}}}
     line = line_at(compile_run({**RUN, "profile": None}, platform=platform), "env[0].value")
-    assert [lost.rule for lost in line.lost] == ["what the platform sets in every run wins over all others"]
+    assert [overridden.rule for overridden in line.overridden] == [
+        "what the platform sets in every run wins over all others"
+    ]
 
 
 def test_a_default_list_lost_to_the_run_whoever_adds_to_it() -> None:
@@ -315,13 +317,13 @@ def test_a_default_list_lost_to_the_run_whoever_adds_to_it() -> None:
     line = line_at(
         compile_run({**RUN, "tolerations": toleration}, profiles=[profile], platform=platform), "tolerations"
     )
-    assert [lost.rule for lost in line.lost] == ["a default holds where the run says nothing"]
+    assert [overridden.rule for overridden in line.overridden] == ["a default holds where the run says nothing"]
 
 
 def test_a_default_that_left_nothing_is_told_too() -> None:
     profile = {"id": "p", "defaults": {"secrets": ["D"]}}
     compiled = compile_run({**RUN, "secrets": ["S"]}, profiles=[profile])
-    assert [override.lost.plain() for override in unseen(compiled.replaced, compiled.manifests)] == [["D"]]
+    assert [override.overridden.plain() for override in unseen(compiled.replaced, compiled.manifests)] == [["D"]]
     assert '# ✗ secrets: ["D"]  # profile default  <profile>' in as_listing(compiled)
 
 
@@ -331,7 +333,7 @@ def test_what_a_manifest_is_the_template_says() -> None:
         compiled = compile_run({**RUN, **more}, profiles=[[{"id": "p"}, base]])
         kind = line_at(compiled, "kind")
         assert kind.origin
-        assert (kind.origin.layer, kind.origin.derived, kind.lost) == (Layer.TEMPLATE, None, ())
+        assert (kind.origin.layer, kind.origin.derived, kind.overridden) == (Layer.TEMPLATE, None, ())
 
 
 def test_a_derived_value_that_lost_says_how_it_was_made() -> None:
@@ -340,8 +342,8 @@ def test_a_derived_value_that_lost_says_how_it_was_made() -> None:
     compiled = compile_run(
         {**RUN, "resources": {"mem": "3Gi"}}, profiles=[[{"id": "p"}, base]], platform={"memory_limit_factor": 2}
     )
-    (lost,) = line_at(compiled, "limits.memory").lost
-    assert (lost.value.value, lost.origin.derived) == ("6Gi", "the memory request × 2")
+    (overridden,) = line_at(compiled, "limits.memory").overridden
+    assert (overridden.value.value, overridden.origin.derived) == ("6Gi", "the memory request × 2")
     assert "#   = the memory request × 2, with <platform>\n" in as_listing(compiled)
     assert "the memory request × 2" in as_page([compiled])
 
@@ -356,7 +358,7 @@ def test_a_derived_value_names_what_it_was_made_of(tmp_path: Path) -> None:
     line = line_at(compile_run(run, platform=platform), "limits.memory")
     assert line.origin
     assert (line.value.value, line.origin.derived) == ("6Gi", "the memory request × 1.5")
-    assert [(inner.layer, inner.span.line) for inner in line.origin.made_of] == [("platform", 2)]
+    assert [(inner.layer, inner.span.line) for inner in line.origin.derived_from] == [("platform", 2)]
     assert line.origin.span.line == 5
 
 
@@ -370,7 +372,7 @@ def test_a_hashed_name_says_so_and_names_what_it_was_made_of(tmp_path: Path) -> 
     claim = line_at(compiled, "claimName")
     assert claim.origin
     assert claim.origin.derived == "made by the pattern `{name}-{volume}` and hashed"
-    assert [(inner.layer, inner.span.line) for inner in claim.origin.made_of] == [("run", 1), ("platform", 0)]
+    assert [(inner.layer, inner.span.line) for inner in claim.origin.derived_from] == [("run", 1), ("platform", 0)]
     assert compiled.manifests[0].name == claim.value.value
 
 

@@ -10,7 +10,7 @@ from helpers.work import at_most_calls, at_most_cpu_seconds
 from hypothesis import given
 from hypothesis import strategies as st
 
-from speccompile.model.diagnostic import shown
+from speccompile.model.diagnostic import quote
 from speccompile.model.quantity import Quantity, QuantityError, parse_quantity, scaled_up
 
 EXAMPLES = "write a number and at most one suffix, such as `2`, `500m`, `8G` or `8Gi`"
@@ -266,7 +266,7 @@ def test_an_error_survives_pickling() -> None:
     ],
 )
 def test_quoting_cuts_and_escapes(text: str, expected: str) -> None:
-    assert shown(text) == expected
+    assert quote(text) == expected
 
 
 @pytest.mark.parametrize(

@@ -21,16 +21,16 @@ from speccompile.testing import manifest_facts as witness
 from speccompile.testing.admin import Admin, Data
 from speccompile.testing.admin_strategies import NAME_PATTERNS, VOLUME_PATTERNS, attempted
 from speccompile.testing.hostile_runs import attempts
-from speccompile.testing.laws.fixed_values import what_is_fixed_stays
-from speccompile.testing.laws.object_names import share_nothing
-from speccompile.testing.laws.table import LAWS, Law
+from speccompile.testing.properties.fixed_values import what_is_fixed_stays
+from speccompile.testing.properties.object_names import share_nothing
+from speccompile.testing.properties.table import PROPERTIES, Property
 from speccompile.testing.strategies.text import dns_labels, run_names
 
 IMAGE = {"name": "a", "action": "job", "image": "python"}
 
 
-@pytest.mark.parametrize("law", LAWS, ids=lambda law: law.name)
-def test_law(law: Law) -> None:
+@pytest.mark.parametrize("law", PROPERTIES, ids=lambda law: law.name)
+def test_law(law: Property) -> None:
     # It is about every field, and each wants to be met.
     @settings(max_examples=settings().max_examples * (2 if law.holds is what_is_fixed_stays else 1))
     @given(attempted(law.about, law.wants))
@@ -74,9 +74,9 @@ RARE: dict[str, tuple[Data, Admin]] = {
 }
 
 
-@pytest.mark.parametrize("law", LAWS, ids=lambda law: law.name)
+@pytest.mark.parametrize("law", PROPERTIES, ids=lambda law: law.name)
 @pytest.mark.parametrize("case", RARE)
-def test_law_in_a_case_that_is_seldom_drawn(law: Law, case: str) -> None:
+def test_law_in_a_case_that_is_seldom_drawn(law: Property, case: str) -> None:
     law.holds(*RARE[case])
 
 
@@ -275,8 +275,8 @@ BREACHES: dict[str, tuple[Callable[[pytest.MonkeyPatch], None], Data, Admin]] = 
 }
 
 
-@pytest.mark.parametrize("law", LAWS, ids=lambda law: law.name)
-def test_a_law_fails_where_the_compiler_is_broken(law: Law, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("law", PROPERTIES, ids=lambda law: law.name)
+def test_a_law_fails_where_the_compiler_is_broken(law: Property, monkeypatch: pytest.MonkeyPatch) -> None:
     sabotage, run, admin = BREACHES[law.name]
     law.holds(run, Admin(admin.files, admin.platform))
     sabotage(monkeypatch)
@@ -287,7 +287,7 @@ def test_a_law_fails_where_the_compiler_is_broken(law: Law, monkeypatch: pytest.
 
 def test_alternatives_that_are_joined_widen_what_the_profile_allows(monkeypatch: pytest.MonkeyPatch) -> None:
     """The mistake that is easiest to make: lists of required terms added up."""
-    law = next(law for law in LAWS if law.name == "excluded_nodes_stay_excluded")
+    law = next(law for law in PROPERTIES if law.name == "excluded_nodes_stay_excluded")
     _, run, admin = BREACHES[law.name]
     monkeypatch.setattr(affinity, "product", lambda ours, theirs: [(one, one) for one in (*ours, *theirs)])
     with pytest.raises(AssertionError, match=r"which affinity .* excludes"):

@@ -72,11 +72,11 @@ def test_accounting_every_override_shows_both_sides(case: Case) -> None:
     told = [found for found in result.diagnostics if found.code in ("merge/overridden", "merge/extended")]
     assert len(told) == len(result.overrides)
     for override in result.overrides:
-        assert override.lost.span.source.layer is Layer.RUN
-        assert override.won.span.source.layer is Layer.PROFILE
-        assert override.lost.span.line > 0
-        assert override.won.span.line > 0
-        assert override.lost.plain() != override.won.plain()
+        assert override.overridden.span.source.layer is Layer.RUN
+        assert override.overriding.span.source.layer is Layer.PROFILE
+        assert override.overridden.span.line > 0
+        assert override.overriding.span.line > 0
+        assert override.overridden.plain() != override.overriding.plain()
 
 
 SAID_TWICE = Case(
@@ -85,7 +85,7 @@ SAID_TWICE = Case(
 )
 
 
-def said_again(name: str, fields: Node, path: KeyPath, spec: Node, lost: list[Override]) -> bool:
+def said_again(name: str, fields: Node, path: KeyPath, spec: Node, overridden: list[Override]) -> bool:
     """Whether what a layer said at the path is in the spec, or among what was overridden at that path."""
     said, found = fields.at(path), spec.at(path)
     assert said is not None
@@ -94,13 +94,13 @@ def said_again(name: str, fields: Node, path: KeyPath, spec: Node, lost: list[Ov
         assert item is not None
         key = item.fields[KEYS[name]].value if name in KEYS else None
         kept = identity(item.plain()) in {identity(other.plain()) for other in spec.fields[name].items}
-        return kept or (name, str(key)) in [override.path for override in lost]
+        return kept or (name, str(key)) in [override.path for override in overridden]
     if found is not None and (found.plain() == said.plain() or same_amount(found, said)):
         return True
     # A resource that is one value has one override, though it stands on both sides.
-    sides = [override for override in lost if name == "resources" and override.path[-1] == path[-1]]
-    return any(path[: len(override.path)] == override.path for override in lost) or any(
-        same_amount(override.lost, said) for override in sides
+    sides = [override for override in overridden if name == "resources" and override.path[-1] == path[-1]]
+    return any(path[: len(override.path)] == override.path for override in overridden) or any(
+        same_amount(override.overridden, said) for override in sides
     )
 
 
@@ -116,9 +116,9 @@ def same_amount(one: Node, other: Node) -> bool:
 def test_accounting_nothing_that_was_said_vanishes(case: Case) -> None:
     """Each leaf the run said is in the spec or among the overrides; each of the profile's is in the spec."""
     run, profile, merged, _ = stages(case)
-    lost = list(replacements(merged.spec, LIBRARY))
+    overridden = list(replacements(merged.spec, LIBRARY))
     for name, path in told_by(run.fields.plain()):
-        about = [override for override in lost if override.path[0] == name]
+        about = [override for override in overridden if override.path[0] == name]
         assert said_again(name, run.fields, path, merged.spec, about), path
     for name, path in told_by(applicable(profile, run)):
         assert profile is not None

@@ -492,9 +492,9 @@ def test_details_tell_path_and_value(page: Chrome) -> None:
 
 def test_details_of_a_derived_value_show_what_it_was_made_of(page: Chrome, files: Files) -> None:
     line(page, "memory: 9Gi").click()
-    made_of = in_file(files.folder / "platform.yaml", "memory_limit_factor: 1.5", "1.5", "platform setting")
+    derived_from = in_file(files.folder / "platform.yaml", "memory_limit_factor: 1.5", "1.5", "platform setting")
     assert figures(page, "Set by") == [in_file(files.folder / "train.yaml", "  mem: 6Gi", "6Gi", "run")]
-    assert figures(page, "Derived") == [made_of]
+    assert figures(page, "Derived") == [derived_from]
     assert "the memory request × 1.5" in one(page, "aside").text
 
 

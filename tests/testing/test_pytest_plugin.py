@@ -12,15 +12,15 @@ import pytest
 import yaml
 
 from speccompile import compile_run
-from speccompile.testing import LAWS
+from speccompile.testing import PROPERTIES
 
 pytest_plugins = ["pytester"]
 
 # An environment that was installed before the entry point came needs the plugin by name.
 PLUGIN = () if entry_points(group="pytest11", name="speccompile") else ("-p", "speccompile.testing.pytest_plugin")
 THREE_LINES = """\
-from speccompile.testing import AdminLaws
-class TestOurProfiles(AdminLaws):
+from speccompile.testing import AdminProperties
+class TestOurProfiles(AdminProperties):
     profiles, platform = ["profiles"], {platform}
 """
 FEW = """\
@@ -60,9 +60,9 @@ def test_profiles_of_other_targets_are_left_out(team: pytest.Pytester) -> None:
 
 def test_three_lines_put_the_bundled_profiles_under_every_law(team: pytest.Pytester) -> None:
     result = run(team, "-v")
-    cases = len(LAWS) + len(["some run compiles"])
+    cases = len(PROPERTIES) + len(["some run compiles"])
     result.assert_outcomes(passed=cases * len(["1xa100", "gpu", "no profile"]) + len(["no faults"]))
-    for law in LAWS:
+    for law in PROPERTIES:
         result.stdout.fnmatch_lines([f"*::test_{law.name}[[]1xa100[]] PASSED*"])
 
 
@@ -71,7 +71,7 @@ def test_a_hole_is_told_with_a_run_that_can_be_pasted(team: pytest.Pytester, roo
     result = run(team, "-k", "test_what_is_fixed_stays and 1xa100")
     result.assert_outcomes(failed=1)
     told = result.stdout.str()
-    law = next(law for law in LAWS if law.name == "what_is_fixed_stays")
+    law = next(law for law in PROPERTIES if law.name == "what_is_fixed_stays")
     assert f"Under profile `1xa100` a law is broken: {law.sentence}" in told
     assert "Traceback" not in told
     assert "speccompile render run.yaml --profiles profiles" in told
@@ -87,7 +87,7 @@ def test_faults_of_the_setting_are_the_failure(team: pytest.Pytester) -> None:
     (team.path / "platform.yaml").write_text("ceilings: {memory: 1Gi}\n")
     team.makepyfile(test_profiles=THREE_LINES.format(platform="'platform.yaml'"))
     result = run(team)
-    result.assert_outcomes(failed=1, skipped=len(LAWS) + 1)
+    result.assert_outcomes(failed=1, skipped=len(PROPERTIES) + 1)
     result.stdout.fnmatch_lines(["*error[[]schema/unknown-key[]]*", "*platform.yaml:1:*"])
 
 
@@ -112,4 +112,4 @@ def test_profiles_in_a_config_map_and_a_preset_are_read(team: pytest.Pytester) -
 def test_the_page_lists_every_law_in_its_own_words(root: Path) -> None:
     page = (root / "docs" / "testing.md").read_text(encoding="utf-8")
     listed = re.findall(r"^\| `test_(\w+)` \| (.*) \|$", page, re.MULTILINE)
-    assert listed == [(law.name, law.sentence) for law in LAWS]
+    assert listed == [(law.name, law.sentence) for law in PROPERTIES]

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePath
 from typing import TextIO
 
-from speccompile.cli.findings import grades_of, judged, tell
+from speccompile.cli.findings import judged, severities_of, tell
 from speccompile.cli.options import COMMANDS, Commands, add_command, add_findings, add_inputs
 from speccompile.compiler.compile_files import compile_files
 from speccompile.files.call_inputs import STREAM, CallError, Flags, Inputs, settle
@@ -76,7 +76,7 @@ def run_argocd(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) ->
         # The plugin's own command line is in order: this is the application's fault.
         stderr.write(f"speccompile argocd: error: {error}\n")
     except CompileError as error:
-        tell(judged((), grades_of(arguments), stopping=error.diagnostics), stderr, quiet=arguments.quiet)
+        tell(judged((), severities_of(arguments), stopping=error.diagnostics), stderr, quiet=arguments.quiet)
     return INPUT
 
 
@@ -170,7 +170,7 @@ def _generate(arguments: argparse.Namespace, inputs: Inputs, stdout: TextIO, std
         else:
             told += result.diagnostics
             texts.append(result.to_yaml())
-    findings = judged(told, grades_of(arguments, inputs.severity, STRICT), stopping=stopping)
+    findings = judged(told, severities_of(arguments, inputs.severity, STRICT), stopping=stopping)
     tell(findings, stderr, quiet=arguments.quiet)
     if has_errors(findings):
         return INPUT

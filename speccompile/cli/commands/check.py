@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TextIO
 
 from speccompile.cli.changed import ChangedWork, read_changed_work
-from speccompile.cli.findings import grades_of, judged, paint_for, stream_for, tell, tell_left_out
+from speccompile.cli.findings import judged, paint_for, severities_of, stream_for, tell, tell_left_out
 from speccompile.cli.options import (
     COMMANDS,
     Commands,
@@ -98,7 +98,7 @@ def run_check(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> 
     except CallError as error:
         arguments.refuse(str(error))
     except CompileError as error:
-        tell(judged((), grades_of(arguments), stopping=error.diagnostics), beside, arguments.format)
+        tell(judged((), severities_of(arguments), stopping=error.diagnostics), beside, arguments.format)
     return INPUT
 
 
@@ -111,7 +111,7 @@ def _folder(inputs: Inputs) -> Path:
 
 def _check(arguments: argparse.Namespace, work: ChangedWork, folder: Path, stdout: TextIO, stderr: TextIO) -> int:
     is_text = arguments.format == TEXT
-    grades = grades_of(arguments, work.inputs.severity, STRICT)
+    severities = severities_of(arguments, work.inputs.severity, STRICT)
     checked = _compared(arguments, work, folder, paint_for(stdout))
     stopping = (*work.setting.findings, *checked.hindrances)
     around: tuple[Drift, ...] = ()
@@ -119,14 +119,16 @@ def _check(arguments: argparse.Namespace, work: ChangedWork, folder: Path, stdou
         around = tuple(_around(arguments, work, folder, checked))
     except OSError as error:
         stopping = (*stopping, _hindrance(error, folder))
-    findings = judged(checked.findings, grades, stopping=stopping)
+    findings = judged(checked.findings, severities, stopping=stopping)
     # What is merely worth a notice is told by those who look at runs; here it would hide what differs.
     findings = tuple(finding for finding in findings if finding.severity is not Severity.NOTICE)
     if has_errors(findings):
         tell(findings, stream_for(arguments.format, stdout, stderr), arguments.format, quiet=arguments.quiet)
         return INPUT
     found = (*checked.drifts, *around)
-    drifts = [graded for drift in found if (graded := drift._replace(findings=judged(drift.findings, grades))).findings]
+    drifts = [
+        graded for drift in found if (graded := drift._replace(findings=judged(drift.findings, severities))).findings
+    ]
     told = tuple(finding for drift in drifts for finding in drift.findings)
     if is_text:
         tell(findings, stderr, quiet=arguments.quiet)

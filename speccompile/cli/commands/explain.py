@@ -9,7 +9,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TextIO
 
-from speccompile.cli.findings import grades_of, judged, paint_for, tell, tell_left_out
+from speccompile.cli.findings import judged, paint_for, severities_of, tell, tell_left_out
 from speccompile.cli.inputs import flags_of
 from speccompile.cli.options import (
     COMMANDS,
@@ -31,7 +31,7 @@ from speccompile.files.find import identity
 from speccompile.files.load_admin_config import read_setting
 from speccompile.files.run_files import run_files
 from speccompile.files.write_report import Report, write_report
-from speccompile.model.diagnostic import shown
+from speccompile.model.diagnostic import quote
 from speccompile.model.diagnostic_codes import Code
 from speccompile.model.findings import CompileError, has_errors
 from speccompile.model.key_path import KeyPath, format_path, parse_path
@@ -90,7 +90,7 @@ def run_explain(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -
     except CallError as error:
         arguments.refuse(str(error))
     except CompileError as error:
-        tell(judged((), grades_of(arguments), stopping=error.diagnostics), stderr, quiet=arguments.quiet)
+        tell(judged((), severities_of(arguments), stopping=error.diagnostics), stderr, quiet=arguments.quiet)
     return code
 
 
@@ -99,8 +99,8 @@ def _refuse_contradictions(arguments: argparse.Namespace, fields: Sequence[str])
     as_json = ["--format json"] if arguments.format == "json" else []
     page = ["--html"] if arguments.html else []
     alone = (
-        (arguments.code, "--code tells about a code and nothing else", [*map(shown, arguments.paths), *page, *as_json]),
-        (arguments.html, "--html shows whole manifests", [*map(shown, fields)]),
+        (arguments.code, "--code tells about a code and nothing else", [*map(quote, arguments.paths), *page, *as_json]),
+        (arguments.html, "--html shows whole manifests", [*map(quote, fields)]),
         (arguments.html, "--html is a format of its own", as_json),
     )
     for is_given, reason, others in alone:
@@ -119,7 +119,7 @@ def _explain(
     if left_out and not compilations:
         # With nothing left to explain, what is wrong with the runs stops the whole call.
         stopping, found = [*stopping, *found], []
-    findings = judged(found, grades_of(arguments, inputs.severity, STRICT), stopping=stopping)
+    findings = judged(found, severities_of(arguments, inputs.severity, STRICT), stopping=stopping)
     tell(findings, stderr, quiet=arguments.quiet)
     if has_errors(findings):
         return INPUT
@@ -178,8 +178,8 @@ def _nowhere(field: str, whole: Told) -> str:
     lines = (line for _, explanations in whole for told in explanations for line in told.lines)
     names = {step: None for line in lines for step in line.path if isinstance(step, str)}
     meant = near(str(last), names) if last not in names else None
-    cure = f"; did you mean {shown(format_path((meant,)))}?" if meant else ""
-    return f"no manifest has anything at {shown(field)}, and there is no such file{cure}"
+    cure = f"; did you mean {quote(format_path((meant,)))}?" if meant else ""
+    return f"no manifest has anything at {quote(field)}, and there is no such file{cure}"
 
 
 def _as_text(told: Told, paint: Paint) -> str:

@@ -14,7 +14,7 @@ from speccompile.files.call_inputs import CallError, Inputs
 from speccompile.files.load import load
 from speccompile.files.load_admin_config import setting_with
 from speccompile.files.read import expand
-from speccompile.integrations.embedded_runs import Found, compile_found
+from speccompile.integrations.embedded_runs import EmbeddedRun, compile_embedded
 from speccompile.integrations.krm_function import (
     Config,
     Resources,
@@ -73,7 +73,7 @@ def _compile(arguments: argparse.Namespace, resources: Resources, stdout: TextIO
     setting = _setting(arguments, config, inputs)
     others = tuple(_others(resources, config))
     runs = (*resources.runs.values(), *others)
-    made = compile_found(runs, setting)
+    made = compile_embedded(runs, setting)
     findings = told(arguments, inputs, made.told, (*setting.findings, *made.stopping), stderr)
     results = results_of(findings, runs)
     if has_errors(findings):
@@ -94,12 +94,12 @@ def _setting(arguments: argparse.Namespace, config: Config, inputs: Inputs) -> S
     return setting_with(profiles, inputs.platform, inputs.templates)
 
 
-def _others(resources: Resources, config: Config) -> Iterator[Found]:
+def _others(resources: Resources, config: Config) -> Iterator[EmbeddedRun]:
     """The runs that are no items."""
     if resources.own_run:
         yield resources.own_run
     for run in config.runs:
-        yield from map(Found, _files(run, Layer.RUN))
+        yield from map(EmbeddedRun, _files(run, Layer.RUN))
 
 
 def _files(given: str | Node, layer: Layer) -> Iterator[Parsed]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TextIO
 
 from speccompile.cli.cluster_files import cluster_seen
-from speccompile.cli.findings import grades_of, judged, stream_for, tell, tell_left_out
+from speccompile.cli.findings import judged, severities_of, stream_for, tell, tell_left_out
 from speccompile.cli.inputs import flags_of
 from speccompile.cli.objects import compiled_objects, given_objects
 from speccompile.cli.options import (
@@ -27,7 +27,7 @@ from speccompile.model.diagnostic import Diagnostic, Severity
 from speccompile.model.findings import CompileError, has_errors, in_order
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.redaction import without_values
-from speccompile.model.severity import Grades
+from speccompile.model.severity import Severities
 from speccompile.placement.lint.rules import lint
 from speccompile.placement.lint.scene import Scene
 from speccompile.placement.node_pools import Pool, declared_pools, pools_of
@@ -100,7 +100,7 @@ def run_lint(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> i
     return INPUT if has_errors(findings) else DONE
 
 
-def _judged(arguments: argparse.Namespace, answer: _Answer, severity: Grades | None) -> tuple[Diagnostic, ...]:
+def _judged(arguments: argparse.Namespace, answer: _Answer, severity: Severities | None) -> tuple[Diagnostic, ...]:
     """The findings as they count; `--strict` is about each, since one code may be a warning here and a notice there."""
 
     def is_raised(finding: Diagnostic) -> bool:
@@ -112,8 +112,8 @@ def _judged(arguments: argparse.Namespace, answer: _Answer, severity: Grades | N
         [finding for finding in group if not is_raised(finding)] for group in (answer.findings, answer.stopping)
     )
     # What is raised, the project file does not lower.
-    others = judged(found, grades_of(arguments, severity), stopping=stopping)
-    return in_order((*judged(raised, grades_of(arguments)), *others))
+    others = judged(found, severities_of(arguments, severity), stopping=stopping)
+    return in_order((*judged(raised, severities_of(arguments)), *others))
 
 
 def _answer(arguments: argparse.Namespace, inputs: Inputs, stderr: TextIO) -> _Answer:

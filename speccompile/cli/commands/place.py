@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TextIO
 
 from speccompile.cli.cluster_files import cluster_seen
-from speccompile.cli.findings import grades_of, judged, paint_for, tell, tell_left_out
+from speccompile.cli.findings import judged, paint_for, severities_of, tell, tell_left_out
 from speccompile.cli.inputs import flags_of
 from speccompile.cli.objects import Objects, compiled_objects, given_objects
 from speccompile.cli.options import (
@@ -97,17 +97,17 @@ class _Outcome(NamedTuple):
 
 def run_place(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:
     """The exit code of one call; the answer goes to stdout and into the page, and findings to stderr."""
-    outcome, grades, inputs = _Outcome(), grades_of(arguments), None
+    outcome, severities, inputs = _Outcome(), severities_of(arguments), None
     try:
         _refuse_contradictions(arguments)
         inputs = settle(flags_of(arguments))
-        grades = grades_of(arguments, inputs.severity, STRICT)
+        severities = severities_of(arguments, inputs.severity, STRICT)
         outcome = _outcome(arguments, inputs, stderr)
     except CallError as error:
         arguments.refuse(str(error))
     except CompileError as error:
         outcome = _Outcome(stopping=error.diagnostics)
-    findings = judged(outcome.findings, grades, stopping=outcome.stopping)
+    findings = judged(outcome.findings, severities, stopping=outcome.stopping)
     tell(findings, stderr, quiet=arguments.quiet)
     if has_errors(findings) or outcome.answer is None or inputs is None:
         return INPUT

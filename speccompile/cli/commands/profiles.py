@@ -12,7 +12,7 @@ from speccompile.admin.impact import as_data as impact_data
 from speccompile.admin.impact import as_text, impact, outcomes
 from speccompile.admin.lint_profiles import lint
 from speccompile.admin.show_profiles import as_data, as_table, as_yaml, summary_data
-from speccompile.cli.findings import grades_of, judged, stream_for, tell
+from speccompile.cli.findings import judged, severities_of, stream_for, tell
 from speccompile.cli.options import (
     COMMANDS,
     Commands,
@@ -139,8 +139,8 @@ def run_profiles(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) 
     findings = (*answer.findings, *answer.stopping)
     if arguments.about == "lint":
         strict = {finding.code: Severity.ERROR for finding in findings if finding.severity is Severity.WARNING}
-        grades = grades_of(arguments, answer.severity, strict)
-        findings = judged(answer.findings, grades, stopping=answer.stopping)
+        severities = severities_of(arguments, answer.severity, strict)
+        findings = judged(answer.findings, severities, stopping=answer.stopping)
     told = vars(arguments)
     form = told.get("format", TEXT)
     # The findings are what `lint` is called for; in a format for programs they go where programs read.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from speccompile.batch.disk_spool import Ledger, Spool
 from speccompile.batch.executor_error import ExecutorError
-from speccompile.cli.findings import Account, grades_of, judged, tell
+from speccompile.cli.findings import Account, judged, severities_of, tell
 from speccompile.cli.inputs import flags_of
 from speccompile.cli.options import (
     COMMANDS,
@@ -74,7 +74,7 @@ def run_render(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) ->
     except CallError as error:
         arguments.refuse(str(error))
     except CompileError as error:
-        found = judged((), grades_of(arguments), stopping=error.diagnostics)
+        found = judged((), severities_of(arguments), stopping=error.diagnostics)
         tell(found, stderr, arguments.format, quiet=arguments.quiet)
     except ExecutorError as error:
         stderr.write(f"speccompile: nothing was written: {error}\n")
@@ -105,7 +105,7 @@ def _render(
     with ExitStack() as stack:
         made = stack.enter_context(closing(Spool()))
         findings, results = _compiled(arguments, work, stack)
-        account = Account(arguments, grades_of(arguments, inputs.severity, STRICT), findings, stderr)
+        account = Account(arguments, severities_of(arguments, inputs.severity, STRICT), findings, stderr)
         for result, text in results:
             account.add(result)
             if report:

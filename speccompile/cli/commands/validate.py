@@ -8,7 +8,7 @@ from typing import TextIO
 
 from speccompile.batch.disk_spool import Ledger
 from speccompile.cli.changed import read_changed_work
-from speccompile.cli.findings import Account, grades_of, judged, stream_for, tell
+from speccompile.cli.findings import Account, judged, severities_of, stream_for, tell
 from speccompile.cli.options import (
     COMMANDS,
     Commands,
@@ -53,7 +53,7 @@ def run_validate(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) 
     except CallError as error:
         arguments.refuse(str(error))
     except CompileError as error:
-        found = judged((), grades_of(arguments), stopping=error.diagnostics)
+        found = judged((), severities_of(arguments), stopping=error.diagnostics)
         tell(found, stream, arguments.format, quiet=arguments.quiet)
     except OSError as error:
         # Files that are read have words of their own: this is the disk for what is in between.
@@ -63,8 +63,8 @@ def run_validate(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) 
 
 
 def _validate(arguments: argparse.Namespace, work: Work, stream: TextIO, stderr: TextIO) -> int:
-    grades = grades_of(arguments, work.inputs.severity, STRICT)
-    account = Account(arguments, grades, work.setting.findings, stream)
+    severities = severities_of(arguments, work.inputs.severity, STRICT)
+    account = Account(arguments, severities, work.setting.findings, stream)
     with closing(Ledger()) as ledger:
         for result in compile_files(work.files, work.setting, ledger):
             account.add(result)

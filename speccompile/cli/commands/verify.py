@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TextIO
 
-from speccompile.cli.findings import grades_of, judged, paint_for, stream_for, tell, tell_left_out
+from speccompile.cli.findings import judged, paint_for, severities_of, stream_for, tell, tell_left_out
 from speccompile.cli.inputs import flags_of
 from speccompile.cli.objects import compiled_objects
 from speccompile.cli.options import (
@@ -25,7 +25,7 @@ from speccompile.files.call_inputs import CallError, Inputs, settle
 from speccompile.files.find import Unlisted
 from speccompile.files.load_admin_config import read_setting
 from speccompile.files.read import MAX_MANIFESTS, expand, read_file
-from speccompile.model.diagnostic import Diagnostic, shown
+from speccompile.model.diagnostic import Diagnostic, quote
 from speccompile.model.findings import CompileError, has_errors, stop_if_any
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
@@ -96,11 +96,11 @@ class _Answer(NamedTuple):
 
 def run_verify(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:
     """The exit code of one call; the table goes to stdout and findings to stderr, or to stdout if for programs."""
-    answer, grades = _Answer(), grades_of(arguments)
+    answer, severities = _Answer(), severities_of(arguments)
     versions: tuple[str, ...] = ()
     try:
         inputs = settle(flags_of(arguments))
-        grades = grades_of(arguments, inputs.severity, STRICT)
+        severities = severities_of(arguments, inputs.severity, STRICT)
         versions = _versions(arguments.kubernetes, inputs)
         answer = _answer(arguments, inputs, versions, stderr)
     except CallError as error:
@@ -111,12 +111,12 @@ def run_verify(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) ->
         arguments.refuse(_INSTALL)
     except CompileError as error:
         answer = _Answer(stopping=error.diagnostics)
-    findings = judged(answer.findings, grades, stopping=answer.stopping)
+    findings = judged(answer.findings, severities, stopping=answer.stopping)
     is_text = arguments.format == TEXT
     tell(findings, stream_for(arguments.format, stdout, stderr), arguments.format, quiet=arguments.quiet)
     tell_left_out(answer.left_out if not has_errors(findings) else 0, stderr)
     if is_text and answer.verdicts:
-        stdout.write(as_table(answer.verdicts, versions, grades, paint_for(stdout)))
+        stdout.write(as_table(answer.verdicts, versions, severities, paint_for(stdout)))
     return INPUT if has_errors(findings) else DONE
 
 
@@ -124,7 +124,7 @@ def _versions(given: Sequence[str], inputs: Inputs) -> tuple[str, ...]:
     """The versions to verify against, oldest first; raises for one that there are no schemas of."""
     wanted = given or [*inputs.kubernetes]
     unknown = [text for text in wanted if known_version(text) is None]
-    told = {text: f"there are no API schemas of Kubernetes {shown(text)}" for text in unknown}
+    told = {text: f"there are no API schemas of Kubernetes {quote(text)}" for text in unknown}
     if unknown and given:
         raise CallError(f"{told[unknown[0]]}; there are those of {', '.join(near_versions(unknown[0]))}")
     if unknown:

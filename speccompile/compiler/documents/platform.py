@@ -9,7 +9,7 @@ from speccompile.compiler.admin_rules import read_bans, read_rules
 from speccompile.compiler.container_resources import GPU
 from speccompile.compiler.merge import merge_layers
 from speccompile.compiler.normalize import normalize
-from speccompile.model.diagnostic import Diagnostic, Note, shown
+from speccompile.model.diagnostic import Diagnostic, Note, quote
 from speccompile.model.documents import Platform
 from speccompile.model.node import Node, Part, over_setting
 from speccompile.model.object_names import placeholders
@@ -122,7 +122,7 @@ def _selector_faults(settings: Node) -> Iterator[Diagnostic]:
     for item in unknown if written is not labels.place else unknown[:1]:
         yield Diagnostic(
             code="platform/selector",
-            message=f"selectors use {shown(item.value)}, which is none of the platform's own labels",
+            message=f"selectors use {quote(item.value)}, which is none of the platform's own labels",
             span=item.span if item.span is not BUILT_IN else written,
             path=("selector_labels",),
             notes=(Note("the labels stand here", labels.place),) if written is not labels.place else (),

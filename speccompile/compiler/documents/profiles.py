@@ -15,7 +15,7 @@ from speccompile.compiler.documents.targets import targets_of
 from speccompile.compiler.merge import merge_layers
 from speccompile.compiler.normalize import normalize
 from speccompile.compiler.policy import DEFAULT_PROFILE, RULES_OF_A_LAYER
-from speccompile.model.diagnostic import Diagnostic, Note, shown
+from speccompile.model.diagnostic import Diagnostic, Note, quote
 from speccompile.model.documents import Ban, Document, Platform, Profile, Rule
 from speccompile.model.findings import CompileError
 from speccompile.model.light_namedtuple import NamedTuple
@@ -217,7 +217,7 @@ def _gpu_key(chosen: Node, platform: Platform) -> tuple[Node | None, Findings]:
     named = gpu_kinds(platform)
     text = str(chosen.value)
     if text in named:
-        return chosen.but(value=named[text].value, derived=f"the platform's `{text}`", made_of=(named[text],)), ()
+        return chosen.but(value=named[text].value, derived=f"the platform's `{text}`", derived_from=(named[text],)), ()
     fault = FORMATS["extended-resource"](text)
     if fault is None:
         return chosen, ()
@@ -225,7 +225,7 @@ def _gpu_key(chosen: Node, platform: Platform) -> tuple[Node | None, Findings]:
     return None, (
         Diagnostic(
             code="profile/unknown-gpu",
-            message=f"{shown(text)} is neither one of the platform's `gpu_keys` nor a resource name",
+            message=f"{quote(text)} is neither one of the platform's `gpu_keys` nor a resource name",
             span=chosen.span,
             path=("gpu_key",),
             help=f"did you mean `{meant}`?" if meant else fault.help,
@@ -237,7 +237,7 @@ def _unknown_target(target: Node, library: Library) -> Diagnostic:
     meant = near(str(target.value), targets_of(library))
     return Diagnostic(
         code="profile/unknown-target",
-        message=f"there is no target {shown(target.value)}",
+        message=f"there is no target {quote(target.value)}",
         span=target.span,
         path=("target",),
         notes=(Note(f"known targets: {', '.join(f'`{name}`' for name in targets_of(library))}"),),
@@ -287,7 +287,7 @@ def _no_profile(document: Document) -> Diagnostic:
 def _repeated(profile: Written, first: Written) -> Diagnostic:
     return Diagnostic(
         code="profile/duplicate-id",
-        message=f"profile {shown(profile.id.value)} is defined a second time",
+        message=f"profile {quote(profile.id.value)} is defined a second time",
         span=profile.id.span,
         notes=(Note("first here", first.id.span),),
         help="rename one of the two",
@@ -298,7 +298,7 @@ def _no_parent(parent: Node, child: Written, written: Mapping[str, Written]) -> 
     meant = near(str(parent.value), (name for name in written if name != child.id.value))
     return Diagnostic(
         code="profile/unknown-parent",
-        message=f"profile {shown(child.id.value)} extends {shown(parent.value)}, which is not there",
+        message=f"profile {quote(child.id.value)} extends {quote(parent.value)}, which is not there",
         span=parent.span,
         path=("extends",),
         help=f"did you mean `{meant}`?" if meant else "give the parent's file with --profiles",
@@ -316,7 +316,7 @@ def _cycle(circle: list[str], written: Mapping[str, Written]) -> Diagnostic:
         message=f"profiles extend each other in a circle: {way}" if steps[1:] else f"a profile extends itself: {way}",
         span=steps[0].span,
         path=("extends",),
-        notes=tuple(Note(f"{shown(node.value)} is extended here", node.span) for node in steps[1:]),
+        notes=tuple(Note(f"{quote(node.value)} is extended here", node.span) for node in steps[1:]),
         help="take one of these out of `extends`" if steps[1:] else "take it out of `extends`",
     )
 
@@ -333,7 +333,7 @@ def choose(wanted: Node | None, profiles: Mapping[str, Profile]) -> tuple[Profil
     return None, (
         Diagnostic(
             code="profile/unknown",
-            message=f"unknown profile {shown(wanted.value)}",
+            message=f"unknown profile {quote(wanted.value)}",
             span=wanted.span,
             path=("profile",),
             notes=(Note(f"known profiles: {known}" if profiles else known),),

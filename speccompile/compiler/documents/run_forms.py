@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping
 
-from speccompile.model.diagnostic import Diagnostic, Note, Severity, shown
+from speccompile.model.diagnostic import Diagnostic, Note, Severity, quote
 from speccompile.model.documents import Document
 from speccompile.model.key_path import KeyPath, format_path
 from speccompile.model.key_spelling import spelled
@@ -46,7 +46,7 @@ def flatten(document: Document, used: Collection[str], library: Library) -> Flat
     )
     kind, version = root.fields.get("kind"), root.fields.get("apiVersion")
     if version is not None and not str(version.value).startswith(_API_GROUP):
-        return Flat(None, {}, (_not_a_run(version, f"`apiVersion` {shown(version.value)} is not a run's"),))
+        return Flat(None, {}, (_not_a_run(version, f"`apiVersion` {quote(version.value)} is not a run's"),))
     if version is not None or (kind is not None and kind.value == "Run"):
         return _flatten_kubernetes(root, library)
     if kind is not None:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 
-from speccompile.model.diagnostic import Diagnostic, Note, shown
+from speccompile.model.diagnostic import Diagnostic, Note, quote
 from speccompile.model.key_path import format_path, parse_path
 from speccompile.model.node import Node
 from speccompile.model.source import Layer, Source, Span
@@ -80,16 +80,16 @@ def _paths_lead_to_fields(tree: Node, name: str, library: Library) -> Iterator[D
     for node in _field_paths(tree):
         place = place_of(str(node.value), library)
         if isinstance(place, Fault):
-            yield fault(f"no field stands at {shown(node.value)}: {place.message}", node.span, place.help)
+            yield fault(f"no field stands at {quote(node.value)}: {place.message}", node.span, place.help)
         elif "x-key" in library.fields[str(place.path[0])] and len(place.path) > 1:
             yield fault(
-                f"{shown(node.value)} is one item of a list, which nothing here can ask about",
+                f"{quote(node.value)} is one item of a list, which nothing here can ask about",
                 node.span,
                 f"ask about `{place.path[0]}` as a whole",
             )
         elif format_path(place.path) != format_path(parse_path(str(node.value))):
             cure = f"write `{format_path(place.path)}`"
-            yield fault(f"{shown(node.value)} is a short form, and the spec has it elsewhere", node.span, cure)
+            yield fault(f"{quote(node.value)} is a short form, and the spec has it elsewhere", node.span, cure)
 
 
 def _field_paths(tree: Node) -> Iterator[Node]:
@@ -119,12 +119,12 @@ def _conditions_can_hold(tree: Node, _: str, library: Library) -> Iterator[Diagn
                     yield from _impossible(path, value, schema)
         for told in row.fields["matches"].fields.values() if "matches" in row.fields else ():
             if wrong := pattern_fault(str(told.value)):
-                yield fault(f"{shown(told.value)} {wrong.message}", told.span, wrong.help)
+                yield fault(f"{quote(told.value)} {wrong.message}", told.span, wrong.help)
         for node in row.fields["above"].items if "above" in row.fields else ():
             schema = _schema_at(str(node.value), library)
             if schema and schema.get("format") not in QUANTITIES and not _types(schema) <= {"integer", "number"}:
                 yield fault(
-                    f"{shown(node.value)} has no size, so nothing is above it", node.span, "use `where` or `not_in`"
+                    f"{quote(node.value)} has no size, so nothing is above it", node.span, "use `where` or `not_in`"
                 )
 
 
@@ -156,10 +156,10 @@ def _impossible(path: str, value: Node, schema: Schema | None) -> Iterator[Diagn
     if choices and str(value.value) not in choices:
         meant = near(str(value.value), choices)
         cure = f"did you mean `{meant}`?" if meant else f"it is one of {', '.join(choices)}"
-        yield fault(f"`{path}` is never {shown(value.value)}", value.span, cure)
+        yield fault(f"`{path}` is never {quote(value.value)}", value.span, cure)
     elif types and type(value.value) in _PYTHON and not types & _PYTHON[type(value.value)]:
         yield fault(
-            f"`{path}` is never {shown(value.value)}", value.span, f"it is of type {' or '.join(sorted(types))}"
+            f"`{path}` is never {quote(value.value)}", value.span, f"it is of type {' or '.join(sorted(types))}"
         )
 
 
@@ -171,18 +171,18 @@ def _settings_and_bases_are_there(tree: Node, _: str, library: Library) -> Itera
             if not _leads(path.split("."), settings, library.core):
                 meant = near(path.partition(".")[0], settings)
                 cure = f"did you mean `{meant}`?" if meant else "see the settings of the platform"
-                yield fault(f"the platform has no setting {shown(path)}", told.key or told.span, cure)
+                yield fault(f"the platform has no setting {quote(path)}", told.key or told.span, cure)
         for node in (item for key in ("bases", "no_bases") if key in row.fields for item in row.fields[key].items):
             kind = str(node.value).partition(".")[0]
             if kind not in made:
                 meant = near(kind, made)
                 cure = f"did you mean `{meant}`?" if meant else "give its manifest an `api_version`"
-                yield fault(f"base documents can be of no kind {shown(kind)} here", node.span, cure)
+                yield fault(f"base documents can be of no kind {quote(kind)} here", node.span, cure)
     for node in tree.fields["container"].items if "container" in tree.fields else ():
         schema = _schema_at(str(node.value), library)
         if schema is not None and _types(schema) != {"string"}:
             yield fault(
-                f"{shown(node.value)} is no text, and names no container", node.span, "name a field of type string"
+                f"{quote(node.value)} is no text, and names no container", node.span, "name a field of type string"
             )
 
 
@@ -201,7 +201,7 @@ def _workloads_are_there(tree: Node, _: str, __: Library) -> Iterator[Diagnostic
             if item.value not in called:
                 meant = near(str(item.value), called)
                 cure = f"did you mean `{meant}`?" if meant else f"the workloads are {', '.join(called)}"
-                yield fault(f"no workload is called {shown(item.value)}", item.span, cure)
+                yield fault(f"no workload is called {quote(item.value)}", item.span, cure)
 
 
 def _templates_are_there(tree: Node, name: str, library: Library) -> Iterator[Diagnostic]:
@@ -211,14 +211,14 @@ def _templates_are_there(tree: Node, name: str, library: Library) -> Iterator[Di
         if path not in library.templates:
             meant = near(path, (known for known in library.templates if known.endswith(".j2")))
             cure = f"did you mean `{meant}`?" if meant else "write the template, beside this file"
-            yield fault(f"there is no template {shown(path)}", file.span, cure)
+            yield fault(f"there is no template {quote(path)}", file.span, cure)
             continue
         for key, pattern in _IDENTITY.items():
             found = re.search(pattern, library.templates[path])
             said = row.fields.get(key)
             if found and said and found[1].strip("\"'") != said.value:
                 yield fault(
-                    f"the template gives {found[1]}, and this says {shown(said.value)}",
+                    f"the template gives {found[1]}, and this says {quote(said.value)}",
                     said.span,
                     "let both say the same: base documents go by it",
                     Note("the template", _span(path, found.start(1), len(found[1]), library)),
@@ -254,7 +254,7 @@ def _templates_use_the_fields(tree: Node, name: str, library: Library) -> Iterat
         is_used = _is_used((field,), used | asked) or _OTHERWISE.get(field) in words
         if field in library.fields and not is_used:
             yield fault(
-                f"no template uses {shown(field)}, so it would be dropped", item.span, "leave it out, or place it"
+                f"no template uses {quote(field)}, so it would be dropped", item.span, "leave it out, or place it"
             )
     for field_path in (path for field, schema in own.items() for path in _leaves((field,), schema)):
         if not _is_used(field_path, used | asked):
@@ -286,7 +286,7 @@ def _misspelled(path: str, own: Mapping[str, Schema], library: Library) -> Itera
             if step not in properties:
                 meant = near(step, properties)
                 yield fault(
-                    f"`{'.'.join(here)}` has no {shown(step)}, so nothing would stand here",
+                    f"`{'.'.join(here)}` has no {quote(step)}, so nothing would stand here",
                     _span(path, found.start(), len(found[0]), library),
                     f"did you mean `{meant}`?" if meant else f"it has {', '.join(properties)}",
                 )
@@ -317,7 +317,7 @@ def _unused(path: tuple[str, ...], name: str, library: Library) -> Diagnostic:
     for step in path:
         at = max(library.templates[file].find(f'"{step}"', at), at)
     return fault(
-        f"no template uses {shown('.'.join(path))}, so it would be dropped",
+        f"no template uses {quote('.'.join(path))}, so it would be dropped",
         _span(file, at, len(key), library),
         f"place it, as `{{{{ spec.{'.'.join(path)} }}}}`, or take it out",
     )
@@ -333,7 +333,7 @@ def checked_fields(path: str, library: Library) -> tuple[Node | None, Findings]:
         return None, parsed.findings
     tree, found = validate(parsed.documents[0].root, "targetfields", library.core)
     faults = [
-        fault(f"{shown(node.value)} {wrong.message}", node.span, wrong.help)
+        fault(f"{quote(node.value)} {wrong.message}", node.span, wrong.help)
         for path_to, node in tree.walk()
         if path_to[-1:] == ("pattern",) and isinstance(node.value, str) and (wrong := pattern_fault(node.value))
     ]
@@ -350,10 +350,10 @@ def _unmergeable(tree: Node) -> Iterator[Diagnostic]:
             continue
         kind = "object" if merge.value == "map" else "array"
         if told["type"] != kind:
-            yield fault(f"{shown(name)} merges as {shown(merge.value)}, so its type is {shown(kind)}", merge.span, None)
+            yield fault(f"{quote(name)} merges as {quote(merge.value)}, so its type is {quote(kind)}", merge.span, None)
         elif merge.value == "keyed" and not _has_key(told):
             cure = "name a key in `x-key`, and among those that `items` have as `required`"
-            yield fault(f"the items of {shown(name)} merge by a key, and need not have it", merge.span, cure)
+            yield fault(f"the items of {quote(name)} merge by a key, and need not have it", merge.span, cure)
 
 
 def _has_key(field: Mapping[str, Any]) -> bool:
@@ -371,7 +371,7 @@ def taken(name: str, field: str, known: Mapping[str, Any], library: Library) -> 
     line = next((at for at, one in enumerate(text, 1) if f'"{field}"' in one), 1)
     column = text[line - 1].find(f'"{field}"') + 1
     return fault(
-        f"the field {shown(field)} is there already, with another schema: it belongs to {others}",
+        f"the field {quote(field)} is there already, with another schema: it belongs to {others}",
         Span(source, line, max(column, 1), line, max(column, 1) + len(field) + 2),
         "give the field another name, such as one that begins with the target's",
     )

@@ -10,7 +10,7 @@ from jinja2.exceptions import SecurityError
 
 from speccompile.compiler.rendering.references import ReferenceFault
 from speccompile.compiler.rendering.template_errors import NAMES, TemplateFault
-from speccompile.model.diagnostic import shown
+from speccompile.model.diagnostic import quote
 from speccompile.schema.library import Library
 from speccompile.schema.suggestions import near
 
@@ -60,7 +60,7 @@ def _place(error: Exception, template: str, library: Library) -> tuple[str, int]
 def _plain(words: str) -> str:
     """Words of others with nothing in them that no terminal can show, or that is another in every process."""
     told = _QUOTED.sub(r"`\1`", _ADDRESS.sub("", words).strip().removesuffix("."))
-    return shown(told, _LONGEST)[1:-1] if told else ""
+    return quote(told, _LONGEST)[1:-1] if told else ""
 
 
 def _misspelt(told: str, known: Mapping[str, Iterable[str]]) -> tuple[str, str]:
@@ -73,7 +73,7 @@ def _misspelt(told: str, known: Mapping[str, Iterable[str]]) -> tuple[str, str]:
 
 def _missing(name: str, library: Library) -> tuple[str, str]:
     cure = "name it by its folder and file, such as `kubernetes/_env.j2`"
-    return f"there is no template {shown(name)}", _did_you_mean(name, library.templates, cure)
+    return f"there is no template {quote(name)}", _did_you_mean(name, library.templates, cure)
 
 
 def _undefined(told: str) -> tuple[str, str]:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeAlias
 
-from speccompile.model.diagnostic import shown
+from speccompile.model.diagnostic import quote
 from speccompile.model.key_path import KeyPath, format_path
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
@@ -324,7 +324,7 @@ def child_of(reference: Reference, step: object) -> Any:
         raise ReferenceFault(f"`{format_path(reference._path)}` cannot be asked for a {type(step).__name__}")
     known = reference._known
     if known is not None and step not in known:
-        raise ReferenceFault(f"`{format_path(reference._path)}` has no field {shown(step)}")
+        raise ReferenceFault(f"`{format_path(reference._path)}` has no field {quote(step)}")
     node = reference._node
     path = (*reference._path, step)
     return Reference(reference._record, path, node.at((step,)) if node else None)

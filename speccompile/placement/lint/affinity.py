@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from speccompile.model.diagnostic import Diagnostic, Note, Severity, shown
+from speccompile.model.diagnostic import Diagnostic, Note, Severity, quote
 from speccompile.model.key_path import KeyPath
 from speccompile.model.node import Node
 from speccompile.placement.lint.contradictions import SAYS, Ask, clash, faults_of
@@ -18,7 +18,7 @@ from speccompile.placement.lint.pod_questions import (
     needs,
     tolerations,
 )
-from speccompile.placement.lint.scene import Rule, Scene, Told, found, shown_scalar, stands
+from speccompile.placement.lint.scene import Rule, Scene, Told, finding_at, shown_scalar, stands
 from speccompile.placement.pod_requirements import Requirement
 from speccompile.placement.workloads import Workload
 
@@ -30,7 +30,7 @@ def _requirements_are_well_formed(scene: Scene) -> Iterator[Diagnostic]:
     for workload in scene.own_workloads:
         for node, fault, cure in faults_of_affinity(workload.pod):
             told = Told("placement/bad-requirement", fault, cure, Severity.ERROR)
-            yield found(scene, told, workload.owner, node)
+            yield finding_at(scene, told, workload.owner, node)
 
 
 def faults_of_affinity(pod: Node) -> Iterator[tuple[Node, str, str]]:
@@ -54,7 +54,7 @@ def _faults_of(section: str, item: Node) -> Iterator[tuple[str, str]]:
     key, operator = (_text(item.fields.get(name)) for name in ("key", "operator"))
     values = tuple(_text(child) for child in items_of(item, "values"))
     if operator not in SAYS:
-        yield f"there is no operator {shown(operator)}", f"write one of {', '.join(SAYS)}"
+        yield f"there is no operator {quote(operator)}", f"write one of {', '.join(SAYS)}"
     elif section == _FIELDS and (key != _NAME or operator not in ("In", "NotIn") or len(values) != 1):
         yield (
             "`matchFields` can ask for the name of one node, and for nothing else",
@@ -107,7 +107,7 @@ def _told_clash(scene: Scene, workload: Workload, asks: tuple[Ask, ...], told: T
     *others, last = asks
     notes = [note for ask in others for note in stands(f"that it must {ask.says}", ask.node)]
     message = f"{told.message}: {_reason(asks)}"
-    return found(scene, told._replace(message=message), workload.owner, last.node, *notes, *more)
+    return finding_at(scene, told._replace(message=message), workload.owner, last.node, *notes, *more)
 
 
 def _reason(asks: tuple[Ask, ...]) -> str:
@@ -122,11 +122,11 @@ def _nodes_are_not_named(scene: Scene) -> Iterator[Diagnostic]:
             continue
         told = Told(
             "placement/node-name",
-            f"`nodeName` puts the pods on {shown(node.value)} past the scheduler, whether there is room or not",
+            f"`nodeName` puts the pods on {quote(node.value)} past the scheduler, whether there is room or not",
             "select the node by its label `kubernetes.io/hostname`",
         )
         many = [Note(f"all {workload.replicas} pods are put on this one node")] if workload.replicas > 1 else []
-        yield found(scene, told, workload.owner, node, *many)
+        yield finding_at(scene, told, workload.owner, node, *many)
 
 
 def _texts_are_texts(scene: Scene) -> Iterator[Diagnostic]:
@@ -138,7 +138,7 @@ def _texts_are_texts(scene: Scene) -> Iterator[Diagnostic]:
             # A variable may hold a password.
             said, cure = ("this", "quote it") if what == _VARIABLE else (word, f'quote it: "{word[1:-1]}"')
             message = f"{what} must be a string, and Kubernetes reads {said} as none"
-            yield found(scene, Told("placement/not-text", message, cure, Severity.ERROR), workload.owner, node)
+            yield finding_at(scene, Told("placement/not-text", message, cure, Severity.ERROR), workload.owner, node)
 
 
 _VARIABLE = "the value of a variable"
@@ -162,8 +162,8 @@ def _names_are_alive(scene: Scene) -> Iterator[Diagnostic]:
         for name, node in _names(workload):
             if name in _GONE:
                 fault, instead = _GONE[name]
-                told = Told("placement/gone", f"{shown(name)} {fault}", f"write {instead}")
-                yield found(scene, told, workload.owner, node)
+                told = Told("placement/gone", f"{quote(name)} {fault}", f"write {instead}")
+                yield finding_at(scene, told, workload.owner, node)
 
 
 _NO_MASTER = "is no label or taint of any node since Kubernetes 1.25"

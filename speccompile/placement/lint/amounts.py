@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from speccompile.compiler.container_resources import is_device, is_extended
-from speccompile.model.diagnostic import Diagnostic, Severity, shown
+from speccompile.model.diagnostic import Diagnostic, Severity, quote
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
 from speccompile.model.quantity import Quantity, QuantityError, parse_quantity
 from speccompile.placement.lint.pod_questions import containers
-from speccompile.placement.lint.scene import Rule, Scene, Told, found, stands
+from speccompile.placement.lint.scene import Rule, Scene, Told, finding_at, stands
 
 
 class _Amount(NamedTuple):
@@ -25,12 +25,12 @@ def _requests_keep_the_limits(scene: Scene) -> Iterator[Diagnostic]:
             if limit is not None and not is_extended(name) and request.quantity > limit.quantity:
                 told = Told(
                     "policy/request-above-limit",
-                    f"{shown(name)}: the request {shown(request.quantity.text)} is above"
-                    f" the limit {shown(limit.quantity.text)}",
-                    f"lower the request or raise the limit of {shown(name)}",
+                    f"{quote(name)}: the request {quote(request.quantity.text)} is above"
+                    f" the limit {quote(limit.quantity.text)}",
+                    f"lower the request or raise the limit of {quote(name)}",
                     Severity.ERROR,
                 )
-                yield found(scene, told, owner, request.node, *stands("the limit", limit.node))
+                yield finding_at(scene, told, owner, request.node, *stands("the limit", limit.node))
 
 
 def _devices_are_whole(scene: Scene) -> Iterator[Diagnostic]:
@@ -43,8 +43,8 @@ def _devices_are_whole(scene: Scene) -> Iterator[Diagnostic]:
                 message, cure = fault
                 at = request or limit
                 assert at is not None
-                told = Told("placement/uneven-device", f"{shown(name)}: {message}", cure, Severity.ERROR)
-                yield found(
+                told = Told("placement/uneven-device", f"{quote(name)}: {message}", cure, Severity.ERROR)
+                yield finding_at(
                     scene, told, owner, at.node, *(stands("the limit", limit.node) if request and limit else ())
                 )
 
@@ -52,9 +52,9 @@ def _devices_are_whole(scene: Scene) -> Iterator[Diagnostic]:
 def _fault(name: str, request: _Amount | None, limit: _Amount | None) -> tuple[str, str] | None:
     uneven = [one for one in (request, limit) if one and is_device(name) and not one.quantity.is_whole]
     if uneven:
-        return f"there is no part of a device, such as {shown(uneven[0].quantity.text)}", "ask for a whole number"
+        return f"there is no part of a device, such as {quote(uneven[0].quantity.text)}", "ask for a whole number"
     if request and limit is None:
-        return "Kubernetes refuses a request without a limit", f"write limits of {shown(request.quantity.text)} as well"
+        return "Kubernetes refuses a request without a limit", f"write limits of {quote(request.quantity.text)} as well"
     if request and limit and request.quantity != limit.quantity:
         return "request and limit must be equal", "make the two equal"
     return None

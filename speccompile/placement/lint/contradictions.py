@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 
-from speccompile.model.diagnostic import shown
+from speccompile.model.diagnostic import quote
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
 from speccompile.placement.pod_requirements import Pin, Requirement, Term
@@ -25,7 +25,7 @@ class Ask(NamedTuple):
 
     @property
     def what(self) -> str:
-        return "its name" if self.of_name else f"label {shown(self.requirement.key)}"
+        return "its name" if self.of_name else f"label {quote(self.requirement.key)}"
 
     @property
     def says(self) -> str:
@@ -47,7 +47,7 @@ _ABSENT = frozenset({"NotIn", "DoesNotExist"})
 
 
 def _either(values: Sequence[str]) -> str:
-    words = [*map(shown, values[:_LISTED]), *(["…"] if len(values) > _LISTED else [])]
+    words = [*map(quote, values[:_LISTED]), *(["…"] if len(values) > _LISTED else [])]
     return " or ".join((", ".join(words[:-1]), words[-1])) if len(words) > 1 else "".join(words)
 
 

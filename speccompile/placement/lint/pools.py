@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from speccompile.compiler.container_resources import is_device
-from speccompile.model.diagnostic import Diagnostic, Note, Severity, shown
+from speccompile.model.diagnostic import Diagnostic, Note, Severity, quote
 from speccompile.model.node import Node
 from speccompile.placement.lint.affinity import faults_of_affinity, is_impossible
 from speccompile.placement.lint.contradictions import Ask, pins
@@ -20,7 +20,7 @@ from speccompile.placement.lint.pod_questions import (
     tolerations,
 )
 from speccompile.placement.lint.reachable_pools import Reach, may_hold, reaches
-from speccompile.placement.lint.scene import Rule, Scene, Told, found, stands
+from speccompile.placement.lint.scene import Rule, Scene, Told, finding_at, stands
 from speccompile.placement.lint.tolerations import faults
 from speccompile.placement.machine import Taint
 from speccompile.placement.node_pools import Pool
@@ -60,11 +60,11 @@ def _no_pool(scene: Scene, workload: Workload) -> Diagnostic:
     if not hopeless:
         told = Told("placement/no-pool", "no pool has nodes with all that is asked here", _CHECK_PINS, Severity.ERROR)
         *others, last = way
-        return found(scene, told, workload.owner, last.node, *(note for ask in others for note in _asked(ask)))
+        return finding_at(scene, told, workload.owner, last.node, *(note for ask in others for note in _asked(ask)))
     ask = hopeless[0]
     message = f"no pool has such nodes: {ask.what} would have to {ask.says}"
     told = Told("placement/no-pool", message, _instead(ask, scene.pools), Severity.ERROR)
-    return found(scene, told, workload.owner, ask.node)
+    return finding_at(scene, told, workload.owner, ask.node)
 
 
 _CHECK_PINS = "change what is asked, or declare the pool that is meant"
@@ -80,11 +80,11 @@ def _instead(ask: Ask, pools: Sequence[Pool]) -> str:
     if values:
         return f"the pools have {_listed(values)} there"
     meant = near(key, sorted({label for pool in pools for label in pool.labels}))
-    return f"did you mean label {shown(meant)}?" if meant else _CHECK_PINS
+    return f"did you mean label {quote(meant)}?" if meant else _CHECK_PINS
 
 
 def _listed(names: Sequence[str]) -> str:
-    words = [*map(shown, names[:_NAMED]), *(["…"] if len(names) > _NAMED else [])]
+    words = [*map(quote, names[:_NAMED]), *(["…"] if len(names) > _NAMED else [])]
     return f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else words[0]
 
 
@@ -93,7 +93,7 @@ def _untolerated(scene: Scene, workload: Workload, asked_for: Sequence[Reach]) -
     nearest = min(asked_for, key=lambda reach: (_is_for_a_role(reach), len(reach.refused)))
     told = Told(
         "placement/untolerated-taint",
-        f"the pods fit no pool: pool {shown(nearest.pool.name)} lets none in that do not tolerate"
+        f"the pods fit no pool: pool {quote(nearest.pool.name)} lets none in that do not tolerate"
         f" {_listed([written(taint) for taint in nearest.refused])}{_closed(len(asked_for) - 1)}",
         _NOT_FOR_PODS
         if _is_for_a_role(nearest)
@@ -102,7 +102,7 @@ def _untolerated(scene: Scene, workload: Workload, asked_for: Sequence[Reach]) -
     )
     pin = next((ask.node for way in alternatives(workload.pod) for ask in way if pins(ask)), None)
     where = pin or workload.owner.at(("metadata", "name")) or workload.owner
-    return found(scene, told, workload.owner, where, *_declared(nearest.pool))
+    return finding_at(scene, told, workload.owner, where, *_declared(nearest.pool))
 
 
 def _closed(others: int) -> str:
@@ -141,20 +141,20 @@ def _too_large(
         if is_device(request.resource) and not most:
             word = Told(
                 "placement/no-such-device",
-                f"the pods ask for {shown(request.resource)}, which no pool has that they may use",
+                f"the pods ask for {quote(request.resource)}, which no pool has that they may use",
                 "ask for a device that the pool has, or for another pool",
                 Severity.ERROR,
             )
-            yield found(scene, word, workload.owner, node, *_elsewhere(told, request))
+            yield finding_at(scene, word, workload.owner, node, *_elsewhere(told, request))
         else:
             asked, had = worded(request.resource, request.amount, up=True), worded(request.resource, most)
             word = Told(
                 "placement/too-large",
-                f"the pods ask for {asked} of {shown(request.resource)}, and {_HAVE}{had}",
+                f"the pods ask for {asked} of {quote(request.resource)}, and {_HAVE}{had}",
                 "ask for less, or for another pool",
                 Severity.ERROR,
             )
-            yield found(scene, word, workload.owner, node, *_declared(nearest.pool))
+            yield finding_at(scene, word, workload.owner, node, *_declared(nearest.pool))
 
 
 _HAVE = "no node of the pools that they may use has more than "
@@ -167,7 +167,7 @@ def _elsewhere(told: Sequence[Reach], request: Request) -> Iterator[Note]:
             taints = _listed([written(taint) for taint in reach.refused]) if reach.refused else ""
             why = f"is tainted {taints}" if reach.is_asked_for else "has other labels than the pods ask for"
             where = reach.pool.written.fields["name"].place if reach.pool.written else None
-            yield Note(f"pool {shown(reach.pool.name)} has it, and {why}", where)
+            yield Note(f"pool {quote(reach.pool.name)} has it, and {why}", where)
 
 
 # GPUs
@@ -183,7 +183,9 @@ def _gpu_nodes_are_for_gpus(scene: Scene) -> Iterator[Diagnostic]:
         pod = workload.pod
         asks = [ask for way in alternatives(pod) for ask in way if pins(ask)]
         if asks and not asks_for_devices(pod) and _is_among_gpus(workload, scene):
-            yield found(scene, told, workload.owner, asks[0].node, Note("they take up room that GPUs need beside them"))
+            yield finding_at(
+                scene, told, workload.owner, asks[0].node, Note("they take up room that GPUs need beside them")
+            )
 
 
 def _is_among_gpus(workload: Workload, scene: Scene) -> bool:
@@ -220,10 +222,10 @@ def _exclusive_pools_stay_so(scene: Scene) -> Iterator[Diagnostic]:
             if pool.exclusive and pool.hard_taints and not all(other.exclusive for other in open_to):
                 word = Told(
                     "placement/leaks-onto-pool",
-                    f"the pods may run on pool {shown(pool.name)}, which is exclusive, and are not pinned to it",
+                    f"the pods may run on pool {quote(pool.name)}, which is exclusive, and are not pinned to it",
                     "take the toleration out, or add a node selector, or a required node affinity, for the pool",
                 )
-                yield found(scene, word, workload.owner, _letting_in(workload.pod, pool), *_declared(pool))
+                yield finding_at(scene, word, workload.owner, _letting_in(workload.pod, pool), *_declared(pool))
 
 
 def _letting_in(pod: Node, pool: Pool) -> Node:
@@ -240,7 +242,7 @@ def _exclusive_pools_are_tainted(scene: Scene) -> Iterator[Diagnostic]:
                 pool,
                 Told(
                     "placement/open-pool",
-                    f"pool {shown(pool.name)} is exclusive, and no taint keeps other pods off it",
+                    f"pool {quote(pool.name)} is exclusive, and no taint keeps other pods off it",
                     "taint its nodes, and say so in its `taints`",
                 ),
             )
@@ -249,7 +251,7 @@ def _exclusive_pools_are_tainted(scene: Scene) -> Iterator[Diagnostic]:
                 pool,
                 Told(
                     "placement/stays-on-pool",
-                    f"pool {shown(pool.name)} keeps new pods off, and pods stay that ran there before it was tainted",
+                    f"pool {quote(pool.name)} keeps new pods off, and pods stay that ran there before it was tainted",
                     "taint its nodes with `NoExecute`, or drain them once",
                     Severity.NOTICE,
                 ),
@@ -281,7 +283,7 @@ def _tolerations_are_of_some_pool(scene: Scene) -> Iterator[Diagnostic]:
                     "no pool has a taint that this tolerates",
                     _meant(allowed.toleration.key, taints),
                 )
-                yield found(scene, told, workload.owner, allowed.node)
+                yield finding_at(scene, told, workload.owner, allowed.node)
 
 
 def _meant(key: str, taints: Sequence[Taint]) -> str:
@@ -289,7 +291,7 @@ def _meant(key: str, taints: Sequence[Taint]) -> str:
     if same:
         return f"there is {_listed(same)}"
     meant = near(key, sorted({taint.key for taint in taints}))
-    return f"did you mean {shown(meant)}?" if meant else "take it out, or declare the pool that is meant"
+    return f"did you mean {quote(meant)}?" if meant else "take it out, or declare the pool that is meant"
 
 
 POOLS: tuple[Rule, ...] = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import TypeAlias
 
-from speccompile.model.diagnostic import Diagnostic, Note, Severity, shown
+from speccompile.model.diagnostic import Diagnostic, Note, Severity, quote
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
 from speccompile.model.source import Layer, Span
@@ -56,7 +56,7 @@ class Told(NamedTuple):
     severity: Severity = Severity.WARNING
 
 
-def found(scene: Scene, told: Told, owner: Node, node: Node, *notes: Note) -> Diagnostic:
+def finding_at(scene: Scene, told: Told, owner: Node, node: Node, *notes: Note) -> Diagnostic:
     """A finding about a node of one of our objects.
 
     It stands at the node if somebody wrote that, or something in it; else at the place of the object, with a note of
@@ -89,14 +89,14 @@ _BY = {Layer.RUN: "", Layer.PROFILE: ", set by a profile", Layer.PLATFORM: ", se
 def called(owner: Node) -> str:
     """An object as messages name it: "Job `train`"."""
     kind, name = owner.fields.get("kind"), owner.at(("metadata", "name")) or owner.at(("metadata", "generateName"))
-    said = shown(kind.value)[1:-1] if kind is not None and isinstance(kind.value, str) else "an object"
-    return f"{said} {shown(name.value)}" if name is not None and isinstance(name.value, str) else said
+    said = quote(kind.value)[1:-1] if kind is not None and isinstance(kind.value, str) else "an object"
+    return f"{said} {quote(name.value)}" if name is not None and isinstance(name.value, str) else said
 
 
 def shown_scalar(node: Node) -> str:
     """A value as files spell it, quoted as messages quote."""
     value = node.plain()
-    return shown(str(value).lower() if isinstance(value, bool) else value)
+    return quote(str(value).lower() if isinstance(value, bool) else value)
 
 
 def _is_written(node: Node) -> bool:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from speccompile.model.diagnostic import Diagnostic, shown
+from speccompile.model.diagnostic import Diagnostic, quote
 from speccompile.model.key_path import KeyPath
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
-from speccompile.placement.lint.scene import Rule, Scene, found
+from speccompile.placement.lint.scene import Rule, Scene, finding_at
 from speccompile.placement.lint.seldon_scene import error, own, warning
 from speccompile.placement.object_identity import name_of
 from speccompile.placement.seldon.objects import listed, number, said, texts
@@ -55,7 +55,7 @@ def _names_are_taken(scene: Scene) -> Iterator[Diagnostic]:
             fault = shape_fault(name, shape, lambda text: text.lower().replace(".", "-").replace("_", "-"))
             if name and fault is not None:
                 told = error("seldon/name", fault.message, fault.help or shape.rule)
-                yield found(scene, told, tree, said(tree, ("metadata", "name")) or tree)
+                yield finding_at(scene, told, tree, said(tree, ("metadata", "name")) or tree)
 
 
 def _scaling_agrees(scene: Scene) -> Iterator[Diagnostic]:
@@ -66,7 +66,7 @@ def _scaling_agrees(scene: Scene) -> Iterator[Diagnostic]:
             if value < 0:
                 words = f"`{key}` is negative, which counts as not said"
                 told_all = warning("seldon/negative-replicas", words, "leave it out")
-                yield found(scene, told_all, tree, said(tree, ("spec", key)) or tree)
+                yield finding_at(scene, told_all, tree, said(tree, ("spec", key)) or tree)
         asked, least, most = (told.get(key, -1) for key in _REPLICAS)
         faults = (
             (0 <= asked < least, "replicas", f"{asked} is below `minReplicas`, {least}"),
@@ -76,7 +76,7 @@ def _scaling_agrees(scene: Scene) -> Iterator[Diagnostic]:
         for is_fault, key, words in faults:
             if is_fault:
                 told_all = error("seldon/scaling", f"`{key}`: {words}", "change one of the two")
-                yield found(scene, told_all, tree, said(tree, ("spec", key)) or tree)
+                yield finding_at(scene, told_all, tree, said(tree, ("spec", key)) or tree)
 
 
 def _fields_are_read(scene: Scene) -> Iterator[Diagnostic]:
@@ -94,7 +94,7 @@ def _fields_are_read(scene: Scene) -> Iterator[Diagnostic]:
 
 def _dead(scene: Scene, tree: Node, node: Node, name: str, cure: str) -> Diagnostic:
     told = f"`{name}` has no effect: neither Seldon's operator nor its scheduler reads it"
-    return found(scene, warning("seldon/dead-field", told, cure), tree, node)
+    return finding_at(scene, warning("seldon/dead-field", told, cure), tree, node)
 
 
 def _capabilities_are_names(scene: Scene) -> Iterator[Diagnostic]:
@@ -103,11 +103,11 @@ def _capabilities_are_names(scene: Scene) -> Iterator[Diagnostic]:
         for item in texts(tree, ("spec", key)):
             name = str(item.value)
             if "," in name:
-                told = f"{shown(name)} holds a comma, at which agents split their capabilities"
-                yield found(scene, error("seldon/capability-name", told, "write an item for each"), tree, item)
+                told = f"{quote(name)} holds a comma, at which agents split their capabilities"
+                yield finding_at(scene, error("seldon/capability-name", told, "write an item for each"), tree, item)
             elif not name.strip():
                 told = "the name of a capability is empty"
-                yield found(scene, error("seldon/capability-name", told, "take the item out"), tree, item)
+                yield finding_at(scene, error("seldon/capability-name", told, "take the item out"), tree, item)
 
 
 FIELDS: tuple[Rule, ...] = (_names_are_taken, _scaling_agrees, _fields_are_read, _capabilities_are_names)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from speccompile.model.diagnostic import Diagnostic, Note, shown
+from speccompile.model.diagnostic import Diagnostic, Note, quote
 from speccompile.model.key_path import KeyPath
 from speccompile.model.node import Node
-from speccompile.placement.lint.scene import Rule, Scene, Told, called, found, stands
+from speccompile.placement.lint.scene import Rule, Scene, Told, called, finding_at, stands
 from speccompile.placement.lint.seldon_scene import at, error, notice, own, own_matches, scarcity, seen, warning
 from speccompile.placement.object_identity import group_of, kind_of, name_of, namespace_of
 from speccompile.placement.pod_requirements import worded
@@ -35,11 +35,11 @@ def _pins_are_there(scene: Scene) -> Iterator[Diagnostic]:
         if not pin or pin in match.names or pin in STOCK:
             continue
         elsewhere = next((host.server for host in seen(scene).hosts if host.name == pin), None)
-        told = f"the Model is pinned to Server {shown(pin)}, which is not among the objects of its namespace"
+        told = f"the Model is pinned to Server {quote(pin)}, which is not among the objects of its namespace"
         meant = near(pin, (*sorted(match.names), *STOCK))
-        cure = f"did you mean {shown(meant)}?" if meant else "name a Server that is there, or give it with --objects"
+        cure = f"did you mean {quote(meant)}?" if meant else "name a Server that is there, or give it with --objects"
         if elsewhere is not None:
-            cure = f"that Server is in namespace {shown(namespace_of(elsewhere))}: Models and Servers must share one"
+            cure = f"that Server is in namespace {quote(namespace_of(elsewhere))}: Models and Servers must share one"
         wording = error if match.hosts else notice
         yield at(scene, wording("seldon/unknown-server", told, cure), match.model, _SERVER)
 
@@ -53,19 +53,19 @@ def _models_match(scene: Scene) -> Iterator[Diagnostic]:
         if not candidates or any(_LATER.issuperset(_causes(one)) for one in candidates):
             continue
         nearest = min(candidates, key=lambda one: (len(one.reasons), one.host.is_stock))
-        told = f"no Server matches: the nearest, {shown(nearest.server)}, cannot have the Model"
+        told = f"no Server matches: the nearest, {quote(nearest.server)}, cannot have the Model"
         # Servers that nobody showed may well be there, and stock ones may have been changed.
         wording = notice if all(one.host.is_stock for one in candidates) else error
         cure = "ask for what a Server offers, or give Servers that are in the cluster with --objects"
         meant = next((reason.meant for reason in nearest.reasons if reason.meant), None)
-        cure = f"did you mean {shown(meant)}?" if meant else cure
+        cure = f"did you mean {quote(meant)}?" if meant else cure
         asked = next((reason.asked for reason in nearest.reasons if reason.asked is not None), match.model)
-        yield found(scene, wording("seldon/no-server", told, cure), match.model, asked, *_because(nearest))
+        yield finding_at(scene, wording("seldon/no-server", told, cure), match.model, asked, *_because(nearest))
 
 
 def _because(nearest: Candidate) -> Iterator[Note]:
     for reason in nearest.reasons:
-        yield Note(f"Server {shown(nearest.server)}: {reason.text}")
+        yield Note(f"Server {quote(nearest.server)}: {reason.text}")
 
 
 def _has(one: Candidate, *causes: Cause) -> bool:
@@ -98,7 +98,7 @@ def _by_chance(scene: Scene, fits: Sequence[Host]) -> Told | None:
     scarce = next((host for host in fits if scarcity(scene, host)), None)
     if scarce is None:
         return notice("seldon/several-servers", told, cure)
-    return warning("seldon/several-servers", f"{told}; {shown(scarce.name)} {scarcity(scene, scarce)}", cure)
+    return warning("seldon/several-servers", f"{told}; {quote(scarce.name)} {scarcity(scene, scarce)}", cure)
 
 
 def _placement(host: Host) -> str:
@@ -109,7 +109,7 @@ def _placement(host: Host) -> str:
 
 
 def _servers(several: Sequence[Host]) -> str:
-    names = [shown(host.name) for host in several[:_NAMED]]
+    names = [quote(host.name) for host in several[:_NAMED]]
     rest = len(several) - len(names)
     words = [*names[:-1], f"{rest + 1} more"] if rest else names
     return f"Servers {', '.join(words[:-1])} and {words[-1]}"
@@ -123,7 +123,7 @@ def _models_can_move(scene: Scene) -> Iterator[Diagnostic]:
         others = (host for host in match.hosts if host.name != match.need.pin and needed <= host.capabilities.keys())
         other = next((host for host in others if candidate(free, host).fit is Fit.YES), None)
         if other is not None and needed:
-            told = f"the Model is pinned: Server {shown(other.name)} could have it too, and may not take over"
+            told = f"the Model is pinned: Server {quote(other.name)} could have it too, and may not take over"
             cure = "leave `server` out, and ask for a capability that the Servers share"
             yield at(scene, warning("seldon/no-failover", told, cure), match.model, _SERVER)
 
@@ -154,9 +154,9 @@ def _memory_is_told(scene: Scene) -> Iterator[Diagnostic]:
         amount = quantity(asked)
         size = model_bytes(amount) if amount is not None else None
         if size is None or size <= 0:
-            told = f"Seldon cannot count {shown(asked.plain())} as bytes"
+            told = f"Seldon cannot count {quote(asked.plain())} as bytes"
             cure = "write a whole number above zero with one unit, such as `512Mi` or `1536Mi`"
-            yield found(scene, error("seldon/memory-amount", told, cure), model, asked)
+            yield finding_at(scene, error("seldon/memory-amount", told, cure), model, asked)
 
 
 def _memory_is_there(scene: Scene) -> Iterator[Diagnostic]:
@@ -166,7 +166,7 @@ def _memory_is_there(scene: Scene) -> Iterator[Diagnostic]:
         if considered and all(_has(one, Cause.MEMORY) for one in considered):
             reasons = [reason for one in considered for reason in one.reasons if reason.cause is Cause.MEMORY]
             largest = max(reasons, key=lambda reason: reason.host.memory.amount if reason.host.memory else 0)
-            told = f"Server {shown(largest.host.name)} has too little memory: {largest.text}"
+            told = f"Server {quote(largest.host.name)} has too little memory: {largest.text}"
             wording = error if largest.is_sure else warning
             cure = "raise `requests.memory` of the container that serves, which is what a replica has"
             where = stands("that", largest.found if largest.is_sure else None)
@@ -191,7 +191,7 @@ def _servers_are_large_enough(scene: Scene) -> Iterator[Diagnostic]:
             memory = load.host.memory
             where = memory.asked if memory is not None else None
             told_all = warning("seldon/overfull", told, cure)
-            yield found(scene, told_all, load.host.server, where or load.host.server)
+            yield finding_at(scene, told_all, load.host.server, where or load.host.server)
 
 
 def _replicas_are_there(scene: Scene) -> Iterator[Diagnostic]:
@@ -203,7 +203,7 @@ def _replicas_are_there(scene: Scene) -> Iterator[Diagnostic]:
             continue
         largest = max((one.host for one in short), key=lambda host: host.most)
         count = match.need.replicas
-        wanting = f"the Model wants {count} replicas, each on one of the Server's: {shown(largest.name)}"
+        wanting = f"the Model wants {count} replicas, each on one of the Server's: {quote(largest.name)}"
         paths: tuple[KeyPath, ...] = (("spec", "replicas"), ("spec", "minReplicas"), _NAME)
         notes = tuple(stands("the Server's", said(largest.server, ("spec", "replicas"))))
         if count > largest.most:
@@ -250,8 +250,8 @@ def _scaled(scene: Scene, scaler: Node, model: Node | None) -> Iterator[Diagnost
     for metric in listed(scaler, ("spec", "metrics")):
         kind = said(metric, ("object", "target", "type"))
         if text(metric, ("type",)) == "Object" and kind is not None and kind.value != "AverageValue":
-            told = f"a target of type {shown(kind.value)} counts the same whatever the number of replicas"
-            yield found(scene, _of_scaler(told, "use `AverageValue`"), scaler, kind)
+            told = f"a target of type {quote(kind.value)} counts the same whatever the number of replicas"
+            yield finding_at(scene, _of_scaler(told, "use `AverageValue`"), scaler, kind)
 
 
 def _of_scaler(told: str, cure: str) -> Told:
@@ -270,7 +270,7 @@ def _models_have_artifacts(scene: Scene) -> Iterator[Diagnostic]:
         explainer, llm = (said(model, ("spec", key)) for key in ("explainer", "llm"))
         if explainer is not None and llm is not None:
             told = "a Model is an explainer or uses a language model, not both: the operator refuses it"
-            yield found(scene, error("seldon/two-natures", told, "keep one of `explainer` and `llm`"), model, llm)
+            yield finding_at(scene, error("seldon/two-natures", told, "keep one of `explainer` and `llm`"), model, llm)
 
 
 MODELS: tuple[Rule, ...] = (

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from speccompile.model.diagnostic import Diagnostic, shown
+from speccompile.model.diagnostic import Diagnostic, quote
 from speccompile.model.key_path import KeyPath
 from speccompile.model.node import Node
-from speccompile.placement.lint.scene import Rule, Scene, found, stands
+from speccompile.placement.lint.scene import Rule, Scene, finding_at, stands
 from speccompile.placement.lint.seldon_scene import error, own, seen, warning
 from speccompile.placement.object_identity import group_of, kind_of, name_of
 from speccompile.placement.seldon.objects import listed, mapping, number, of_kind, said, text
@@ -37,14 +37,14 @@ def _overrides_are_of_components(scene: Scene) -> Iterator[Diagnostic]:
                 continue
             if name.value not in known:
                 meant = near(name.value, known)
-                told = f"{shown(name.value)} is no component of the runtime, so the override is ignored"
-                cure = f"did you mean {shown(meant)}?" if meant else f"components are {', '.join(known)}"
-                yield found(scene, error("seldon/unknown-component", told, cure), runtime, name)
+                told = f"{quote(name.value)} is no component of the runtime, so the override is ignored"
+                cure = f"did you mean {quote(meant)}?" if meant else f"components are {', '.join(known)}"
+                yield finding_at(scene, error("seldon/unknown-component", told, cure), runtime, name)
             elif name.value in before:
-                told = f"{shown(name.value)} is overridden twice, and only the last one counts"
+                told = f"{quote(name.value)} is overridden twice, and only the last one counts"
                 where = stands("the first", before[name.value])
                 told_all = error("seldon/component-twice", told, "write one override with all of it")
-                yield found(scene, told_all, runtime, name, *where)
+                yield finding_at(scene, told_all, runtime, name, *where)
             before.setdefault(name.value, name)
 
 
@@ -63,7 +63,7 @@ def _one_schedules(scene: Scene) -> Iterator[Diagnostic]:
             if text(override, ("name",)) == _SCHEDULER and count is not None and count != 1:
                 told = f"the scheduler of Seldon has {count} replicas: it is made to have one"
                 node = said(override, ("replicas",)) or override
-                yield found(scene, error("seldon/scheduler-replicas", told, "leave `replicas` out"), runtime, node)
+                yield finding_at(scene, error("seldon/scheduler-replicas", told, "leave `replicas` out"), runtime, node)
 
 
 def _shards_are_told(scene: Scene) -> Iterator[Diagnostic]:
@@ -72,7 +72,7 @@ def _shards_are_told(scene: Scene) -> Iterator[Diagnostic]:
         if node is not None and not number(node, ("maxShardCountMultiplier",)):
             told = "`pipelines` without `maxShardCountMultiplier` counts as zero, which leaves gateways no replicas"
             cure = "add `maxShardCountMultiplier: 1`, or leave `pipelines` out"
-            yield found(scene, error("seldon/no-shards", told, cure), runtime, node)
+            yield finding_at(scene, error("seldon/no-shards", told, cure), runtime, node)
 
 
 def _control_runs_elsewhere(scene: Scene) -> Iterator[Diagnostic]:
@@ -88,9 +88,9 @@ def _control_runs_elsewhere(scene: Scene) -> Iterator[Diagnostic]:
             server = pools.get(_labels(selector)) if selector is not None else None
             if selector is not None and server is not None:
                 name = text(override, ("name",))
-                told = f"component {shown(name)} is pinned to the nodes of Server {shown(server)}, and competes with it"
+                told = f"component {quote(name)} is pinned to the nodes of Server {quote(server)}, and competes with it"
                 cure = "pin it to nodes of its own, or to those that are for everything else"
-                yield found(scene, warning("seldon/control-on-inference", told, cure), runtime, selector)
+                yield finding_at(scene, warning("seldon/control-on-inference", told, cure), runtime, selector)
 
 
 def _labels(selector: Node) -> str:
@@ -104,7 +104,7 @@ def _kafka_is_pinned_by_affinity(scene: Scene) -> Iterator[Diagnostic]:
         if _is_kafka(tree) and selector is not None:
             told = "Strimzi knows no `nodeSelector`, and drops it: the brokers are pinned to nothing"
             cure = "write a required node affinity"
-            yield found(scene, error("seldon/kafka-selector", told, cure), tree, selector)
+            yield finding_at(scene, error("seldon/kafka-selector", told, cure), tree, selector)
 
 
 def _is_kafka(tree: Node) -> bool:

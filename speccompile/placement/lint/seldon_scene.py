@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from speccompile.model.diagnostic import Diagnostic, Note, Severity, shown
+from speccompile.model.diagnostic import Diagnostic, Note, Severity, quote
 from speccompile.model.identity_cache import by_identity
 from speccompile.model.key_path import KeyPath
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
 from speccompile.placement.lint.pod_questions import gpu_asked
 from speccompile.placement.lint.reachable_pools import reaches
-from speccompile.placement.lint.scene import Scene, Told, found
+from speccompile.placement.lint.scene import Scene, Told, finding_at
 from speccompile.placement.seldon.model_match import Match, matches
 from speccompile.placement.seldon.objects import of_kind, said
 from speccompile.placement.seldon.server_pods import Host, hosts, is_stock
@@ -54,7 +54,7 @@ def scarcity(scene: Scene, host: Host) -> str:
     open_to = [reach.pool for reach in reaches(host.pod, scene.pools) if reach.is_open]
     # One that may run elsewhere too is told of as a pod that leaks.
     is_kept = bool(open_to) and all(pool.exclusive for pool in open_to)
-    return f"runs in the exclusive pool {shown(open_to[0].name)}" if is_kept else ""
+    return f"runs in the exclusive pool {quote(open_to[0].name)}" if is_kept else ""
 
 
 def error(code: str, message: str, cure: str) -> Told:
@@ -72,4 +72,4 @@ def notice(code: str, message: str, cure: str) -> Told:
 def at(scene: Scene, told: Told, owner: Node, *paths: KeyPath, notes: tuple[Note, ...] = ()) -> Diagnostic:
     """A finding at the first of the paths that leads somewhere in the object, else at the object as a whole."""
     nodes = (said(owner, path) for path in paths)
-    return found(scene, told, owner, next((node for node in nodes if node is not None), owner), *notes)
+    return finding_at(scene, told, owner, next((node for node in nodes if node is not None), owner), *notes)

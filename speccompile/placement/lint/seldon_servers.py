@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from speccompile.model.diagnostic import Diagnostic, shown
+from speccompile.model.diagnostic import Diagnostic, quote
 from speccompile.model.key_path import KeyPath, format_path
 from speccompile.model.source import Layer
 from speccompile.placement.lint.pod_questions import is_gpu
-from speccompile.placement.lint.scene import Rule, Scene, Told, found, shown_scalar, stands
+from speccompile.placement.lint.scene import Rule, Scene, Told, finding_at, shown_scalar, stands
 from speccompile.placement.lint.seldon_scene import at, error, is_at_hand, notice, own, own_hosts, scarcity, warning
 from speccompile.placement.object_identity import name_of
 from speccompile.placement.seldon.objects import (
@@ -50,7 +50,7 @@ def _merge_is_meant(scene: Scene) -> Iterator[Diagnostic]:
             # The same words on both sides are alternatives to themselves.
             if told is not None:
                 where = stands("the ServerConfig's", None if is_stock(remark.base) else remark.base)
-                yield found(scene, told, host.server, remark.override, *where)
+                yield finding_at(scene, told, host.server, remark.override, *where)
 
 
 def _lost(remark: Remark) -> Told:
@@ -74,7 +74,7 @@ def _widened(remark: Remark) -> Told | None:
 
 def _doubled(remark: Remark) -> Told:
     place, names = format_path(remark.path), (text(remark.override, (key,)) for key in _NAMING)
-    item = shown(next((name for name in names if name), ""))
+    item = quote(next((name for name in names if name), ""))
     told = f"`{place}`: the ServerConfig has {item} already, and both would stand in the pod, which is refused"
     return error("seldon/merged-twice", told, "choose another name or path, or change it in the ServerConfig")
 
@@ -90,7 +90,7 @@ def _variable_twice(remark: Remark) -> Told | None:
     if remark.base.is_like(remark.override) or (told_by and told_by.span.source.layer is Layer.TEMPLATE):
         return None
     name = text(remark.override, ("name",))
-    told = f"variable {shown(name)} would stand twice in the container; the Server's counts, being the last"
+    told = f"variable {quote(name)} would stand twice in the container; the Server's counts, being the last"
     return notice("seldon/variable-twice", told, "nothing need be done; to have it once, set it in the ServerConfig")
 
 
@@ -119,8 +119,8 @@ def _configs_are_there(scene: Scene) -> Iterator[Diagnostic]:
         name = text(host.server, _CONFIG)
         if host.config is None and name:
             meant = near(name, known)
-            cure = f"did you mean {shown(meant)}?" if meant else "give it with --objects, so that all can be judged"
-            told = f"ServerConfig {shown(name)} is neither at hand nor one of a stock install"
+            cure = f"did you mean {quote(meant)}?" if meant else "give it with --objects, so that all can be judged"
+            told = f"ServerConfig {quote(name)} is neither at hand nor one of a stock install"
             yield at(scene, notice("seldon/unknown-config", told, cure), host.server, _CONFIG)
 
 
@@ -139,9 +139,9 @@ def _configs_are_whole(scene: Scene) -> Iterator[Diagnostic]:
             yield at(scene, error("seldon/config-fragment", told, cure), config, *paths)
         for one in containers(pod):
             if not text(one, ("image",)):
-                told = f"container {shown(text(one, ('name',)))} of the ServerConfig has no image"
+                told = f"container {quote(text(one, ('name',)))} of the ServerConfig has no image"
                 told_all = error("seldon/config-fragment", told, "give it an `image`")
-                yield found(scene, told_all, config, said(one, ("name",)) or one)
+                yield finding_at(scene, told_all, config, said(one, ("name",)) or one)
 
 
 def _containers_are_known(scene: Scene) -> Iterator[Diagnostic]:
@@ -155,10 +155,10 @@ def _containers_are_known(scene: Scene) -> Iterator[Diagnostic]:
             if name is None or name.value in known or said(one, ("image",)) is not None:
                 continue
             meant = near(text(one, ("name",)), known)
-            cure = f"did you mean {shown(meant)}?" if meant else "give it an `image`, if it is meant to be one more"
-            told = f"the ServerConfig has no container {shown(name.value)}, so this would be one more, without an image"
+            cure = f"did you mean {quote(meant)}?" if meant else "give it an `image`, if it is meant to be one more"
+            told = f"the ServerConfig has no container {quote(name.value)}, so this would be one more, without an image"
             wording = error if is_at_hand(host) else warning
-            yield found(scene, wording("seldon/unknown-container", told, cure), host.server, name)
+            yield finding_at(scene, wording("seldon/unknown-container", told, cure), host.server, name)
 
 
 def _capacity_is_told(scene: Scene) -> Iterator[Diagnostic]:
@@ -168,12 +168,12 @@ def _capacity_is_told(scene: Scene) -> Iterator[Diagnostic]:
         name = text(reference, ("containerName",))
         if not is_at_hand(host) or reference is None or not name:
             continue
-        cure = f"give container {shown(name)} a `requests.memory`"
+        cure = f"give container {quote(name)} a `requests.memory`"
         if named(containers(host.pod), name) is None:
-            told = f"the agent is to offer the memory of container {shown(name)}, which the pod does not have"
+            told = f"the agent is to offer the memory of container {quote(name)}, which the pod does not have"
             cure = f"change `containerName` of `{MEMORY_REQUEST}` in the ServerConfig, or the container's name"
         elif host.memory is not None and not host.memory.amount:
-            told = f"container {shown(name)} asks for no memory, so the Server offers none, and no model fits"
+            told = f"container {quote(name)} asks for no memory, so the Server offers none, and no model fits"
         else:
             continue
         told_all = error("seldon/no-capacity", told, cure)
@@ -200,7 +200,7 @@ def _capabilities_are_said_once(scene: Scene) -> Iterator[Diagnostic]:
             told = "`extraCapabilities` is ignored beside `capabilities`"
             cure = "put all of them into `capabilities`"
             where = stands("`capabilities`", whole)
-            yield found(scene, warning("seldon/both-capabilities", told, cure), server, extra, *where)
+            yield finding_at(scene, warning("seldon/both-capabilities", told, cure), server, extra, *where)
 
 
 def _pools_are_tight(scene: Scene) -> Iterator[Diagnostic]:
@@ -211,7 +211,7 @@ def _pools_are_tight(scene: Scene) -> Iterator[Diagnostic]:
         if not others or texts(host.server, ("spec", "capabilities")):
             continue
         if what := scarcity(scene, host):
-            told = f"a Model that asks for {shown(others[0])} alone may be loaded on this Server as well, which {what}"
+            told = f"a Model that asks for {quote(others[0])} alone may be loaded on this Server as well, which {what}"
             cure = "list all capabilities in `capabilities`, which replaces those of the ServerConfig"
             paths: tuple[KeyPath, ...] = (("spec", "extraCapabilities"), _CONFIG)
             yield at(scene, warning("seldon/leaky-pool", told, cure), host.server, *paths)
@@ -233,9 +233,9 @@ def _gpus_serve(scene: Scene) -> Iterator[Diagnostic]:
                 if is_gpu(resource)
             ]
             if name in (AGENT, RCLONE) and asked:
-                told = f"container {shown(name)} asks for a GPU, and serves no model"
+                told = f"container {quote(name)} asks for a GPU, and serves no model"
                 cure = "ask for it in the container that serves models"
-                yield found(scene, warning("seldon/idle-gpu", told, cure), host.server, asked[0])
+                yield finding_at(scene, warning("seldon/idle-gpu", told, cure), host.server, asked[0])
 
 
 def _spreads_select_own_pods(scene: Scene) -> Iterator[Diagnostic]:
@@ -250,13 +250,13 @@ def _spreads_select_own_pods(scene: Scene) -> Iterator[Diagnostic]:
                 asked = mapping(selector, ("matchLabels",))
                 ours = {key: node for key, node in (asked.fields if asked else {}).items() if key in labels}
                 wrong = next((key for key, node in ours.items() if node.value != labels[key]), None)
-                told = f"the constraint selects pods by another {shown(wrong)} than those of the Server have" * bool(
+                told = f"the constraint selects pods by another {quote(wrong)} than those of the Server have" * bool(
                     wrong
                 )
             if told:
                 cure = f"select by `{_OWN_LABEL}: {host.name}`, which the operator gives to the Server's pods"
                 where = selector or constraint
-                yield found(scene, warning("seldon/spread-of-others", told, cure), host.server, where)
+                yield finding_at(scene, warning("seldon/spread-of-others", told, cure), host.server, where)
 
 
 def _bounds_are_both_told(scene: Scene) -> Iterator[Diagnostic]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from speccompile.model.diagnostic import Diagnostic, Note, Severity, shown
+from speccompile.model.diagnostic import Diagnostic, Note, Severity, quote
 from speccompile.model.node import Node
 from speccompile.placement.lint.pod_questions import (
     CONTROL_PLANE,
@@ -17,7 +17,7 @@ from speccompile.placement.lint.pod_questions import (
     tolerations,
 )
 from speccompile.placement.lint.reachable_pools import reaches
-from speccompile.placement.lint.scene import Rule, Scene, Told, found
+from speccompile.placement.lint.scene import Rule, Scene, Told, finding_at
 from speccompile.placement.scheduler_filters import tolerates, whole_number
 from speccompile.placement.workloads import Workload
 
@@ -32,16 +32,16 @@ def _are_well_formed(scene: Scene) -> Iterator[Diagnostic]:
             for key, fault, cure in faults(allowed):
                 message = f"Kubernetes refuses this toleration: {fault}"
                 told = Told("placement/bad-toleration", message, cure, Severity.ERROR)
-                yield found(scene, told, workload.owner, allowed.node.fields.get(key, allowed.node))
+                yield finding_at(scene, told, workload.owner, allowed.node.fields.get(key, allowed.node))
 
 
 def faults(allowed: Allowed) -> Iterator[tuple[str, str, str]]:
     """What is wrong with a toleration: the field, the fault, the cure."""
     key, operator, value, effect = allowed.toleration
     if operator not in _OPERATORS:
-        yield "operator", f"there is no operator {shown(operator)}", "write `Exists` or `Equal`"
+        yield "operator", f"there is no operator {quote(operator)}", "write `Exists` or `Equal`"
     if effect and effect not in _EFFECTS:
-        yield "effect", f"there is no effect {shown(effect)}", f"write {', '.join(_EFFECTS[:-1])} or {_EFFECTS[-1]}"
+        yield "effect", f"there is no effect {quote(effect)}", f"write {', '.join(_EFFECTS[:-1])} or {_EFFECTS[-1]}"
     if not key and operator != "Exists":
         yield "key", "without a key, its operator must be `Exists`", "name the taint's key"
     if operator == "Exists" and value:
@@ -63,21 +63,21 @@ def _are_for_some_taints(scene: Scene) -> Iterator[Diagnostic]:
             if operator == "Exists" and not key:
                 if is_for_all_nodes(workload):
                     continue
-                of = f" of effect {shown(effect)}" if effect else ""
+                of = f" of effect {quote(effect)}" if effect else ""
                 told = Told(
                     "placement/tolerates-everything",
                     f"this tolerates every taint{of}, that of the control plane and those of broken nodes too",
                     "name the key of the taint that is meant",
                 )
-                yield found(scene, told, workload.owner, allowed.node)
+                yield finding_at(scene, told, workload.owner, allowed.node)
             elif allowed.is_of_pools and not effect and not any(faults(allowed)):
                 told = Told(
                     "placement/tolerates-every-effect",
-                    f"this tolerates taints {shown(key)} of every effect, `NoExecute` too",
+                    f"this tolerates taints {quote(key)} of every effect, `NoExecute` too",
                     "add the effect that is meant, such as `effect: NoSchedule`",
                     Severity.NOTICE,
                 )
-                yield found(scene, told, workload.owner, allowed.node)
+                yield finding_at(scene, told, workload.owner, allowed.node)
 
 
 def _stand_once(scene: Scene) -> Iterator[Diagnostic]:
@@ -94,7 +94,7 @@ def _stand_once(scene: Scene) -> Iterator[Diagnostic]:
             said = allowed.toleration._replace(operator=allowed.toleration.operator or "Equal")
             first = seen.setdefault((said, repr(seconds.plain()) if seconds else ""), allowed.node)
             if first is not allowed.node:
-                yield found(scene, told, workload.owner, allowed.node, Note("first here", first.place))
+                yield finding_at(scene, told, workload.owner, allowed.node, Note("first here", first.place))
 
 
 def _stay_off_the_control_plane(scene: Scene) -> Iterator[Diagnostic]:
@@ -106,7 +106,7 @@ def _stay_off_the_control_plane(scene: Scene) -> Iterator[Diagnostic]:
     for workload in scene.own_workloads:
         for allowed in () if is_for_all_nodes(workload) else tolerations(workload.pod):
             if allowed.toleration.key == CONTROL_PLANE and allowed.toleration.effect != "PreferNoSchedule":
-                yield found(scene, told, workload.owner, allowed.node)
+                yield finding_at(scene, told, workload.owner, allowed.node)
 
 
 def _come_with_a_pin(scene: Scene) -> Iterator[Diagnostic]:
@@ -127,7 +127,9 @@ def _come_with_a_pin(scene: Scene) -> Iterator[Diagnostic]:
                 "move the terms to the required node affinity, or add a node selector",
                 Severity.WARNING if is_meant else Severity.NOTICE,
             )
-            yield found(scene, told, workload.owner, preferred, Note("where those nodes are full, any other will do"))
+            yield finding_at(
+                scene, told, workload.owner, preferred, Note("where those nodes are full, any other will do")
+            )
         elif gpu is not None:
             yield from _unpinned_gpu(scene, workload, gpu)
         elif not asks_for_devices(pod):
@@ -139,13 +141,13 @@ def _unpinned_gpu(scene: Scene, workload: Workload, gpu: Node) -> Iterator[Diagn
     names = sorted({reach.pool.name for reach in reaches(workload.pod, scene.pools) if reach.is_open})
     if scene.pools and len(names) < _SEVERAL:
         return
-    of = f": pools {', '.join(map(shown, names))} have some" if names else ""
+    of = f": pools {', '.join(map(quote, names))} have some" if names else ""
     told = Told(
         "placement/gpu-without-pin",
         f"a GPU is asked for, and nothing says of which nodes{of}",
         "add a node selector, or a required node affinity, for the pool that is meant",
     )
-    yield found(scene, told, workload.owner, gpu, Note("the pods may get a GPU of any kind that the cluster has"))
+    yield finding_at(scene, told, workload.owner, gpu, Note("the pods may get a GPU of any kind that the cluster has"))
 
 
 def _unpinned_toleration(scene: Scene, workload: Workload) -> Iterator[Diagnostic]:
@@ -158,7 +160,7 @@ def _unpinned_toleration(scene: Scene, workload: Workload) -> Iterator[Diagnosti
     note = Note("a toleration only allows: pods may run on every other node as well")
     plain = (one for one in tolerations(workload.pod) if one.is_of_pools and _leaves_others(one, scene))
     for allowed in plain:
-        yield found(scene, told, workload.owner, allowed.node, note)
+        yield finding_at(scene, told, workload.owner, allowed.node, note)
         return
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
-from speccompile.model.diagnostic import Diagnostic, Note, shown
+from speccompile.model.diagnostic import Diagnostic, Note, quote
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
 from speccompile.placement.lint.pod_questions import is_for_all_nodes, items_of
-from speccompile.placement.lint.scene import Rule, Scene, Told, found, stands
+from speccompile.placement.lint.scene import Rule, Scene, Told, finding_at, stands
 from speccompile.placement.object_identity import group_of, kind_of, name_of, namespace_of, share_namespace
 from speccompile.placement.workloads import Workload
 
@@ -37,10 +37,10 @@ def _claims_serve_all_pods(scene: Scene) -> Iterator[Diagnostic]:
         for mount in _mounts(workload, claims) if is_shared else ():
             told = Told(
                 "placement/claim-of-one-node",
-                f"{pods} share claim {shown(name_of(mount.claim))}, which is {mount.mode}: {_OF_ONE[mount.mode]}",
+                f"{pods} share claim {quote(name_of(mount.claim))}, which is {mount.mode}: {_OF_ONE[mount.mode]}",
                 "use a claim of ReadWriteMany, one for each pod (an ephemeral volume), or one pod",
             )
-            yield found(scene, told, workload.owner, mount.volume, *stands("the access mode", mount.written))
+            yield finding_at(scene, told, workload.owner, mount.volume, *stands("the access mode", mount.written))
 
 
 def _updates_let_go(scene: Scene) -> Iterator[Diagnostic]:
@@ -52,12 +52,12 @@ def _updates_let_go(scene: Scene) -> Iterator[Diagnostic]:
         for mount in _mounts(workload, claims):
             told = Told(
                 "placement/update-waits-for-claim",
-                f"an update may never end: the new pod waits for claim {shown(name_of(mount.claim))},"
+                f"an update may never end: the new pod waits for claim {quote(name_of(mount.claim))},"
                 f" which is {mount.mode}, and the old pod keeps it until the new one is ready",
                 "write `strategy: {type: Recreate}`, in a base document if it is a run, or use ReadWriteMany",
             )
             note = Note("on the node of the old pod it goes well, on any other it does not")
-            yield found(scene, told, workload.owner, mount.volume, *stands("the access mode", mount.written), note)
+            yield finding_at(scene, told, workload.owner, mount.volume, *stands("the access mode", mount.written), note)
 
 
 def _surges(deployment: Node) -> bool:

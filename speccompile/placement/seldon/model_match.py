@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from itertools import chain
 
-from speccompile.model.diagnostic import shown
+from speccompile.model.diagnostic import quote
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
 from speccompile.placement.object_identity import name_of, namespace_of, share_namespace
@@ -270,8 +270,8 @@ CHECKS: tuple[Callable[[Need, Host], Iterator[Reason]], ...] = (_pin, _stopped, 
 
 
 def _capability_words(reason: Reason) -> str:
-    told, meant = f"it lacks the capability {shown(reason.capability)}", reason.meant
-    near_to = f"; the nearest that it has is {shown(meant)}" if meant else ""
+    told, meant = f"it lacks the capability {quote(reason.capability)}", reason.meant
+    near_to = f"; the nearest that it has is {quote(meant)}" if meant else ""
     perhaps = "" if reason.is_sure else ", unless its ServerConfig, which is not at hand, has it"
     return told + near_to + perhaps
 
@@ -279,7 +279,7 @@ def _capability_words(reason: Reason) -> str:
 def _memory_words(reason: Reason) -> str:
     memory = reason.host.memory
     assert memory is not None
-    needs, has = (shown(node.value) if node is not None else "none" for node in (reason.asked, memory.asked))
+    needs, has = (quote(node.value) if node is not None else "none" for node in (reason.asked, memory.asked))
     told = f"the Model needs {needs}, and each replica has {has}"
     stock = "" if reason.is_sure else ", as in a stock install"
     late = f"; the {memory.overcommit} % on top are no room for one model"
@@ -292,7 +292,7 @@ def _replica_words(reason: Reason) -> str:
 
 
 _WORDS: Mapping[Cause, Callable[[Reason], str]] = {
-    Cause.PIN: lambda reason: f"the Model is pinned to Server {shown(reason.need.pin)}",
+    Cause.PIN: lambda reason: f"the Model is pinned to Server {quote(reason.need.pin)}",
     Cause.STOPPED: lambda _: "it has no replicas",
     Cause.CAPABILITY: _capability_words,
     Cause.MEMORY: _memory_words,

@@ -129,8 +129,10 @@ def _met(base: Node, override: Node, path: KeyPath, remarks: list[Remark]) -> No
 
 def _maps(base: Node, override: Node) -> Node:
     known = base.fields
-    won = {key: child.beating(known[key]) if key in known else child for key, child in override.fields.items()}
-    return override.with_fields({**known, **won})
+    overriding = {
+        key: child.overriding(known[key]) if key in known else child for key, child in override.fields.items()
+    }
+    return override.with_fields({**known, **overriding})
 
 
 def _mappings(base: Node, override: Node, path: KeyPath, remarks: list[Remark]) -> Node:
@@ -153,7 +155,7 @@ def _scalars(base: Node, override: Node, path: KeyPath, remarks: list[Remark]) -
     if names_a_port and not isinstance(override.value, str):
         remarks.append(Remark(Effect.PORT_KEPT, path, base, override))
         return base.over(override)
-    return override.beating(base)
+    return override.overriding(base)
 
 
 def _by_name(base: Node, override: Node, path: KeyPath, remarks: list[Remark]) -> Node:
@@ -208,9 +210,15 @@ def _with_capabilities(pod: Node, server: Node) -> Node:
             return entry
         words = [str(item.value) for item in own or extra]
         before = [] if own else [text(entry, ("value",))]
-        made_of = (*(own or extra), *(() if own else (entry,)))
+        derived_from = (*(own or extra), *(() if own else (entry,)))
         joined = ",".join([*before, *words])
-        value = Node(joined, made_of[0].span, made_of[0].key, derived="made of the capabilities", made_of=made_of)
+        value = Node(
+            joined,
+            derived_from[0].span,
+            derived_from[0].key,
+            derived="made of the capabilities",
+            derived_from=derived_from,
+        )
         return entry.with_fields({"name": entry.fields["name"], "value": value})
 
     def container(one: Node) -> Node:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Final
 
-from speccompile.model.diagnostic import shown
+from speccompile.model.diagnostic import quote
 from speccompile.model.quantity import NANOS, Quantity, QuantityError, parse_quantity
 from speccompile.schema.formats.cron import cron_fault
 from speccompile.schema.formats.image import image_fault, registry_fault
@@ -48,7 +48,7 @@ def _unprintable(text: str) -> Fault | None:
     if text.isprintable():
         return None
     char = next(char for char in text if not char.isprintable())
-    return Fault(f"{shown(text)} contains the unprintable character {shown(char)}", "leave the character out")
+    return Fault(f"{quote(text)} contains the unprintable character {quote(char)}", "leave the character out")
 
 
 def _quantity_or_fault(value: str | float) -> Quantity | Fault:
@@ -57,7 +57,7 @@ def _quantity_or_fault(value: str | float) -> Quantity | Fault:
     except QuantityError as error:
         return Fault(error.message, error.help)
     if quantity.nano < 0:
-        return Fault(f"{shown(quantity.text)} is negative", "write an amount of zero or more")
+        return Fault(f"{quote(quantity.text)} is negative", "write an amount of zero or more")
     return quantity
 
 
@@ -72,7 +72,7 @@ def _positive_quantity(value: str | float) -> Fault | None:
     found = _quantity_or_fault(value)
     if isinstance(found, Fault):
         return found
-    return None if found.nano else Fault(f"{shown(found.text)} is nothing", "write an amount above zero")
+    return None if found.nano else Fault(f"{quote(found.text)} is nothing", "write an amount above zero")
 
 
 def _whole_number(value: str | float) -> Fault | None:
@@ -83,7 +83,7 @@ def _whole_number(value: str | float) -> Fault | None:
     if found.is_whole:
         return None
     return Fault(
-        f"{shown(found.text)} is not a whole number",
+        f"{quote(found.text)} is not a whole number",
         f"write a whole number, such as `{-(-found.nano // NANOS)}`",
     )
 
@@ -110,9 +110,9 @@ def _resource_name(text: str) -> Fault | None:
     prefix, slash, _ = text.partition("/")
     if not slash:
         meant = _RESOURCE_MEANT.get(text.lower())
-        return Fault(f"{shown(text)} is not a resource name", f"write `{meant}`" if meant else _RESOURCE_RULE)
+        return Fault(f"{quote(text)} is not a resource name", f"write `{meant}`" if meant else _RESOURCE_RULE)
     if prefix.startswith(_QUOTA_PREFIX):
-        return Fault(f"{shown(text)} begins with `{_QUOTA_PREFIX}`", f"leave out `{_QUOTA_PREFIX}`")
+        return Fault(f"{quote(text)} begins with `{_QUOTA_PREFIX}`", f"leave out `{_QUOTA_PREFIX}`")
     longest = LONGEST_SUBDOMAIN - len(_QUOTA_PREFIX)
     return too_long(prefix, "the part of a resource name before `/`", longest) or qualified_name_fault(
         text, LABEL_NAME._replace(what="a resource name")
@@ -122,7 +122,7 @@ def _resource_name(text: str) -> Fault | None:
 def _extended_resource(text: str) -> Fault | None:
     """A resource that has a domain in its name: the others are Kubernetes' own."""
     if "/" not in text:
-        return Fault(f"{shown(text)} is not the name of an extended resource", _RESOURCE_RULE)
+        return Fault(f"{quote(text)} is not the name of an extended resource", _RESOURCE_RULE)
     return _resource_name(text)
 
 
@@ -133,7 +133,7 @@ def _huge_pages_fault(text: str) -> Fault | None:
     if isinstance(size, Fault):
         return size
     if size.nano == 0:
-        return Fault(f"{shown(text)} has no page size", "write a size, such as `hugepages-2Mi`")
+        return Fault(f"{quote(text)} has no page size", "write a size, such as `hugepages-2Mi`")
     return None
 
 
@@ -145,25 +145,25 @@ def _path_fault(text: str, what: str) -> Fault | None:
     if fault := too_long(text, what, _LONGEST_PATH) or _unprintable(text):
         return fault
     if ".." in text.split("/"):
-        return Fault(f"{shown(text)} contains `..`", "write the path without `..`")
+        return Fault(f"{quote(text)} contains `..`", "write the path without `..`")
     return None
 
 
 def _mount_path(text: str) -> Fault | None:
     """An absolute path inside the container; one slash at the end is left alone."""
     if not text.startswith("/"):
-        return Fault(f"{shown(text)} is not an absolute path", "begin with `/`, such as `/data`")
+        return Fault(f"{quote(text)} is not an absolute path", "begin with `/`, such as `/data`")
     if fault := _path_fault(text, "a mount path"):
         return fault
     if ":" in text:
-        return Fault(f"{shown(text)} contains `:`", "Kubernetes accepts no `:` in a mount path")
+        return Fault(f"{quote(text)} contains `:`", "Kubernetes accepts no `:` in a mount path")
     parts = [part for part in text.split("/") if part not in ("", ".")]
     if not parts:
-        return Fault(f"{shown(text)} is the container's root", "mount at a directory below it, such as `/data`")
+        return Fault(f"{quote(text)} is the container's root", "mount at a directory below it, such as `/data`")
     cleaned = "/" + "/".join(parts)
     if text not in (cleaned, f"{cleaned}/"):
         return Fault(
-            f"{shown(text)} has an empty or a `.` segment",
+            f"{quote(text)} has an empty or a `.` segment",
             with_suggestion(cleaned, "write single slashes, and no `.` between them"),
         )
     return None
@@ -174,7 +174,7 @@ def _sub_path(text: str) -> Fault | None:
     if not text:
         return Fault("the sub-path is empty", "leave the sub-path out to mount the whole volume")
     if text.startswith("/"):
-        return Fault(f"{shown(text)} is an absolute path", "write it relative to the volume, without `/` in front")
+        return Fault(f"{quote(text)} is an absolute path", "write it relative to the volume, without `/` in front")
     return _path_fault(text, "a sub-path")
 
 
@@ -192,9 +192,9 @@ def _user_id(value: str | float) -> Fault | None:
     if isinstance(value, float):
         return Fault(f"`{value}` is not written as an integer", _USER_ID_RULE) if value.is_integer() else None
     if isinstance(value, str) and re.fullmatch(_ZEROS_IN_FRONT, value):
-        return Fault(f"{shown(value)} has zeros in front", _USER_ID_RULE)
+        return Fault(f"{quote(value)} has zeros in front", _USER_ID_RULE)
     if isinstance(value, str) and not re.fullmatch(_USER_ID, value):
-        return Fault(f"{shown(value)} is not a user or group id", _USER_ID_RULE)
+        return Fault(f"{quote(value)} is not a user or group id", _USER_ID_RULE)
     number = int(value)
     if number == 0:
         return Fault("user or group id 0 is root, and containers do not run as root here", _USER_ID_RULE)

@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from speccompile.model.diagnostic import shown
+from speccompile.model.diagnostic import quote
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.quantity import ratio
 from speccompile.schema.formats.text_format import Fault, too_long
@@ -72,8 +72,8 @@ def cron_fault(text: str) -> Fault | None:
     parts = re.split(_CRON_BLANK, schedule)
     if parts[0].startswith(("TZ=", "CRON_TZ=")):
         return Fault(
-            f"the schedule begins with a time zone, {shown(parts[0])}",
-            f"leave out {shown(parts[0])}: a time zone inside a schedule is not supported here",
+            f"the schedule begins with a time zone, {quote(parts[0])}",
+            f"leave out {quote(parts[0])}: a time zone inside a schedule is not supported here",
         )
     if len(parts) != len(_CRON_FIELDS):
         fields = "field" if len(parts) == 1 else "fields"
@@ -90,7 +90,7 @@ def cron_fault(text: str) -> Fault | None:
 
 
 def _cron_item_fault(field: _CronField, item: str) -> Fault | None:
-    subject = f"`{field.name}` field {shown(item)}"
+    subject = f"`{field.name}` field {quote(item)}"
     span, slash, step = item.partition("/")
     if slash and not _small_number(step):
         return Fault(f"{subject}: expected a step of 1 or more after `/`", "write a step such as `*/5`")
@@ -136,16 +136,16 @@ def _cron_word_fault(text: str) -> Fault | None:
     if text.startswith(_CRON_EVERY):
         return _duration_fault(text.removeprefix(_CRON_EVERY))
     known = ", ".join(f"`{word}`" for word in _CRON_WORDS)
-    return Fault(f"{shown(text)} is not a schedule", f"write five fields, {known} or `@every 1h30m`")
+    return Fault(f"{quote(text)} is not a schedule", f"write five fields, {known} or `@every 1h30m`")
 
 
 def _duration_fault(text: str) -> Fault | None:
     """The fault of a Go duration that is not, or is not more than zero, or is beyond some 292 years."""
     if len(text) > _LONGEST_DURATION_TEXT or not re.fullmatch(_DURATION, text):
-        return Fault(f"{shown(text)} is not a duration", "write numbers with units, such as `90s`, `1h30m` or `24h`")
+        return Fault(f"{quote(text)} is not a duration", "write numbers with units, such as `90s`, `1h30m` or `24h`")
     terms = ((ratio(number), _DURATION_UNITS[unit]) for number, unit in re.findall(_DURATION_TERM, text))
     # No term has more decimals than the text has characters, so this is exact.
     total = sum(term.numerator * unit * (_FINEST // term.denominator) for term, unit in terms)
     if not 0 < total <= _LONGEST_DURATION * _FINEST:
-        return Fault(f"the duration {shown(text)} is out of range", "write more than zero and less than 290 years")
+        return Fault(f"the duration {quote(text)} is out of range", "write more than zero and less than 290 years")
     return None

@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from speccompile.model.diagnostic import shown
+from speccompile.model.diagnostic import quote
 from speccompile.schema.formats.text_format import Fault, Shape, shape_fault, too_long, with_suggestion
 
 _LONGEST_IMAGE_NAME: Final = 255
@@ -39,11 +39,11 @@ def image_fault(text: str) -> Fault | None:
         return Fault("the image reference is empty", "write a name such as `registry.example.com/team/app:1.0`")
     # What most references do not even look like is not worth compiling a pattern for.
     if "://" in text and (scheme := re.match(_SCHEME, text)):
-        return Fault(f"{shown(text)} begins with a scheme", f"leave out `{scheme.group()}`")
+        return Fault(f"{quote(text)} begins with a scheme", f"leave out `{scheme.group()}`")
     if text.split() != [text]:
-        return Fault(f"{shown(text)} contains white space", "write the image reference without spaces")
+        return Fault(f"{quote(text)} contains white space", "write the image reference without spaces")
     if len(text) == _LENGTH_OF_ID and re.fullmatch(_IMAGE_ID, text):
-        return Fault(f"{shown(text)} is an image id, not a name", "write the image's name, with a tag or digest")
+        return Fault(f"{quote(text)} is an image id, not a name", "write the image's name, with a tag or digest")
     tagged, at, digest = text.partition("@")
     folder, slash, last = tagged.rpartition("/")
     base, colon, tag = last.partition(":")
@@ -76,9 +76,9 @@ def registry_fault(text: str) -> Fault | None:
         return fault
     host, slash, path = text.partition("/")
     if not (host == "localhost" or "." in host or ":" in host) or not re.fullmatch(_IMAGE_HOST, host):
-        return Fault(f"{shown(text)} does not begin with a registry host", "write for instance `ghcr.io/acme`")
+        return Fault(f"{quote(text)} does not begin with a registry host", "write for instance `ghcr.io/acme`")
     if slash and not re.fullmatch(_IMAGE_PATH, path):
-        return Fault(f"{shown(text)} is no folder of a registry", "write for instance `ghcr.io/acme`, without a tag")
+        return Fault(f"{quote(text)} is no folder of a registry", "write for instance `ghcr.io/acme`, without a tag")
     return None
 
 
@@ -91,23 +91,23 @@ def _parted(name: str) -> tuple[str, str]:
 
 def _image_name_fault(name: str, text: str) -> Fault | None:
     if not name:
-        return Fault(f"{shown(text)} has no image name", "write a name before the tag or digest")
+        return Fault(f"{quote(text)} has no image name", "write a name before the tag or digest")
     if fault := too_long(name, "an image name", _LONGEST_IMAGE_NAME):
         return fault
     host, path = _parted(name)
     if host and not re.fullmatch(_IMAGE_HOST, host):
-        return Fault(f"{shown(host)} is not a registry host", "write a host such as `registry.example.com:5000`")
+        return Fault(f"{quote(host)} is not a registry host", "write a host such as `registry.example.com:5000`")
     if re.fullmatch(_IMAGE_PATH, path):
         return None
     if re.fullmatch(_IMAGE_PATH, path.lower()):
         lowered = f"{name[: len(name) - len(path)]}{path.lower()}{text[len(name) :]}"
         return Fault(
-            f"{shown(path)} has upper-case letters",
+            f"{quote(path)} has upper-case letters",
             # The tag and digest have not been looked at yet, and nobody is told to write a faulty one.
             with_suggestion("" if image_fault(lowered) else lowered, "write the name in lower case"),
         )
     return Fault(
-        f"{shown(path)} is not an image name",
+        f"{quote(path)} is not an image name",
         "use lower-case letters and digits, joined by `/`, `-`, `.`, `_` or `__`",
     )
 
@@ -115,15 +115,15 @@ def _image_name_fault(name: str, text: str) -> Fault | None:
 def _digest_fault(digest: str) -> Fault | None:
     match = re.fullmatch(_DIGEST, digest) if len(digest) <= _LONGEST_DIGEST else None
     if match is None:
-        return Fault(f"{shown(digest)} is not a digest", "write a digest such as `sha256:` and 64 hexadecimal digits")
+        return Fault(f"{quote(digest)} is not a digest", "write a digest such as `sha256:` and 64 hexadecimal digits")
     length = _DIGEST_LENGTHS.get(match["algorithm"])
     if length is None:
         return None
     if len(match["hex"]) != length:
         return Fault(
-            f"{shown(digest)} has {len(match['hex'])} hexadecimal digits",
+            f"{quote(digest)} has {len(match['hex'])} hexadecimal digits",
             f"a `{match['algorithm']}` digest has {length}",
         )
     if match["hex"] != match["hex"].lower():
-        return Fault(f"{shown(digest)} has upper-case digits", "write the digest in lower case")
+        return Fault(f"{quote(digest)} has upper-case digits", "write the digest in lower case")
     return None

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-from speccompile.model.diagnostic import shown
+from speccompile.model.diagnostic import quote
 from speccompile.model.object_names import PLACEHOLDER, PLACEHOLDERS, placeholders
 from speccompile.schema.formats.text_format import Fault, Shape, shape_fault
 
@@ -83,7 +83,7 @@ def dns_subdomain_fault(text: str) -> Fault | None:
 def _parent_fault(text: str) -> Fault | None:
     """The fault of a name that would walk out of the directory it becomes a file name in."""
     if text == "." or text.startswith(".."):
-        return Fault(f"{shown(text)} is `.` or begins with `..`", "begin with another character")
+        return Fault(f"{quote(text)} is `.` or begins with `..`", "begin with another character")
     return None
 
 
@@ -98,7 +98,7 @@ def secret_id_fault(text: str) -> Fault | None:
 def secret_store_fault(text: str) -> Fault | None:
     """The name of a Secret in which `{project}` stands for the project."""
     if "{project}" not in text:
-        return Fault(f"{shown(text)} does not say `{{project}}`", "projects must not share a store: add `{project}`")
+        return Fault(f"{quote(text)} does not say `{{project}}`", "projects must not share a store: add `{project}`")
     return shape_fault(text.replace("{project}", "p"), _DNS_SUBDOMAIN._replace(what="the name of a Secret"))
 
 
@@ -140,7 +140,7 @@ def name_pattern_fault(text: str, *others: str) -> Fault | None:
     if fault := placeholders_fault(text, (*PLACEHOLDERS, "workload", *others)):
         return fault
     fault = shape_fault(PLACEHOLDER.sub("p", text), _LABEL_VALUE) if text else None
-    return Fault(f"{shown(text)} makes no name that Kubernetes accepts", fault.help) if fault else None
+    return Fault(f"{quote(text)} makes no name that Kubernetes accepts", fault.help) if fault else None
 
 
 def alias_pattern_fault(text: str) -> Fault | None:
@@ -165,13 +165,13 @@ def port_pattern_fault(text: str) -> Fault | None:
     if fault := placeholders_fault(text, ("port",)):
         return fault
     fault = shape_fault(text.replace("{port}", _LONGEST_PORT), _PORT_NAME)
-    return Fault(f"{shown(text)} makes no name of a port", fault.help) if fault else None
+    return Fault(f"{quote(text)} makes no name of a port", fault.help) if fault else None
 
 
 def gpu_name_fault(text: str) -> Fault | None:
     """A name for a kind of GPU, beside the two that `gpu` itself knows."""
     if text in ("requests", "limits"):
-        return Fault(f"{shown(text)} means something else in `gpu`", "use another name")
+        return Fault(f"{quote(text)} means something else in `gpu`", "use another name")
     return dns_label_fault(text)
 
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from typing import Final
 
-from speccompile.model.diagnostic import shown
+from speccompile.model.diagnostic import quote
 from speccompile.model.light_namedtuple import NamedTuple
 
 
@@ -31,7 +31,7 @@ class Shape(NamedTuple):
 def too_long(text: str, what: str, longest: int) -> Fault | None:
     if len(text) <= longest:
         return None
-    return Fault(f"{shown(text)} is {len(text)} characters long", f"{what} has at most {longest} characters")
+    return Fault(f"{quote(text)} is {len(text)} characters long", f"{what} has at most {longest} characters")
 
 
 def shape_fault(text: str, shape: Shape, suggested: Callable[[str], str] | None = None) -> Fault | None:
@@ -46,7 +46,7 @@ def shape_fault(text: str, shape: Shape, suggested: Callable[[str], str] | None 
         return excess
     suggestion = "" if suggested is None else suggested(text)
     helped = re.fullmatch(shape.pattern, suggestion)
-    return Fault(f"{shown(text)} is not {shape.what}", f"write `{suggestion}`" if helped else shape.rule)
+    return Fault(f"{quote(text)} is not {shape.what}", f"write `{suggestion}`" if helped else shape.rule)
 
 
 def with_suggestion(suggestion: str, otherwise: str) -> str:

@@ -315,8 +315,8 @@ def test_what_lost_hangs_on_what_won() -> None:
     told, shared = server({"nodeSelector": {"pool": "a"}, "priorityClassName": ""}), config({})
     shared["spec"]["podSpec"] = {"nodeSelector": {"pool": "b"}, "priorityClassName": "high"}
     pod = over_config(tree(told), tree(shared)).pod
-    lost = [pod.at(path) for path in (("nodeSelector", "pool"), ("priorityClassName",))]
-    assert [[one.value for one in node.lost] for node in lost if node] == [["b"], [""]]
+    overridden = [pod.at(path) for path in (("nodeSelector", "pool"), ("priorityClassName",))]
+    assert [[one.value for one in node.overridden] for node in overridden if node] == [["b"], [""]]
 
 
 def test_a_remark_has_both_sides() -> None:

@@ -8,9 +8,9 @@ from typing import Any
 from speccompile.compiler.bundled_library import bundled_library
 from speccompile.testing import manifest_facts as witness
 from speccompile.testing.admin import Admin, Data
-from speccompile.testing.laws.baseline import goes_under, gpu_key, least, lineage
-from speccompile.testing.laws.field_values import IN_MAIN, IN_POD, IN_SPEC, shown, single, values_at
 from speccompile.testing.manifest_facts import at
+from speccompile.testing.properties.baseline import goes_under, gpu_key, least, lineage
+from speccompile.testing.properties.field_values import IN_MAIN, IN_POD, IN_SPEC, shown, single, values_at
 
 
 def what_is_fixed_stays(run: Data, admin: Admin) -> None:
@@ -81,8 +81,8 @@ def sidecars_stay_alone(run: Data, admin: Admin) -> None:
     for ours, theirs in zip(witness.pods(manifests), witness.pods(usual), strict=True):
         for section in ("containers", "initContainers", "volumes"):
             wanted = {one["name"] for pod in brought for one in pod.get(section, ())} - {"main"}
-            lost = wanted - {one["name"] for one in ours.get(section, ())}
-            assert not lost, f"{section} {sorted(lost)} of the base document are gone"
+            overridden = wanted - {one["name"] for one in ours.get(section, ())}
+            assert not overridden, f"{section} {sorted(overridden)} of the base document are gone"
         known, expected = (
             {one["name"]: one for one in witness.containers(pod) if one["name"] != main} for pod in (ours, theirs)
         )

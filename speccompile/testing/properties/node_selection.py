@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from speccompile.testing import manifest_facts as witness
 from speccompile.testing.admin import Admin, Data
-from speccompile.testing.laws.baseline import goes_under, lineage
 from speccompile.testing.manifest_facts import at
 from speccompile.testing.node_matcher import fits, nodes_for
+from speccompile.testing.properties.baseline import goes_under, lineage
 
 
 def excluded_nodes_stay_excluded(run: Data, admin: Admin) -> None:

@@ -7,7 +7,7 @@ from copy import deepcopy
 from speccompile.testing import manifest_facts as witness
 from speccompile.testing.admin import Admin, Data, profile_of
 from speccompile.testing.equivalent_admins import flattened, reordered, twice
-from speccompile.testing.laws.field_values import shown
+from speccompile.testing.properties.field_values import shown
 
 
 def twice_is_once(run: Data, admin: Admin) -> None:

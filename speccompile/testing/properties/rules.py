@@ -10,8 +10,8 @@ from speccompile.compiler.bundled_library import bundled_library
 from speccompile.model.quantity import QuantityError, parse_quantity
 from speccompile.schema.field_path import SIDES, Place, place_of
 from speccompile.testing.admin import Admin, Data
-from speccompile.testing.laws.baseline import gpu_key, least, lineage
-from speccompile.testing.laws.field_values import values_at
+from speccompile.testing.properties.baseline import gpu_key, least, lineage
+from speccompile.testing.properties.field_values import values_at
 
 
 def rules_hold(run: Data, admin: Admin) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from speccompile.model.object_names import object_name
 from speccompile.testing import manifest_facts as witness
 from speccompile.testing.admin import Admin, Data
-from speccompile.testing.laws.baseline import least
+from speccompile.testing.properties.baseline import least
 
 _TYPES = {
     "emptyDir": "empty_dir",

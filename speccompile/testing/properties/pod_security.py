@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from speccompile.testing import manifest_facts as witness
 from speccompile.testing.admin import Admin, Data
-from speccompile.testing.laws.baseline import least, lineage
-from speccompile.testing.laws.field_values import shown
+from speccompile.testing.properties.baseline import least, lineage
+from speccompile.testing.properties.field_values import shown
 
 
 def nobody_runs_as_root(run: Data, admin: Admin) -> None:

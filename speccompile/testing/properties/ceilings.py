@@ -9,8 +9,8 @@ from speccompile.model.quantity import parse_quantity
 from speccompile.schema.field_path import SIDES
 from speccompile.testing import manifest_facts as witness
 from speccompile.testing.admin import Admin, Data
-from speccompile.testing.laws.baseline import least
 from speccompile.testing.manifest_facts import at
+from speccompile.testing.properties.baseline import least
 
 _MEASURED = {"cpu": "cpu", "mem": "memory", "disk": "ephemeral-storage"}
 
