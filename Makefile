@@ -1,9 +1,9 @@
-# Everything runs in .venv, which the first target that needs it makes. PYTHON chooses the interpreter.
+# All targets run in .venv, which is created on first use. PYTHON selects the interpreter.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test pythons lint types docs reference golden prepared laws bench clean
+.PHONY: demo test pythons lint types docs reference golden prepared properties bench clean
 
 demo: $(VENV)/.installed
 	@$(BIN)/speccompile render examples/runs
@@ -11,7 +11,7 @@ demo: $(VENV)/.installed
 test: $(VENV)/.tested
 	$(BIN)/pytest -n auto
 
-# Golden and property tests on the other supported Python versions, as far as they are installed.
+# Run golden and property tests on the other supported Python versions that are installed.
 pythons: $(VENV)/.tested
 	scripts/pythons.sh
 
@@ -22,28 +22,28 @@ lint: $(VENV)/.tested
 types: $(VENV)/.tested
 	$(BIN)/mypy
 
-# The documentation site, into site/; any warning fails it. The variable quietens a notice about the theme's successor.
+# Build the documentation into site/; any warning is an error. The variable silences a notice about MkDocs 2.
 docs: $(VENV)/.tested
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
-# Pages that are made from the schemas, the table of codes and the command line; a test checks that they are fresh.
+# Generate the reference pages from the schemas, the table of codes and the command line; a test checks them.
 reference: $(VENV)/.installed
 	$(BIN)/python scripts/make_reference.py
 
-# Rewrites the expected files of golden/, the table in docs/digitalhub.md, and what calls print on the pages. Read the
-# diff before you commit it.
+# Update expected files in golden/, the table in docs/digitalhub.md and command output on pages. Read the diff before you
+# commit it.
 golden: $(VENV)/.tested
 	$(BIN)/pytest -q tests/test_golden.py tests/test_digitalhub.py tests/test_site.py --update-golden
 
-# The property tests with forty times as many examples, drawn anew each time. Takes long and is not part of CI.
-laws: $(VENV)/.tested
+# Run the property tests with forty times as many random examples. Slow, and not part of CI.
+properties: $(VENV)/.tested
 	HYPOTHESIS_PROFILE=thorough $(BIN)/pytest -n auto -m hypothesis
 
-# What the bundled templates make of the golden runs, made ahead, so that a cold start needs no Jinja. A test checks it.
+# Prerender the bundled templates for the golden runs, so that a cold start needs no Jinja; a test checks the result.
 prepared: $(VENV)/.installed
 	$(BIN)/python scripts/prepare.py
 
-# speccompile beside what others would use, interleaved, into benchmarks/RESULTS.md; takes a good half hour.
+# Compare speccompile with other tools and write benchmarks/RESULTS.md; takes more than half an hour.
 bench: $(VENV)/.measured
 	$(BIN)/python -m benchmarks
 
