@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
-# Run golden and property tests on the supported Python versions other than that of .venv, where `make test` runs all
-# tests. Interpreters are searched on PATH and in pyenv; each gets a virtual environment of its own (.venv-3.12, …).
-# Golden tests also run on 3.14 and 3.15 as WebAssembly (Pyodide, in Node). Missing versions are named; in CI, missing
-# WebAssembly is an error.
+# Run golden and property tests on the supported Python versions that .venv does not use. Interpreters come from PATH or
+# pyenv, and each gets a virtual environment (.venv-3.12, …). Golden tests also run on 3.14 and 3.15 as WebAssembly
+# (Pyodide, in Node). Missing versions are listed; in CI, missing WebAssembly is an error.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -17,7 +16,7 @@ version_of() { # PYTHON
   "$1" -c 'import ensurepip, sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null
 }
 
-# The path of an interpreter that can make virtual environments; a shim of pyenv may exist and not run.
+# Print the path of an interpreter that can create virtual environments; a pyenv shim may exist but not run.
 find_python() { # VERSION
   local pyenv=${PYENV_ROOT:-$(pyenv root 2>/dev/null || echo "$HOME/.pyenv")} candidate
   while read -r candidate; do

