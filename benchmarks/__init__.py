@@ -1,1 +1,1 @@
-"""Takes the seed of a workload, gives tables: what speccompile and its peers need to compile the same runs."""
+"""Benchmark of speccompile and other tools that compile the same runs."""

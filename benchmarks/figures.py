@@ -1,4 +1,4 @@
-"""Takes what calls cost, round by round, gives figures: the best, the peak, and medians of ratios."""
+"""Figures of a series of measurements: best times, peak memory, medians of ratios."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from typing import NamedTuple, TypeAlias
 
 
 class Cost(NamedTuple):
-    """What one call cost."""
+    """Cost of one call."""
 
     wall: float
     """Seconds."""
     cpu: float
     """Seconds, of all its processes."""
     memory: float
-    """Megabytes, of the largest of its processes."""
+    """Megabytes, of its largest process."""
 
     def scaled(self, factor: float) -> Cost:
-        """That of `factor` times as many runs; as memory it is at least this."""
+        """Estimate the cost for `factor` times as many runs; memory is a lower bound."""
         return Cost(self.wall * factor, self.cpu * factor, self.memory)
 
 
 Series: TypeAlias = Mapping[str, Sequence[Cost]]
-"""Costs by contender, as many for each as there were rounds; a round went through all of them."""
+"""Costs by name, one per round; each round measures every name."""
 
 
 def best_wall(costs: Sequence[Cost]) -> float:
@@ -39,7 +39,7 @@ def peak(costs: Sequence[Cost]) -> float:
 
 
 def ratio(series: Series, one: str, other: str) -> float | None:
-    """How many times as long as `other` `one` takes: the median of the rounds; None if either was not measured."""
+    """Return the median over rounds of the time of `one` divided by that of `other`; None if either is missing."""
     if not series.get(one) or not series.get(other):
         return None
-    return median(mine.wall / yours.wall for mine, yours in zip(series[one], series[other], strict=True))
+    return median(first.wall / second.wall for first, second in zip(series[one], series[other], strict=True))

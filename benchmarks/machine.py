@@ -1,4 +1,4 @@
-"""Takes the machine it runs on, gives what one has to know of it to read a table; no name of it, and no path."""
+"""Facts about the machine and the measured versions, without host names or paths."""
 
 from __future__ import annotations
 
@@ -8,9 +8,17 @@ import sysconfig
 from collections.abc import Iterable
 from pathlib import Path
 
-from benchmarks.contender import Contender, packages
+from benchmarks.tool import Tool, package_versions
 
-_OURS = ("speccompile", "jinja2", "jsonschema", "ruamel.yaml", "ruamel.yaml.clib", "deepmerge", "kubernetes-validate")
+_PACKAGES = (
+    "speccompile",
+    "jinja2",
+    "jsonschema",
+    "ruamel.yaml",
+    "ruamel.yaml.clib",
+    "deepmerge",
+    "kubernetes-validate",
+)
 
 
 def machine() -> list[tuple[str, str]]:
@@ -23,17 +31,17 @@ def machine() -> list[tuple[str, str]]:
     ]
 
 
-def versions(contenders: Iterable[Contender]) -> list[tuple[str, str]]:
-    """What was measured, and of which version; whatever is not there says so."""
-    own = [(name, packages(name) or "not installed") for name in _OURS]
-    return own + [(contender.name, contender.version() or "not installed") for contender in contenders]
+def versions(tools: Iterable[Tool]) -> list[tuple[str, str]]:
+    """Versions of speccompile, its dependencies and the other tools."""
+    packages = [(name, package_versions(name) or "not installed") for name in _PACKAGES]
+    return packages + [(tool.name, tool.version() or "not installed") for tool in tools]
 
 
 def _processor() -> str:
     path = Path("/proc/cpuinfo")
     lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
-    named = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-    return next(named, "") or platform.machine()
+    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(names, "") or platform.machine()
 
 
 def _system() -> str:

@@ -1,6 +1,6 @@
-"""Takes nothing, gives an exit code: 0 if Ray, through a thin executor, compiles what is compiled here.
+"""Check that compiling through a Ray executor gives the same results as compiling locally.
 
-Needs the bench extra. `python -m benchmarks.ray_check [RUNS]`
+Needs the extra `bench`. `python -m benchmarks.ray_check [RUNS]`
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _RUNS = 1000
 
 
 class RayExecutor(Executor):
-    """Ray as any other executor: a remote task for each call, and a future that Ray fulfils."""
+    """Executor that submits each call as a Ray task."""
 
     def __init__(self, workers: int) -> None:
         self._max_workers = workers
@@ -33,7 +33,7 @@ class RayExecutor(Executor):
 
 
 def main(arguments: list[str]) -> int:
-    """Compares, and prints how long both took."""
+    """Print both times; return 1 if the results differ."""
     import ray
 
     number = int(arguments[0]) if arguments else _RUNS
@@ -43,22 +43,20 @@ def main(arguments: list[str]) -> int:
         profile = Path(folder) / "profile.yaml"
         profile.write_text(workload.profile, encoding="utf-8")
         start = time.perf_counter()
-        here = [_told(result) for result in compile_many(runs, profiles=[profile])]
+        local = [_text(result) for result in compile_many(runs, profiles=[profile])]
         middle = time.perf_counter()
         ray.init(num_cpus=2, include_dashboard=False, logging_level="ERROR")
         ready = time.perf_counter()
-        there = [_told(result) for result in compile_many(runs, profiles=[profile], executor=RayExecutor(2))]
+        remote = [_text(result) for result in compile_many(runs, profiles=[profile], executor=RayExecutor(2))]
         end = time.perf_counter()
         ray.shutdown()
-    is_same = here == there
-    print(
-        f"{number} runs: here {middle - start:.2f} s, on Ray {end - ready:.2f} s, after {ready - middle:.2f} s to start"
-    )
-    print("the same results" if is_same else "OTHER RESULTS")
+    is_same = local == remote
+    print(f"{number} runs: local {middle - start:.2f} s, Ray {end - ready:.2f} s plus {ready - middle:.2f} s to start")
+    print("same results" if is_same else "DIFFERENT RESULTS")
     return int(not is_same)
 
 
-def _told(result: object) -> str:
+def _text(result: object) -> str:
     return result.to_yaml() if isinstance(result, Compiled) else str(result)
 
 

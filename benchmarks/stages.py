@@ -1,4 +1,4 @@
-"""Takes a workload, gives where our time goes: what each stage of the line costs a run, once warm."""
+"""Time per run of each stage of the compiler, in a warmed-up process."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from time import process_time
 
-from benchmarks.timing import Watch
-from benchmarks.warm import compiled, setting_of, sources
+from benchmarks.timing import Progress
+from benchmarks.warm import compile_all, load_profile, sources
 from benchmarks.workload import Workload
 from speccompile.compiler.approve import approve
 from speccompile.compiler.documents.admin_config import Setting
@@ -28,14 +28,14 @@ from speccompile.yaml_text.parse import parse
 WHOLE = "whole"
 
 
-def measured(folder: Path, rounds: int, runs: int, watch: Watch) -> Mapping[str, float]:
-    """Seconds of CPU a run by stage, the best of the rounds; `whole` is the line as it is called, text to text.
+def measure(folder: Path, rounds: int, runs: int, progress: Progress) -> Mapping[str, float]:
+    """Measure CPU seconds per run by stage, best of all rounds; `whole` is a full compilation, text to text.
 
-    The profile of the workload has no base documents, so that stage is not there.
+    The workload's profile has no base documents, so that stage is missing.
     """
     best: dict[str, float] = {}
     for number in range(rounds + 1):
-        watch(f"stages, round {number} of {rounds}")
+        progress(f"stages, round {number} of {rounds}")
         gc.collect()
         for name, seconds in _round(folder, runs).items():
             best[name] = min(seconds, best.get(name, seconds)) if number else seconds
@@ -43,53 +43,53 @@ def measured(folder: Path, rounds: int, runs: int, watch: Watch) -> Mapping[str,
 
 
 def _round(folder: Path, runs: int) -> Mapping[str, float]:
-    """Run by run and not stage by stage, so that each stage finds the processor as it does in real life."""
-    setting = setting_of(folder)
+    """Measure run by run, not stage by stage, so that CPU caches are in a realistic state."""
+    setting = load_profile(folder)
     texts = sources(Workload(runs))
-    spent: dict[str, float] = {}
+    totals: dict[str, float] = {}
     for text in texts:
-        for name, seconds in _apart(text, setting):
-            spent[name] = spent.get(name, 0) + seconds
+        for name, seconds in _time_stages(text, setting):
+            totals[name] = totals.get(name, 0) + seconds
     start = process_time()
-    for made in compiled(texts, setting):
-        made.to_yaml()
-    spent[WHOLE] = process_time() - start
-    return {name: seconds / runs for name, seconds in spent.items()}
+    for result in compile_all(texts, setting):
+        result.to_yaml()
+    totals[WHOLE] = process_time() - start
+    return {name: seconds / runs for name, seconds in totals.items()}
 
 
-def _apart(text: Source, setting: Setting) -> Iterator[tuple[str, float]]:
-    """The line, a stage at a time; see `compiler/pipeline.py` and `compiler/documents/run.py`."""
+def _time_stages(text: Source, setting: Setting) -> Iterator[tuple[str, float]]:
+    """Time one stage after another; see `compiler/pipeline.py` and `compiler/documents/run.py`."""
     library, platform = setting.library, setting.platform
-    at = process_time()
+    start = process_time()
     document = parse(text).documents[0]
-    yield "parse", process_time() - at
-    at = process_time()
+    yield "parse", process_time() - start
+    start = process_time()
     fields = flatten(document, facts_used(platform), library).fields
-    yield "forms", process_time() - at
+    yield "forms", process_time() - start
     assert fields is not None
-    at = process_time()
+    start = process_time()
     tree, _ = validate(fields, "run", library)
-    yield "validate", process_time() - at
-    at = process_time()
+    yield "validate", process_time() - start
+    start = process_time()
     normalize(tree, platform, library, None)
-    yield "normalize", process_time() - at
-    # These three, and a run made of what they give.
-    run, profile, target, told, _ = read_run(document, setting)
-    at = process_time()
-    merged, lost = merge(run, profile, target, platform, library)
-    yield "merge", process_time() - at
-    at = process_time()
+    yield "normalize", process_time() - start
+    # Runs the stages above again and builds the run.
+    run, profile, target, findings, _ = read_run(document, setting)
+    start = process_time()
+    merged, overrides = merge(run, profile, target, platform, library)
+    yield "merge", process_time() - start
+    start = process_time()
     approved, warnings = approve(merged, library)
-    yield "approve", process_time() - at
-    at = process_time()
+    yield "approve", process_time() - start
+    start = process_time()
     planned = plan(approved, library)
-    yield "plan", process_time() - at
-    at = process_time()
-    drawn = sketches(planned, library)
-    yield "render", process_time() - at
-    at = process_time()
-    text_of(drawn)
-    yield "serialize", process_time() - at
-    at = process_time()
-    in_order((*told, *lost, *warnings))
-    yield "order of findings", process_time() - at
+    yield "plan", process_time() - start
+    start = process_time()
+    sketched = sketches(planned, library)
+    yield "render", process_time() - start
+    start = process_time()
+    text_of(sketched)
+    yield "serialize", process_time() - start
+    start = process_time()
+    in_order((*findings, *overrides, *warnings))
+    yield "sort findings", process_time() - start

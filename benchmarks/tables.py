@@ -1,26 +1,26 @@
-"""Takes what was measured, gives tables in Markdown that can be read as they stand."""
+"""Markdown tables of the measurements."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from benchmarks import ours, stages, warm
-from benchmarks.contender import Contender
-from benchmarks.contests import COLD, GROWTH, batch_of, runs, workers_at
+from benchmarks import speccompile_calls, stages, warm
+from benchmarks.comparisons import COLD, GROWTH, batch_name, format_runs, workers_name
 from benchmarks.figures import Series, best_cpu, best_wall, peak, ratio
 from benchmarks.peers import helm
 from benchmarks.targets import MEGABYTES, TARGETS, WARM, Measured
+from benchmarks.tool import Tool
 
 _NOT_AVAILABLE, _NOT_INSTALLED = "not available", "not installed"
-_WORKERS = (ours.SERIAL, ours.TWO, ours.AUTOMATIC)
+_WORKERS = (speccompile_calls.SERIAL, speccompile_calls.TWO, speccompile_calls.AUTOMATIC)
 _MILLISECONDS = 1000
 _MICROSECONDS = 1_000_000
 _HUNDRED = 100
 _TEN = 10
 
 
-def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table in Markdown, its columns as wide as what is in them; all but the first are set to the right."""
+def format_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Format a table; all columns but the first are aligned to the right."""
     widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
 
     def line(cells: Sequence[str]) -> str:
@@ -31,122 +31,127 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join((line(header), f"|{rule}|", *map(line, rows))) + "\n"
 
 
-def number(value: float) -> str:
-    """Three digits that count, or all before the point."""
+def format_number(value: float) -> str:
+    """Format a number with three significant digits, or as an integer if that has more."""
     return f"{value:,.0f}" if value >= _HUNDRED else f"{value:.1f}" if value >= _TEN else f"{value:.2f}"
 
 
-def seconds(value: float) -> str:
-    return f"{number(value)} s" if value >= 1 else f"{number(value * _MILLISECONDS)} ms"
+def _seconds(value: float) -> str:
+    return f"{format_number(value)} s" if value >= 1 else f"{format_number(value * _MILLISECONDS)} ms"
 
 
-def times(value: float | None) -> str:
-    return "" if value is None else f"{number(value)} ×"
+def _times(value: float | None) -> str:
+    return "" if value is None else f"{format_number(value)} ×"
 
 
 def targets(measured: Measured) -> str:
-    """What the project set itself, and whether it is so."""
+    """Targets and whether they are met."""
     rows = []
     for target in TARGETS:
         figure = target.figure(measured)
         unit = MEGABYTES if target.unit == MEGABYTES else f" {target.unit}"
-        asked = f"{'at most' if target.is_most else 'at least'} {target.bound:g}{unit}"
+        bound = f"{'at most' if target.is_maximum else 'at least'} {target.bound:g}{unit}"
         if figure is None:
-            rows.append((target.what, asked, "", "not measured"))
+            rows.append((target.name, bound, "", "not measured"))
             continue
         miss = target.miss(figure)
-        rows.append((target.what, asked, f"{number(figure)}{unit}", "met" if miss <= 0 else f"missed by {miss:.0%}"))
-    return table(("target", "asked", "measured", ""), rows)
+        result = "met" if miss <= 0 else f"missed by {miss:.0%}"
+        rows.append((target.name, bound, f"{format_number(figure)}{unit}", result))
+    return format_table(("target", "bound", "measured", ""), rows)
 
 
-def cold(measured: Measured, contenders: Sequence[Contender]) -> str:
-    """One run, or none."""
+def cold_start(measured: Measured, tools: Sequence[Tool]) -> str:
+    """One run or none."""
     series = measured[COLD]
-    peers = (contender.name for contender in contenders if contender.least == 1)
-    names = (*((name, _NOT_AVAILABLE) for name in ours.COLD), *((name, _NOT_INSTALLED) for name in peers))
-    others = (ours.VALID, helm.ONE_BY_ONE.name, ours.BARE)
+    peers = (tool.name for tool in tools if tool.min_runs == 1)
+    names = (*((name, _NOT_AVAILABLE) for name in speccompile_calls.COLD), *((name, _NOT_INSTALLED) for name in peers))
+    others = (speccompile_calls.VALID, helm.CALL_PER_RUN.name, speccompile_calls.BARE)
     rows = [
-        (name, *_figures(series, name, missing), *(times(ratio(series, name, other)) for other in others))
+        (name, *_figures(series, name, missing), *(_times(ratio(series, name, other)) for other in others))
         for name, missing in names
     ]
-    return table(("one run", "wall", "CPU", "peak", "to ours", "to helm", "to bare Python"), rows)
+    header = ("one run", "wall", "CPU", "peak", "vs speccompile", "vs helm", "vs bare Python")
+    return format_table(header, rows)
 
 
-def batch(size: int, measured: Measured, contenders: Sequence[Contender], *, is_full: bool) -> str:
-    """All contenders over the same runs; what was measured with fewer of them says so."""
-    series = measured[batch_of(size)]
-    scaled = {} if is_full else {peer.name: f"scaled from {peer.most:,}" for peer in contenders if peer.most < size}
+def batch(size: int, measured: Measured, tools: Sequence[Tool], *, is_full: bool) -> str:
+    """All tools on the same runs; times measured with fewer runs are marked as scaled."""
+    series = measured[batch_name(size)]
+    scaled = {} if is_full else {tool.name: f"scaled from {tool.max_runs:,}" for tool in tools if tool.max_runs < size}
     rows = [
         (
             name,
             *_figures(series, name, _NOT_INSTALLED),
-            *(times(ratio(series, name, other)) for other in (ours.NAME, helm.RANGING.name)),
+            *(_times(ratio(series, name, other)) for other in (speccompile_calls.NAME, helm.ONE_CALL.name)),
             scaled.get(name, "") if name in series else "",
         )
-        for name in (ours.NAME, *(contender.name for contender in contenders))
+        for name in (speccompile_calls.NAME, *(tool.name for tool in tools))
     ]
-    return table((runs(size), "wall", "CPU", "peak", "to ours", "to helm", ""), rows)
+    return format_table((format_runs(size), "wall", "CPU", "peak", "vs speccompile", "vs helm", ""), rows)
 
 
-def growth(sizes: Sequence[int], measured: Measured, contenders: Sequence[Contender]) -> str:
-    """How time and memory grow from batch to batch: ours round by round, peers from the best of each batch."""
+def growth(sizes: Sequence[int], measured: Measured, tools: Sequence[Tool]) -> str:
+    """Growth of time and memory: for speccompile the median over rounds, for other tools from the best times."""
     few, many = sizes[-2:]
-    own, one, small, large = (measured[name] for name in (GROWTH, COLD, batch_of(few), batch_of(many)))
-    rows = [(ours.NAME, times(ratio(own, runs(many), runs(few))), _peak(own, runs(1)), _peak(own, runs(many)))]
-    for name in (peer.name for peer in contenders if peer.most >= many and peer.name in large):
-        grown = best_wall(large[name]) / best_wall(small[name])
-        rows.append((name, times(grown), _peak(one, name), _peak(large, name)))
-    return table(("growth", f"time, {many:,} to {few:,}", "peak at 1", f"peak at {many:,}"), rows)
+    series, one, small, large = (measured[name] for name in (GROWTH, COLD, batch_name(few), batch_name(many)))
+    one_run, few_runs, many_runs = map(format_runs, (1, few, many))
+    time = _times(ratio(series, many_runs, few_runs))
+    rows = [(speccompile_calls.NAME, time, _peak(series, one_run), _peak(series, many_runs))]
+    for name in (tool.name for tool in tools if tool.max_runs >= many and tool.name in large):
+        growth = best_wall(large[name]) / best_wall(small[name])
+        rows.append((name, _times(growth), _peak(one, name), _peak(large, name)))
+    return format_table(("growth", f"time, {many:,} vs {few:,}", "peak at 1", f"peak at {many:,}"), rows)
 
 
 def workers(sizes: Sequence[int], measured: Measured) -> str:
-    """Ours, with one process and with more."""
+    """Speccompile with one process and with more."""
     rows = []
     for size in sizes:
-        series = measured[workers_at(size)]
+        series = measured[workers_name(size)]
         rows.append(
             (
-                runs(size),
-                *(seconds(best_wall(series[name])) if name in series else _NOT_AVAILABLE for name in _WORKERS),
-                times(ratio(series, ours.AUTOMATIC, ours.SERIAL)),
-                times(ratio(series, ours.SERIAL, ours.TWO)),
+                format_runs(size),
+                *(_seconds(best_wall(series[name])) if name in series else _NOT_AVAILABLE for name in _WORKERS),
+                _times(ratio(series, speccompile_calls.AUTOMATIC, speccompile_calls.SERIAL)),
+                _times(ratio(series, speccompile_calls.SERIAL, speccompile_calls.TWO)),
             )
         )
-    return table(("workers", *_WORKERS, "automatic to 1", "1 to 2"), rows)
+    return format_table(("workers", *_WORKERS, "automatic vs 1", "1 vs 2"), rows)
 
 
-def in_process(measured: Measured) -> str:
-    """A service's view: what a call costs when all is loaded."""
+def warm_process(measured: Measured) -> str:
+    """Cost per run in a long-running process, such as a service."""
     series = measured[WARM]
-    names = (warm.WHOLE, warm.ALONE, warm.VERIFIED)
+    names = (warm.WHOLE, warm.YAML_ONLY, warm.VERIFIED)
     rows = [
         (
             name,
-            f"{number(best_wall(series[name]) * _MICROSECONDS)} µs" if name in series else _NOT_AVAILABLE,
-            times(ratio(series, name, warm.ALONE)),
-            times(ratio(series, name, warm.WHOLE)),
+            f"{format_number(best_wall(series[name]) * _MICROSECONDS)} µs" if name in series else _NOT_AVAILABLE,
+            _times(ratio(series, name, warm.YAML_ONLY)),
+            _times(ratio(series, name, warm.WHOLE)),
         )
         for name in names
     ]
-    return table(("warm, one process", "a run", "to loader and emitter", "to compile and serialize"), rows)
+    header = ("warm, one process", "per run", "vs YAML only", "vs compile and serialize")
+    return format_table(header, rows)
 
 
-def components(costs: Mapping[str, float]) -> str:
-    """Where our time goes; what stands between the stages is in the whole alone."""
+def stage_times(costs: Mapping[str, float]) -> str:
+    """Time per stage; time between stages is part of the full compilation only."""
     whole = costs[stages.WHOLE]
     parts = {name: cost for name, cost in costs.items() if name != stages.WHOLE}
-    rows = [*parts.items(), ("sum of the stages", sum(parts.values())), ("the whole line, as it is called", whole)]
-    cells = [(name, f"{number(cost * _MICROSECONDS)} µs", f"{cost / whole:.0%}") for name, cost in rows]
-    return table(("stage, warm", "a run", "of the whole"), cells)
+    rows = [*parts.items(), ("sum of stages", sum(parts.values())), ("full compilation", whole)]
+    cells = [(name, f"{format_number(cost * _MICROSECONDS)} µs", f"{cost / whole:.0%}") for name, cost in rows]
+    return format_table(("stage, warm", "per run", "share"), cells)
 
 
-def facts(rows: Sequence[tuple[str, str]]) -> str:
+def format_facts(rows: Sequence[tuple[str, str]]) -> str:
     return "".join(f"- {name}: {value}\n" for name, value in rows)
 
 
 def _figures(series: Series, name: str, missing: str) -> tuple[str, str, str]:
     costs = series.get(name)
-    return (seconds(best_wall(costs)), seconds(best_cpu(costs)), _peak(series, name)) if costs else (missing, "", "")
+    return (_seconds(best_wall(costs)), _seconds(best_cpu(costs)), _peak(series, name)) if costs else (missing, "", "")
 
 
 def _peak(series: Series, name: str) -> str:

@@ -1,4 +1,4 @@
-"""Takes calls, gives what each costs: every call a process of its own, all in turn, round after round."""
+"""Measurement of calls, each in a separate process."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TypeAlias
 
-from benchmarks.contender import ROOT, Call
 from benchmarks.figures import Cost
+from benchmarks.tool import ROOT, Call
 
-# Without bytecode every cold start is more than twice as long; no installation is like that.
-_UNWANTED = ("PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED", "PYTHONPATH")
-Watch: TypeAlias = Callable[[str], None]
-"""Is told what comes next."""
+# Without bytecode, which installations have, a cold start takes more than twice as long.
+_IGNORED_VARIABLES = ("PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED", "PYTHONPATH")
+Progress: TypeAlias = Callable[[str], None]
+"""Called with a description of the next step."""
 
 
 class FailedError(Exception):
-    """A call did not do what it is measured for; says what it printed."""
+    """A call failed or unexpectedly succeeded; the message has its output."""
 
 
 @contextmanager
 def launcher() -> Iterator[Launcher]:
-    """A small process that starts others."""
+    """Start a small process that starts others."""
     command = [sys.executable, "-I", "-S", "-B", str(ROOT / "benchmarks" / "launch.py")]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdin is not None
@@ -39,32 +39,32 @@ def launcher() -> Iterator[Launcher]:
 
 
 class Launcher:
-    """Starts calls one at a time, and says what they cost."""
+    """Starts calls one at a time and measures them."""
 
-    def __init__(self, asking: IO[bytes], answers: IO[bytes]) -> None:
-        self._asking = asking
-        self._answers = answers
+    def __init__(self, requests: IO[bytes], responses: IO[bytes]) -> None:
+        self._requests = requests
+        self._responses = responses
 
-    def cost(self, call: Call, output: Path, *, succeeds: bool = True) -> Cost:
-        """What the call cost; its standard output is in `output`. Raises FailedError for another end than expected."""
-        asked = (list(call.command), environment() | dict(call.environment), str(call.folder), str(output))
-        marshal.dump(asked, self._asking)
-        self._asking.flush()
+    def measure(self, call: Call, output: Path, *, succeeds: bool = True) -> Cost:
+        """Run the call, with standard output in `output`. Raise FailedError unless it ends as expected."""
+        request = (list(call.command), environment() | dict(call.environment), str(call.folder), str(output))
+        marshal.dump(request, self._requests)
+        self._requests.flush()
         try:
-            code, wall, cpu, memory = marshal.load(self._answers)  # noqa: S302  our own process wrote it
+            code, wall, cpu, memory = marshal.load(self._responses)  # noqa: S302  from launch.py
         except EOFError:
-            raise FailedError(f"cannot be started: {call.command[0]}") from None
+            raise FailedError(f"cannot start {call.command[0]}") from None
         if (code == 0) is not succeeds:
-            told = Path(f"{output}.errors").read_text(encoding="utf-8", errors="replace").strip()
-            raise FailedError(f"exit code {code} of: {' '.join(call.command)[:300]}\n{told[-2000:]}")
+            errors = Path(f"{output}.errors").read_text(encoding="utf-8", errors="replace").strip()
+            raise FailedError(f"exit code {code} of: {' '.join(call.command)[:300]}\n{errors[-2000:]}")
         return Cost(wall, cpu, memory / 1024)
 
 
 def environment() -> dict[str, str]:
     """The environment of all calls."""
-    return {name: value for name, value in os.environ.items() if name not in _UNWANTED}
+    return {name: value for name, value in os.environ.items() if name not in _IGNORED_VARIABLES}
 
 
 def compile_bytecode() -> None:
-    """That of ours, as an installation has it; packages compile theirs when they are first imported."""
+    """Compile speccompile's bytecode; other packages compile theirs on first import."""
     compileall.compile_dir(ROOT / "speccompile", quiet=2)

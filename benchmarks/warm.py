@@ -1,4 +1,4 @@
-"""Takes a workload, gives what ours costs inside one process that has compiled such runs before."""
+"""Cost of compiling in a process that is already warmed up."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from time import perf_counter, process_time
 from typing import Any
 
 from benchmarks.figures import Cost, Series
-from benchmarks.timing import Watch
+from benchmarks.timing import Progress
 from benchmarks.workload import PROFILE, Workload
 from speccompile.compiler.compile_files import compile_files
 from speccompile.compiler.compiled import Compiled
@@ -20,11 +20,11 @@ from speccompile.model.source import Layer, Source
 from speccompile.yaml_text.parse import parse
 from speccompile.yaml_text.serialize import serialize
 
-WHOLE, ALONE, VERIFIED = "compile and serialize", "the same loader and emitter alone", "compile, serialize and verify"
+WHOLE, YAML_ONLY, VERIFIED = "compile and serialize", "YAML loader and emitter only", "compile, serialize and verify"
 
 
-def setting_of(folder: Path) -> Setting:
-    """The profile of the workload, read."""
+def load_profile(folder: Path) -> Setting:
+    """Read the profile of the workload."""
     path = folder / "profile.yaml"
     path.write_text(PROFILE, encoding="utf-8")
     return read_setting([path], None)
@@ -34,32 +34,32 @@ def sources(workload: Workload) -> list[Source]:
     return [Source(f"{name}.yaml", text, Layer.RUN) for name, text in workload.runs.items()]
 
 
-def compiled(texts: Iterable[Source], setting: Setting) -> Iterable[Compiled]:
-    """The compilations, one after another; a run that does not compile is a fault of the workload."""
+def compile_all(texts: Iterable[Source], setting: Setting) -> Iterable[Compiled]:
+    """Compile runs one by one; all runs of the workload are valid."""
     for result in compile_files(map(parse, texts), setting):
         assert isinstance(result, Compiled), result
         yield result
 
 
-def measured(folder: Path, rounds: int, each: int, watch: Watch) -> Series:
-    """Seconds a run, round by round, each with runs of its own, as a service would have.
+def measure(folder: Path, rounds: int, each: int, progress: Progress) -> Series:
+    """Measure the seconds per run; each round has different runs, as in a service.
 
-    Without the package that `verify` needs, there is no such row.
+    `verify` is measured only if its package is installed.
     """
-    setting = setting_of(folder)
+    setting = load_profile(folder)
     texts = sources(Workload(each * (rounds + 1)))
     costs: dict[str, list[Cost]] = {}
     gc.collect()
-    gc.freeze()  # what the benchmark itself holds is not for a round to look through
+    gc.freeze()  # exclude the benchmark's own objects from collections
     for number in range(rounds + 1):
-        watch(f"warm, round {number} of {rounds}")
-        some = texts[each * number : each * (number + 1)]
-        # Also, no task finds texts that another has met first: all of them have been seen here.
-        documents = [[manifest.data for manifest in made.manifests] for made in compiled(some, setting)]
-        for some_documents in documents:
-            serialize(some_documents)
-        for name, task in _tasks(some, documents, setting).items():
-            cost = _cost(task, len(some))
+        progress(f"warm, round {number} of {rounds}")
+        batch = texts[each * number : each * (number + 1)]
+        # This also warms caches, so that no task profits from an earlier one.
+        documents = [[manifest.data for manifest in result.manifests] for result in compile_all(batch, setting)]
+        for manifests in documents:
+            serialize(manifests)
+        for name, task in _tasks(batch, documents, setting).items():
+            cost = _measure(task, len(batch))
             if number:
                 costs.setdefault(name, []).append(cost)
     gc.unfreeze()
@@ -70,15 +70,15 @@ def _tasks(
     texts: Sequence[Source], documents: Sequence[Sequence[Mapping[str, Any]]], setting: Setting
 ) -> Mapping[str, Callable[[], None]]:
     def whole() -> None:
-        for made in compiled(texts, setting):
-            made.to_yaml()
+        for result in compile_all(texts, setting):
+            result.to_yaml()
 
-    def alone() -> None:
-        for text, documents_of_one in zip(texts, documents, strict=True):
+    def yaml_only() -> None:
+        for text, manifests in zip(texts, documents, strict=True):
             parse(text)
-            serialize(documents_of_one)
+            serialize(manifests)
 
-    tasks: dict[str, Callable[[], None]] = {WHOLE: whole, ALONE: alone}
+    tasks: dict[str, Callable[[], None]] = {WHOLE: whole, YAML_ONLY: yaml_only}
     if importlib.util.find_spec("kubernetes_validate"):
         from speccompile.verify.kubernetes_api import versions
         from speccompile.verify.verify import violations
@@ -86,15 +86,15 @@ def _tasks(
         newest = versions()[-1]
 
         def verified() -> None:
-            for made in compiled(texts, setting):
-                made.to_yaml()
-                assert not violations(made, newest)
+            for result in compile_all(texts, setting):
+                result.to_yaml()
+                assert not violations(result, newest)
 
         tasks[VERIFIED] = verified
     return tasks
 
 
-def _cost(task: Callable[[], None], times: int) -> Cost:
+def _measure(task: Callable[[], None], times: int) -> Cost:
     gc.collect()
     wall, cpu = perf_counter(), process_time()
     task()

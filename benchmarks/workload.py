@@ -1,4 +1,4 @@
-"""Takes a seed and a number, gives run specs, the profile they run under, and what the profile fixes: texts."""
+"""Generated run specs and the profile they use, as text."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _NODES = ("zone: eu-1", "zone: eu-2", "pool: batch")
 _HEAD = """\
 id: 1xa100
 name: One A100
-description: One A100 for a model server, on the nodes that are kept for them
+description: One A100 for a model server, on dedicated nodes
 """
-# The names of these variables come after all that runs have, in the order of the alphabet. So a peer may sort all
-# variables, or keep the order of its layers, and has the order that ours has.
+# These variables sort after all variables of runs, so a tool that sorts variables and one that keeps the order of its
+# layers produce the same order as speccompile.
 FIXED = """\
 resources:
   gpu: 1
@@ -58,11 +58,11 @@ runtime_class: nvidia
 priority_class: inference
 service_account: inference
 """
-"""The fields of the profile, as a peer gets them: without what only says which profile it is."""
+"""Fields of the profile without its id, name and description, for other tools."""
 PROFILE = _HEAD + FIXED
 
-# Most people copy the run of a colleague; a third of the runs has one or two of these as well.
-_ODDITIES: Mapping[str, Callable[[Random], str]] = MappingProxyType(
+# Most runs have the same shape; a third of them has one or two of these fields as well.
+_EXTRAS: Mapping[str, Callable[[Random], str]] = MappingProxyType(
     {
         "command": lambda _: "command: [python, -m, serve]\n",
         "replicas": lambda random: f"replicas: {random.randint(2, 9)}\n",
@@ -86,7 +86,7 @@ _ODDITIES: Mapping[str, Callable[[Random], str]] = MappingProxyType(
 
 @dataclass(frozen=True)
 class Workload:
-    """The first `size` runs of a seed. A run depends on seed and index alone, so a small workload opens a large one."""
+    """The first `size` runs of a seed; they are the same in larger workloads."""
 
     size: int
     seed: int = SEED
@@ -95,12 +95,12 @@ class Workload:
 
     @cached_property
     def runs(self) -> Mapping[str, str]:
-        """The texts by the names of their runs, in order."""
+        """Texts by the names of their runs, in order."""
         return {name(self.seed, index): run(self.seed, index) for index in range(self.size)}
 
 
 def name(seed: int, index: int) -> str:
-    """The name of a run: there is always a dash in it, so the objects of its volumes are `<run>--<volume>`."""
+    """The name of a run. It contains a dash, so objects of its volumes are named `<run>--<volume>`."""
     return f"{_random(seed, index).choice(_MODELS)}-{index:05}"
 
 
@@ -110,29 +110,29 @@ def run(seed: int, index: int) -> str:
     model = random.choice(_MODELS)
     team = random.choice(_TEAMS)
     batch = random.randint(1, 64)
-    chosen = random.sample(tuple(_ODDITIES), k=random.choice((1, 2)) if random.randrange(3) == 0 else 0)
-    odd = {key: make(random) if key in chosen else "" for key, make in _ODDITIES.items()}
-    # A claim of one node can serve one pod only.
-    access = ", access_mode: ReadWriteMany" if odd["replicas"] else ""
-    alias = "" if "no alias" in chosen else f"service_name: {team}-{model}-{index}\n"
+    selected = random.sample(tuple(_EXTRAS), k=random.choice((1, 2)) if random.randrange(3) == 0 else 0)
+    extras = {key: make(random) if key in selected else "" for key, make in _EXTRAS.items()}
+    # Several pods cannot share a ReadWriteOnce claim.
+    access = ", access_mode: ReadWriteMany" if extras["replicas"] else ""
+    alias = "" if "no alias" in selected else f"service_name: {team}-{model}-{index}\n"
     return f"""\
 name: {name(seed, index)}
 project: {team}
 action: serve
 profile: 1xa100
 image: ghcr.io/acme/{model}:{random.randint(0, 9)}.{random.randint(0, 99)}.{random.randint(0, 99)}
-{odd["command"]}args: [--model, {model}-v{random.randint(1, 99)}, --workers, "{random.randint(1, 32)}"]
-{odd["replicas"]}labels:
+{extras["command"]}args: [--model, {model}-v{random.randint(1, 99)}, --workers, "{random.randint(1, 32)}"]
+{extras["replicas"]}labels:
   team: {team}
-{odd["annotations"]}{odd["secrets"]}envs:
+{extras["annotations"]}{extras["secrets"]}envs:
   BATCH_SIZE: "{batch}"
   LOG_LEVEL: {random.choice(_LEVELS)}
-{odd["variable"]}  TORCH_HOME: /tmp/torch-{random.randint(1, 999)}
+{extras["variable"]}  TORCH_HOME: /tmp/torch-{random.randint(1, 999)}
 resources:
   cpu: "{random.randint(1, 16)}"
   mem: {random.randint(4, 64)}Gi
   gpu: {random.randint(1, 4)}
-{odd["node_selector"]}volumes:
+{extras["node_selector"]}volumes:
 - volume_type: persistent_volume_claim
   name: models
   mount_path: /models
@@ -145,16 +145,16 @@ resources:
       settings.toml: |
         batch = {batch}
         revision = "{random.getrandbits(64):016x}"
-{odd["scratch"]}service_ports:
+{extras["scratch"]}service_ports:
 - port: 80
   target_port: {random.randint(8000, 8999)}
-{odd["metrics"]}{alias}"""
+{extras["metrics"]}{alias}"""
 
 
-def faulty(text: str) -> str:
-    """The run with two mistakes, as people make them."""
+def add_mistakes(text: str) -> str:
+    """Add two typical mistakes to a run."""
     return text.replace("resources:\n", "resources:\n  gpus: 1\n").replace("Gi\n", "GB\n", 1)
 
 
 def _random(seed: int, index: int) -> Random:
-    return Random(f"{seed}/{index}")  # noqa: S311  the same every time is what is wanted
+    return Random(f"{seed}/{index}")  # noqa: S311  must be reproducible

@@ -1,15 +1,15 @@
-"""Takes nothing, gives the peers: all that a benchmark measures ours against."""
+"""Other tools that speccompile is compared with."""
 
 from __future__ import annotations
 
-from benchmarks.contender import Contender
 from benchmarks.peers import helm, jinja, jsonnet, kapitan, kcl, kustomize
+from benchmarks.tool import Tool
 
-PEERS: tuple[Contender, ...] = (
-    helm.RANGING,
-    helm.ONE_BY_ONE,
-    kustomize.IN_CHUNKS,
-    jinja.BY_HAND,
+PEERS: tuple[Tool, ...] = (
+    helm.ONE_CALL,
+    helm.CALL_PER_RUN,
+    kustomize.KUSTOMIZE,
+    jinja.JINJA,
     jsonnet.RJSONNET,
     kcl.KCL,
     kapitan.KAPITAN,

@@ -1,4 +1,4 @@
-// The manifests of runs, as YAML; `std.mergePatch` puts the profile over each run.
+// Manifests of runs, as YAML; `std.mergePatch` merges the profile over each run.
 local selector(run) = {
   'app.kubernetes.io/name': run.name,
   'app.kubernetes.io/part-of': run.project,

@@ -1,4 +1,4 @@
-"""Takes a Jsonnet program that gives a text, gives the text."""
+"""Evaluate a Jsonnet program to text and print it."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""Takes a workload, gives the call of `kapitan compile`, with the inventory read by reclass-rs."""
+"""`kapitan compile`, with reclass-rs as the inventory backend."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 from textwrap import indent
 
-from benchmarks.contender import Call, Contender, packages, write
 from benchmarks.peers.jinja import TEMPLATE
+from benchmarks.tool import Call, Tool, package_versions, write_files
 from benchmarks.workload import Workload
 
 _TARGET = """\
@@ -27,12 +27,12 @@ _OPENING = "{% set run = inventory.parameters.run %}\n"
 
 
 def _prepare(workload: Workload, folder: Path) -> Call:
-    """A target for each run, and run and profile as classes: those that a target names later win, deeply."""
+    """Write a target for each run, with run and profile as classes; later classes override earlier ones, deeply."""
     inventory = folder / "inventory"
-    write(inventory / "classes" / "runs", {f"{name}.yml": _class(text) for name, text in workload.runs.items()})
-    write(inventory / "classes", {"profile.yml": _class(workload.fixed)})
-    write(inventory / "targets", {f"{name}.yml": _TARGET.format(name=name) for name in workload.runs})
-    write(folder, {"manifests.yaml.j2": _OPENING + TEMPLATE.read_text(encoding="utf-8")})
+    write_files(inventory / "classes" / "runs", {f"{name}.yml": _class(text) for name, text in workload.runs.items()})
+    write_files(inventory / "classes", {"profile.yml": _class(workload.fixed)})
+    write_files(inventory / "targets", {f"{name}.yml": _TARGET.format(name=name) for name in workload.runs})
+    write_files(folder, {"manifests.yaml.j2": _OPENING + TEMPLATE.read_text(encoding="utf-8")})
     command = ("kapitan", "compile", "--quiet", "--inventory-backend", "reclass-rs")
     return Call((sys.executable, "-m", *command), folder, results=folder / "compiled")
 
@@ -41,4 +41,4 @@ def _class(text: str) -> str:
     return f"parameters:\n  run:\n{indent(text, '    ')}"
 
 
-KAPITAN = Contender("kapitan compile", _prepare, lambda: packages("kapitan", "reclass-rs"), most=1000)
+KAPITAN = Tool("kapitan compile", _prepare, lambda: package_versions("kapitan", "reclass-rs"), max_runs=1000)

@@ -1,4 +1,4 @@
-"""Takes a workload, gives the call of a KCL program under kcl-lib, the implementation in Rust."""
+"""A KCL program with kcl-lib, the implementation in Rust."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import shutil
 import sys
 from pathlib import Path
 
-from benchmarks.contender import PEERS, Call, Contender, files_of, packages, write
+from benchmarks.tool import PEERS_FOLDER, Call, Tool, package_versions, run_files, write_files
 from benchmarks.workload import Workload
 
 
 def _prepare(workload: Workload, folder: Path) -> Call:
-    """The program stands beside the runs: KCL takes paths as relative to it."""
-    write(folder / "runs", files_of(workload))
-    write(folder, {"fixed.yaml": workload.fixed})
-    shutil.copy(PEERS / "kcl" / "manifests.k", folder)
-    program = str(PEERS / "kcl" / "program.py")
+    """Copy the program next to the runs, because KCL resolves paths relative to it."""
+    write_files(folder / "runs", run_files(workload))
+    write_files(folder, {"fixed.yaml": workload.fixed})
+    shutil.copy(PEERS_FOLDER / "kcl" / "manifests.k", folder)
+    program = str(PEERS_FOLDER / "kcl" / "program.py")
     return Call((sys.executable, program, "manifests.k", "fixed.yaml", "runs/*.yaml"), folder)
 
 
-KCL = Contender("kcl-lib", _prepare, lambda: packages("kcl-lib"))
+KCL = Tool("kcl-lib", _prepare, lambda: package_versions("kcl-lib"))

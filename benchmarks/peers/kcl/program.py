@@ -1,4 +1,4 @@
-"""Takes a KCL program, the fields of a profile and a pattern of runs, gives the YAML that the program makes."""
+"""Evaluate a KCL program on a profile and a glob of runs, and print the YAML."""
 
 import sys
 
