@@ -1,4 +1,4 @@
-"""The preset `digitalhub` gives what that platform gives, and differs only where tests/digitalhub.yaml says so."""
+"""The preset `digitalhub` produces what that platform produces, except for the differences in tests/digitalhub.yaml."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ CONFIGURED: Data = {
 
 
 class Difference(NamedTuple):
-    """A place at which the two platforms differ; None where nothing stands."""
+    """A value in which the two platforms differ; None if absent."""
 
     at: str
     theirs: Any
@@ -53,8 +53,8 @@ class Difference(NamedTuple):
 
 
 @cache
-def told() -> Data:
-    """The file of examples and reasons, with ids and labels filled in."""
+def worked_examples() -> Data:
+    """Load the examples and reasons, with ids and labels filled in."""
     text = (ROOT / "tests" / "digitalhub.yaml").read_text(encoding="utf-8").replace("$ID", ID)
     return {key: _labelled(value) for key, value in yaml.safe_load(text).items()}
 
@@ -85,7 +85,9 @@ def _labels(framework: str, runtime: str) -> Data:
     }
 
 
-EXAMPLES = pytest.mark.parametrize("example", told()["examples"], ids=lambda example: str(example["example"]))
+EXAMPLES = pytest.mark.parametrize(
+    "example", worked_examples()["examples"], ids=lambda example: str(example["example"])
+)
 
 
 def compiled(example: Data, folder: Path) -> Compiled:
@@ -100,7 +102,7 @@ def compiled(example: Data, folder: Path) -> Compiled:
 
 
 def _platform(example: Data) -> Data:
-    """The preset with the example's settings; its own values can be replaced, and only a copy can leave them out."""
+    """The preset with the example's settings; values of a preset can be replaced, and only a copy can omit them."""
     configured = {key: value for key, value in CONFIGURED.items() if key not in example.get("unset", ())}
     platform = {**configured, **example.get("platform", {})}
     if "without" in example:
@@ -113,7 +115,7 @@ def _platform(example: Data) -> Data:
 
 
 def view(result: Compiled) -> Data:
-    """The manifests as the examples speak of them: by kind, with the pod and its main container at hand."""
+    """The manifests in the form that the examples use: by kind, with the pod and its main container."""
     manifests = [_with_env_map(copy.deepcopy(manifest.data)) for manifest in result.manifests]
     seen: Data = {kind: [] for kind in ("PersistentVolumeClaim", "ConfigMap", "Secret", "Service")}
     for manifest in manifests:
@@ -151,7 +153,7 @@ def at(tree: Any, path: KeyPath) -> Any:
 
 
 def differences(theirs: Any, ours: Any, path: KeyPath) -> Iterator[Difference]:
-    """Where the two differ, as deep as both have something."""
+    """Differences at the deepest level that both have."""
     if isinstance(theirs, dict) and isinstance(ours, dict):
         for key in {**theirs, **ours}:
             yield from differences(theirs.get(key), ours.get(key), (*path, key))
@@ -162,8 +164,8 @@ def differences(theirs: Any, ours: Any, path: KeyPath) -> Iterator[Difference]:
         yield Difference(format_path(path), theirs, ours)
 
 
-def found(expected: Mapping[str, Any], result: Compiled) -> list[Difference]:
-    """Where the manifests are not what is expected; a key of the expectation is a path with dots."""
+def deviations(expected: Mapping[str, Any], result: Compiled) -> list[Difference]:
+    """Differences between the manifests and the expectation, whose keys are dotted paths."""
     seen = view(result)
     steps = {key: tuple(int(step) if step.isdigit() else step for step in key.split(".")) for key in expected}
     return [
@@ -174,7 +176,7 @@ def found(expected: Mapping[str, Any], result: Compiled) -> list[Difference]:
 
 
 @EXAMPLES
-def test_an_example_comes_out_as_given_except_where_it_is_listed(example: Data, tmp_path: Path) -> None:
+def test_an_example_produces_what_is_expected_except_for_listed_differences(example: Data, tmp_path: Path) -> None:
     if "refused" in example:
         with pytest.raises(CompileError) as raised:
             compiled(example, tmp_path)
@@ -182,7 +184,7 @@ def test_an_example_comes_out_as_given_except_where_it_is_listed(example: Data, 
         return
     expected = example["gives"] if example["expect"] == REFUSED else example["expect"]
     listed = [Difference(row["at"], row["theirs"], row["ours"]) for row in example.get("differences", ())]
-    assert found(expected, compiled(example, tmp_path)) == listed
+    assert deviations(expected, compiled(example, tmp_path)) == listed
 
 
 @EXAMPLES
@@ -195,32 +197,36 @@ def test_what_is_compiled_is_valid(example: Data, tmp_path: Path) -> None:
 
 
 def reasons_of(example: Data) -> Iterator[str]:
-    """Why the two differ in the example: in their verdict, or in the places listed."""
+    """Reasons for the example's differences: in acceptance, or in the listed values."""
     if ("refused" in example) != (example["expect"] == REFUSED):
         yield example["because"]
     yield from (row["because"] for row in example.get("differences", ()))
 
 
 def test_every_difference_has_a_reason_and_every_reason_a_difference() -> None:
-    used = {reason for example in told()["examples"] for reason in reasons_of(example)}
-    assert used == set(told()["reasons"])
-    assert not [example for example in told()["examples"] if "because" in example and not list(reasons_of(example))]
+    used = {reason for example in worked_examples()["examples"] for reason in reasons_of(example)}
+    assert used == set(worked_examples()["reasons"])
+    assert not [
+        example for example in worked_examples()["examples"] if "because" in example and not list(reasons_of(example))
+    ]
 
 
-def test_the_examples_are_all_there() -> None:
-    numbers = {match.group() for example in told()["examples"] if (match := re.match(r"\d+", example["example"]))}
+def test_no_example_is_missing() -> None:
+    numbers = {
+        match.group() for example in worked_examples()["examples"] if (match := re.match(r"\d+", example["example"]))
+    }
     assert numbers == {str(number) for number in range(1, 20)}
 
 
 def table() -> str:
-    """The reasons as a table, with the examples that show them."""
-    where: dict[str, list[str]] = {name: [] for name in told()["reasons"]}
-    for example in told()["examples"]:
+    """Table of the reasons, with the examples that show them."""
+    where: dict[str, list[str]] = {name: [] for name in worked_examples()["reasons"]}
+    for example in worked_examples()["examples"]:
         for reason in dict.fromkeys(reasons_of(example)):
             where[reason].append(example["example"])
     rows = (
         f"| {'; '.join(where[name])} | {reason['theirs']} | {reason['ours']} | {reason['why']} |"
-        for name, reason in told()["reasons"].items()
+        for name, reason in worked_examples()["reasons"].items()
     )
     return "\n".join(("| example | that platform | speccompile | why |", "|---|---|---|---|", *rows))
 
@@ -231,11 +237,11 @@ def test_the_page_has_the_table_of_differences(root: Path, request: pytest.Fixtu
     page = f"{before}{start}\n{table()}\n{end}{after}"
     if request.config.getoption("--update-golden"):
         path.write_text(page, encoding="utf-8")
-    assert path.read_text(encoding="utf-8") == page, "if this is meant, run pytest --update-golden and read the diff"
+    assert path.read_text(encoding="utf-8") == page, "if this is intended, run pytest --update-golden and read the diff"
 
 
 def test_the_page_names_settings_that_exist(root: Path, library: Library) -> None:
-    """The second column of the table of variables has settings of the platform file, and nothing else in backticks."""
+    """Backticks in the second column of the table of variables contain only settings of the platform file."""
     page = (root / "docs" / "digitalhub.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| (`[A-Z][^|]*) \| ([^|]*) \|", page, re.MULTILINE)
     named = [setting for _, settings in rows for setting in re.findall(r"`([^`]+)`", settings)]
@@ -280,7 +286,7 @@ def test_a_preset_is_chosen_by_its_name(
     assert "name: j-containerjob-train" in named
 
 
-def test_a_file_with_the_name_of_a_preset_is_a_path(
+def test_a_path_can_have_the_name_of_a_preset(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -293,7 +299,7 @@ def test_a_file_with_the_name_of_a_preset_is_a_path(
     assert compile_run(RUN, platform="./digitalhub").to_yaml() == out
 
 
-def test_the_name_of_a_preset_is_no_profile() -> None:
+def test_a_preset_is_not_a_profile() -> None:
     with pytest.raises(CompileError) as raised:
         compile_run(RUN, profiles=["digitalhub"])
     assert [finding.code for finding in raised.value.diagnostics] == ["input/missing-file"]
@@ -301,7 +307,7 @@ def test_the_name_of_a_preset_is_no_profile() -> None:
 
 @pytest.mark.parametrize("name", preset_names())
 def test_a_preset_is_a_platform_file_without_faults(name: str, root: Path, library: Library) -> None:
-    """Read as an admin's own file; the reader of presets itself has nobody to tell about faults."""
+    """A preset is read as an admin's file here, because the reader of presets does not report findings."""
     path = root / "presets" / f"{name}.yaml"
     setting = prepare([], load(path, Layer.PLATFORM), library)
     assert setting.findings == ()
@@ -321,7 +327,7 @@ def test_a_platform_file_adds_variables_to_those_of_its_preset() -> None:
     }
 
 
-def test_an_application_of_another_name_has_its_own_labels() -> None:
+def test_labels_follow_the_name_of_the_application() -> None:
     platform = {"preset": "digitalhub", "application": "hub", "label_prefix": "hub"}
     run = {**RUN, "action": "deploy", "profile": "a"}
     deployment = compile_run(run, profiles=[{"id": "a"}], platform=platform).manifests[0].data

@@ -21,7 +21,7 @@ _SUFFIXES = (".py", ".md", ".json", ".yaml", ".toml", ".j2")
 _SEARCHED = ("speccompile", "tests", "schemas", "templates", "docs")
 
 
-def test_the_pages_that_are_made_are_fresh(root: Path) -> None:
+def test_generated_pages_are_current(root: Path) -> None:
     pages = runpy.run_path(str(root / "scripts" / "make_reference.py"))["PAGES"]
     for name, page in pages.items():
         assert (root / "docs" / name).read_text(encoding="utf-8") == page(), "run `make reference`"
@@ -67,14 +67,32 @@ def test_a_decision_has_date_context_decision_and_consequences(page: Path) -> No
     assert len(text.splitlines()) <= MAX_DECISION_LINES
 
 
-def test_the_examples_of_the_readme_give_what_it_shows(
-    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_the_examples_of_the_readme_print_what_it_shows(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
-    text = (root / "README.md").read_text(encoding="utf-8")
-    monkeypatch.chdir(tmp_path)
+    readme = root / "README.md"
+    text = readme.read_text(encoding="utf-8")
     assert has_examples(text)
-    assert text == played(text)
+    monkeypatch.chdir(tmp_path)
+    current = played(text)
+    if request.config.getoption("--update-golden"):
+        readme.write_text(current, encoding="utf-8")
+    else:
+        assert text == current, "if this is intended, run pytest --update-golden and read the diff"
 
 
-def test_the_changelog_knows_this_version(root: Path) -> None:
+@pytest.mark.parametrize("name", ["README.md", "CHANGELOG.md", "ARCHITECTURE.md"])
+def test_links_of_the_pages_outside_the_site_exist(name: str, root: Path) -> None:
+    """The build of the site checks the links of all other pages."""
+    links = re.findall(r"\]\(([^)#]+)", (root / name).read_text(encoding="utf-8"))
+    assert [link for link in links if "://" not in link and not (root / link).exists()] == []
+
+
+def test_no_page_installs_a_release(root: Path) -> None:
+    """There is none yet, so extras are installed from a checkout: `pip install '.[verify]'`."""
+    pages = (root / "README.md", *sorted((root / "docs").rglob("*.md")))
+    assert [page for page in pages if "install 'speccompile[" in page.read_text(encoding="utf-8")] == []
+
+
+def test_the_changelog_has_this_version(root: Path) -> None:
     assert f"## {VERSION}" in (root / "CHANGELOG.md").read_text()

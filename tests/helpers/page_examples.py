@@ -1,8 +1,8 @@
-"""Examples of a documentation page: files to write, calls with all that they print, and Python to run.
+"""Examples of a documentation page: files, commands with their output, and Python.
 
-A fenced block whose first line is `# file: NAME` is a file. A `console` block is a call, after `$`, and its output:
-stderr, then stdout. A `pycon` block is an interactive session, and a `python` block a program. They happen in the order
-of the page, in one directory, so that a page can show a file, and later show it changed.
+A fenced block whose first line is `# file: NAME` is a file. A `console` block is a command, after `$`, and its output:
+stderr, then stdout. A `pycon` block is an interactive session, and a `python` block a program. They run in the order
+of the page, in one directory, so a page can show a file, and later a changed version of it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _FENCED = re.compile(r"^```(\S*)[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _FILE = re.compile(r"# file: (\S+)\n")
 _CALL = re.compile(r"\$ (.*)\n")
 _PROGRAMS = ("cat", "helm", "kubectl", "kustomize")
-"""Programs that pages may call beside ours."""
+"""Other programs that pages may call."""
 
 
 class Block(NamedTuple):
@@ -34,13 +34,13 @@ class Block(NamedTuple):
 
     @property
     def file(self) -> str | None:
-        """The name of the file that the block is, if it is one."""
+        """The file name, if the block is a file."""
         opening = _FILE.match(self.body)
         return opening.group(1) if opening else None
 
     @property
     def call(self) -> list[str]:
-        """The words of the call that the block shows, if it is one that can be made."""
+        """The words of the command, if the block shows one that can be run."""
         opening = _CALL.match(self.body) if self.language == "console" else None
         words = shlex.split(opening.group(1)) if opening else []
         return words if words and words[0] in ("speccompile", *_PROGRAMS) else []
@@ -59,9 +59,9 @@ def has_examples(text: str) -> bool:
 
 
 def played(text: str) -> str:
-    """The page as it would be if it showed what its calls print, made in the current directory.
+    """Run the examples in the current directory, and return the page with their current output.
 
-    Raises whatever its Python raises, and AssertionError if that prints something else.
+    Raises whatever its Python raises, and AssertionError if a session prints something else.
     """
     names: dict[str, Any] = {"__name__": "page"}
     return _FENCED.sub(lambda found: _played(found, names), text)
@@ -81,7 +81,7 @@ def _played(found: re.Match[str], names: dict[str, Any]) -> str:
         _converse(block.body, names)
     elif block.is_python:
         with redirect_stdout(StringIO()):
-            exec(block.body, names)  # noqa: S102  the examples of our own pages
+            exec(block.body, names)  # noqa: S102  examples of the documentation
     return found.group()
 
 
@@ -90,22 +90,22 @@ def _printed(call: list[str]) -> str:
         done = subprocess.run([program(call[0]), *call[1:]], capture_output=True, text=True, check=False)
         return done.stderr + done.stdout
     out, err = StringIO(), StringIO()
-    # argparse ends --help and wrong calls in this way; what it printed is there.
+    # argparse exits after --help and usage errors; its output is captured all the same.
     with redirect_stdout(out), redirect_stderr(err), suppress(SystemExit):
         main(call[1:])
     return err.getvalue() + out.getvalue()
 
 
 def _converse(body: str, names: dict[str, Any]) -> None:
-    told: list[str] = []
+    failures: list[str] = []
     session = doctest.DocTestParser().get_doctest(body, names, "page", None, 0)
-    doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(session, out=told.append, clear_globs=False)
+    doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(session, out=failures.append, clear_globs=False)
     names.update(session.globs)
-    assert not told, "".join(told)
+    assert not failures, "".join(failures)
 
 
 def calls_named(text: str) -> Iterator[list[str]]:
-    """The words of each call of ours that stands on a line of its own in a script or a pipeline."""
+    """The words of each speccompile command in a script or pipeline."""
     for block in blocks(text):
         if block.language in ("sh", "yaml", "ini", "toml"):
             for line in block.body.splitlines():
