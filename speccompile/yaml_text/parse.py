@@ -25,7 +25,7 @@ def parse(source: Source) -> Parsed:
 def several_documents(document: Document, noun: str) -> Diagnostic:
     """What is wrong with the second document of a file that holds one."""
     return Diagnostic(
-        code="profile/several-documents",
+        code="input/several-documents",
         message=f"a {noun} file holds one document, and this is another",
         span=document.root.span,
         help="put each into a file of its own",

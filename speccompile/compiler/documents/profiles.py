@@ -267,7 +267,7 @@ def _second_base(base: Node, first: Node) -> Diagnostic:
 
 def _second_profile(document: Document, first: Document) -> Diagnostic:
     return Diagnostic(
-        code="profile/several-documents",
+        code="input/several-documents",
         message="a profile file holds one profile, and this is another",
         span=document.root.span,
         notes=(Note("the first begins here", first.root.span),),
