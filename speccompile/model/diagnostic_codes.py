@@ -14,12 +14,18 @@ class Code(NamedTuple):
 
     name: str
     severity: Severity
-    """How severe it is unless the platform, the project file or the command line says otherwise."""
+    """The severity unless the platform file, the project file or the command line sets another."""
     means: str
+    """What is wrong, why it matters and how to fix it; the first sentence is a summary."""
     bad: str
     good: str
     refuses: bool = False
-    """Whether the admin refuses by it what a user asked for."""
+    """Whether the code reports a value of a run that the admin does not allow."""
+
+    @property
+    def summary(self) -> str:
+        first, stop, _ = self.means.partition(". ")
+        return first + stop.strip()
 
 
 def read_codes(text: str) -> Mapping[str, Code]:

@@ -58,11 +58,10 @@ def _rule(name: str, code: Code | None) -> dict[str, Any]:
     rule = {"id": name, "name": "".join(word[0].upper() + word[1:] for word in _WORD.findall(name))}
     if code is None:
         return rule
-    first, dot, _ = code.means.partition(". ")
     examples = [(title, text) for title, text in (("Bad", code.bad), ("Good", code.good)) if text.strip()]
     return {
         **rule,
-        "shortDescription": {"text": first + dot.strip()},
+        "shortDescription": {"text": code.summary},
         "fullDescription": {"text": code.means},
         "help": {
             "text": "\n\n".join([code.means, *(f"{title}:\n\n{text.strip()}" for title, text in examples)]),
