@@ -25,6 +25,8 @@ def test_generated_pages_are_current(root: Path) -> None:
     pages = runpy.run_path(str(root / "scripts" / "make_reference.py"))["PAGES"]
     for name, page in pages.items():
         assert (root / "docs" / name).read_text(encoding="utf-8") == page(), "run `make reference`"
+    codes = {path.relative_to(root / "docs").as_posix() for path in (root / "docs" / "codes").iterdir()}
+    assert codes <= set(pages), "delete pages of groups that no longer exist"
 
 
 def mentioned_paths(text: str) -> set[str]:
