@@ -196,7 +196,7 @@ def _without_ours(base: Node, schema: Schema, library: Library) -> Node:
     kept = {
         key: _without_ours(child, properties.get(key, {}), library) if isinstance(child.value, Mapping) else child
         for key, child in base.fields.items()
-        if not library.resolve(properties.get(key, {})).get("x-ours")
+        if not library.resolve(properties.get(key, {})).get("x-set-by-compiler")
     }
     if "metadata" in kept and "metadata" in properties:
         told = {key: child for key, child in kept["metadata"].fields.items() if key in _METADATA}
