@@ -1,6 +1,6 @@
-"""Takes the golden runs, gives `prebuilt_skeletons.json`: what the bundled templates make of them, made ahead.
+"""Write `prebuilt_skeletons.json`: the bundled templates, rendered ahead of time for the golden runs.
 
-Run it as `make prepared` after a template has changed; a test says when that is due.
+Run it with `make prepared` after changing a template; a test fails while the file is out of date.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ TARGET = ROOT / "speccompile" / "compiler" / "rendering" / "prebuilt_skeletons.j
 
 
 def prepared() -> str:
-    """The text of the file, as it should be."""
+    """Return the up-to-date text of the file."""
     bundled = bundled_library()
     library = bundled.but(bundled.templates)
     for case in sorted((ROOT / "golden" / "accept").iterdir()):
