@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parent.parent
 TARGET = ROOT / "speccompile" / "compiler" / "rendering" / "prebuilt_skeletons.json"
 
 
-def prepared() -> str:
+def build_skeletons() -> str:
     """Return the up-to-date text of the file."""
     bundled = bundled_library()
     library = bundled.but(bundled.templates)
@@ -33,14 +33,14 @@ def prepared() -> str:
 
 def _compile(case: Path, library: Library) -> None:
     profiles, platform = case / "profiles", case / "platform.yaml"
-    setting = prepare(
+    config = prepare(
         (load(path, Layer.PROFILE) for path in (expand([profiles]) if profiles.is_dir() else ())),
         load(platform, Layer.PLATFORM) if platform.exists() else None,
         library,
     )
-    for _ in compile_files([load(case / "run.yaml", Layer.RUN)], setting):
+    for _ in compile_files([load(case / "run.yaml", Layer.RUN)], config):
         pass
 
 
 if __name__ == "__main__":
-    TARGET.write_text(prepared(), encoding="utf-8")
+    TARGET.write_text(build_skeletons(), encoding="utf-8")
