@@ -33,7 +33,7 @@ reference: $(VENV)/.installed
 # Update expected files in golden/, the table in docs/digitalhub.md and command output on pages. Read the diff before you
 # commit it.
 golden: $(VENV)/.tested
-	$(BIN)/pytest -q tests/test_golden.py tests/test_digitalhub.py tests/test_site.py --update-golden
+	$(BIN)/pytest -q tests/test_golden.py tests/test_digitalhub.py tests/test_site.py tests/test_docs.py --update-golden
 
 # Run the property tests with forty times as many random examples. Slow, and not part of CI.
 properties: $(VENV)/.tested
