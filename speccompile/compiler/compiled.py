@@ -135,7 +135,7 @@ class Compiled:
         if path is None:
             return whole
         steps = parse_path(path) if isinstance(path, str) else tuple(path)
-        parts = tuple(part for told in whole for part in told.found(steps))
+        parts = tuple(part for told in whole for part in told.matching(steps))
         if not parts:
             raise KeyError(f"no manifest of run {self.name} has anything at {path}")
         return parts

@@ -16,136 +16,133 @@ from speccompile.yaml_text.serialize import entries
 
 
 class Overridden(NamedTuple):
-    """A value that somebody set and somebody stronger replaced."""
+    """A value that a layer with higher precedence replaced."""
 
     value: Node
     origin: Origin
     rule: str
-    """Why it lost, in a few words."""
+    """The rule of precedence that applied, in one sentence."""
 
     @property
     def is_hidden(self) -> bool:
-        """Whether nothing may show the value."""
+        """Whether the value may be a secret, and must not be shown."""
         return is_hidden(self.value)
 
 
 class Line(NamedTuple):
-    """One entry of a manifest as YAML writes it; of a text in several lines, all of them."""
+    """One entry of a manifest as YAML; a multi-line string is one entry with all its lines."""
 
     text: str
     path: KeyPath
     value: Node
     origin: Origin | None
-    """Who set the value; None for a key that only opens what stands below it."""
+    """The origin of the value; None for a key whose value is a mapping or a list, on the lines below."""
     overridden: tuple[Overridden, ...]
-    """What was said in this place and lost, strongest first."""
+    """The overridden values, highest precedence first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """A manifest, or the part of it that was asked for, line by line."""
+    """A manifest, or a part of it, line by line."""
 
     manifest: Manifest
     path: KeyPath
-    """Where the part begins; empty for the whole."""
+    """The path of the part; empty for the whole manifest."""
     lines: tuple[Line, ...]
 
     def at(self, path: KeyPath) -> Explanation:
-        """The lines at the path and below it; none where the manifest has nothing there."""
+        """The lines at the path and below it; none if the manifest has no such path."""
         return replace(self, path=path, lines=tuple(line for line in self.lines if line.path[: len(path)] == path))
 
-    def found(self, path: KeyPath) -> tuple[Explanation, ...]:
-        """The part at the path, or else every part whose path ends so: `nodeSelector` is enough to find one."""
+    def matching(self, path: KeyPath) -> tuple[Explanation, ...]:
+        """The part at the path, or else every part whose path ends with it, such as `nodeSelector`."""
         whole = self.at(path)
         if whole.lines:
             return (whole,)
         parts: dict[KeyPath, list[Line]] = {}
         for line in self.lines:
-            if at := _end(line.path, path):
-                parts.setdefault(at, []).append(line)
-        return tuple(Explanation(self.manifest, at, tuple(lines)) for at, lines in parts.items())
+            if full_path := _path_ending_with(path, line.path):
+                parts.setdefault(full_path, []).append(line)
+        return tuple(Explanation(self.manifest, full_path, tuple(lines)) for full_path, lines in parts.items())
 
     @property
     def overridden(self) -> tuple[Line, ...]:
-        """The lines in which something lost."""
+        """The lines whose value overrides another."""
         return tuple(line for line in self.lines if line.overridden)
 
 
 def explain(manifest: Manifest) -> Explanation:
-    """Every line of the manifest's YAML, in order; joined by newlines, their texts are what `to_yaml` writes."""
-    owners = _owners(manifest.tree, (), ())
+    """Explain every line of the manifest's YAML; joined by newlines, their texts are the output of `to_yaml`."""
+    entry_nodes = _entry_nodes(manifest.tree, (), ())
     lines = (
         Line(
             text,
             path,
             node,
-            None if _opens(node) else origin_of(node),
-            tuple(_lost(overridden, overriding) for overridden, overriding in told),
+            None if _has_children(node) else origin_of(node),
+            tuple(
+                Overridden(overridden, origin_of(overridden), rule_between(overridden, overriding))
+                for overridden, overriding in overrides
+            ),
         )
-        for text, (path, node, told) in zip(entries(manifest.data), owners, strict=True)
+        for text, (path, node, overrides) in zip(entries(manifest.data), entry_nodes, strict=True)
     )
     return Explanation(manifest, (), tuple(lines))
 
 
-def _end(path: KeyPath, steps: KeyPath) -> KeyPath | None:
-    """The shortest beginning of the path that ends with the steps."""
+def _path_ending_with(steps: KeyPath, path: KeyPath) -> KeyPath | None:
+    """The shortest prefix of the path that ends with the steps."""
     lengths = range(len(steps), len(path) + 1) if steps else ()
     return next((path[:length] for length in lengths if path[length - len(steps) : length] == steps), None)
 
 
-Losers = tuple[tuple[Node, Node], ...]
-"""What lost, each with what it lost to."""
+_NodePairs = tuple[tuple[Node, Node], ...]
+"""Overridden nodes, each with the node that overrides it."""
 
 
-def _owners(node: Node, path: KeyPath, above: Losers) -> Iterator[tuple[KeyPath, Node, Losers]]:
-    """What each entry of the YAML shows, in order: its path, its node, and what lost in its place.
+def _entry_nodes(node: Node, path: KeyPath, inherited: _NodePairs) -> Iterator[tuple[KeyPath, Node, _NodePairs]]:
+    """The path and the node of each entry of the YAML, in order, and the nodes it overrides.
 
-    An item of a list that opens a mapping or a list has no line of its own: the first line below it tells for it.
+    A list item that is a mapping or a list has no line of its own; its overridden nodes go to its first line.
     """
     for key, child in node.fields.items():
-        yield (*path, key), child, (*above, *_losers(child))
-        above = ()
-        if _opens(child):
-            yield from _owners(child, (*path, key), ())
+        yield (*path, key), child, (*inherited, *_overridden_by(child))
+        inherited = ()
+        if _has_children(child):
+            yield from _entry_nodes(child, (*path, key), ())
     for index, item in enumerate(node.items):
-        if _opens(item):
-            yield from _owners(item, (*path, index), (*above, *_losers(item)))
+        if _has_children(item):
+            yield from _entry_nodes(item, (*path, index), (*inherited, *_overridden_by(item)))
         else:
-            yield (*path, index), item, (*above, *_losers(item))
-        above = ()
+            yield (*path, index), item, (*inherited, *_overridden_by(item))
+        inherited = ()
 
 
-def _opens(node: Node) -> bool:
+def _has_children(node: Node) -> bool:
     return not node.is_scalar and bool(node.value)
 
 
-def _losers(node: Node) -> Losers:
-    return tuple(
-        (overridden, node)
-        for overridden in sorted(node.overridden, key=lambda overridden: _STRENGTHS.index(_strength(overridden)))
-    )
-
-
-def _lost(overridden: Node, overriding: Node) -> Overridden:
-    return Overridden(overridden, origin_of(overridden), rule_between(overridden, overriding))
+def _overridden_by(node: Node) -> _NodePairs:
+    by_precedence = sorted(node.overridden, key=lambda overridden: _PRECEDENCE.index(_layer_and_part(overridden)))
+    return tuple((overridden, node) for overridden in by_precedence)
 
 
 def rule_between(overridden: Node, overriding: Node) -> str:
-    """The rule by which one value won over another, in a few words."""
-    if _strength(overridden) == _strength(overriding):
-        return _AMONG_EQUALS.get(overriding.span.source.layer, STRONGER)
+    """The rule of precedence by which one value overrides another, in one sentence."""
+    if _layer_and_part(overridden) == _layer_and_part(overriding):
+        return _SAME_LAYER_RULES.get(overriding.span.source.layer, STRONGER)
     if overridden.part is Part.BASE:
-        return "a base document gives way to what is asked for"
+        return "a base document applies unless another layer sets the value"
     if overridden.part is Part.SETTING:
-        return "a setting of the platform holds where nobody says otherwise"
-    return _RULES.get(_strength(overriding), STRONGER)
+        return "a platform setting applies unless another layer sets the value"
+    return _RULES.get(_layer_and_part(overriding), STRONGER)
 
 
-def _strength(node: Node) -> tuple[Layer, Part]:
+def _layer_and_part(node: Node) -> tuple[Layer, Part]:
     return node.span.source.layer, node.part
 
 
-_STRENGTHS = (
+_PRECEDENCE = (
     (Layer.PLATFORM, Part.FIELD),
     (Layer.PROFILE, Part.FIELD),
     (Layer.RUN, Part.FIELD),
@@ -155,26 +152,26 @@ _STRENGTHS = (
     (Layer.PLATFORM, Part.SETTING),
     (Layer.TEMPLATE, Part.FIELD),
 )
-"""From strong to weak."""
-STRONGER = "a stronger layer wins over a weaker one"
-"""What is said where nothing better is known."""
-_AMONG_EQUALS = {
-    Layer.PROFILE: "a child wins over its parents, a later parent over earlier ones",
-    Layer.PLATFORM: "the platform's file wins over its preset",
+"""Layers, highest precedence first."""
+STRONGER = "a layer with higher precedence overrides a lower one"
+"""The rule for a pair of layers that has no sentence of its own."""
+_SAME_LAYER_RULES = {
+    Layer.PROFILE: "profiles override their parents, later parents earlier ones",
+    Layer.PLATFORM: "the platform file overrides its preset",
 }
 _RULES = {
-    (Layer.PLATFORM, Part.FIELD): "what the platform enforces wins over all others",
-    (Layer.PLATFORM, Part.SETTING): "what the platform sets in every run wins over all others",
-    (Layer.PROFILE, Part.FIELD): "a profile's field wins over the run and over defaults",
-    (Layer.PROFILE, Part.DEFAULT): "a profile's default wins over the platform's",
-    (Layer.PROFILE, Part.BASE): "what nobody asked for gives way to a base document",
-    (Layer.RUN, Part.FIELD): "a default holds where the run says nothing",
+    (Layer.PLATFORM, Part.FIELD): "values enforced by the platform override all others",
+    (Layer.PLATFORM, Part.SETTING): "values the platform sets for every run override all others",
+    (Layer.PROFILE, Part.FIELD): "a profile overrides the run and the defaults",
+    (Layer.PROFILE, Part.DEFAULT): "profile defaults override platform defaults",
+    (Layer.PROFILE, Part.BASE): "a base document overrides the template",
+    (Layer.RUN, Part.FIELD): "a run overrides the defaults",
 }
-"""By who won."""
+"""By the overriding layer."""
 
 
-def unseen(replaced: Iterable[Override], manifests: Iterable[Manifest]) -> tuple[Override, ...]:
-    """What lost and stands beside no value of a manifest: nothing is left in its place."""
+def unseen_overrides(replaced: Iterable[Override], manifests: Iterable[Manifest]) -> tuple[Override, ...]:
+    """The overrides whose path has no value in any manifest, so that no line can show them."""
     nodes = (node for manifest in manifests for _, node in manifest.tree.walk())
     seen = {id(inner) for node in nodes for overridden in node.overridden for _, inner in overridden.walk()}
     return tuple(

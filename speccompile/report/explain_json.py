@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from speccompile.compiler.compiled import Compiled
-from speccompile.compiler.explain import Explanation, Line, Overridden, rule_between, unseen
+from speccompile.compiler.explain import Explanation, Line, Overridden, rule_between, unseen_overrides
 from speccompile.model.key_path import format_path
 from speccompile.model.node import Node
 from speccompile.model.origin import Origin, origin_of
@@ -14,9 +14,9 @@ from speccompile.model.redaction import is_hidden
 from speccompile.report.findings_json import VERSION, place_data, written
 
 
-def as_explained_json(told: Iterable[tuple[Compiled, Sequence[Explanation]]]) -> str:
-    """Each compilation with what is to be explained of it, as one document."""
-    return written({"version": VERSION, "runs": [_run(compiled, parts) for compiled, parts in told]})
+def as_explained_json(explained: Iterable[tuple[Compiled, Sequence[Explanation]]]) -> str:
+    """Compiled runs with their explanations, as one JSON document."""
+    return written({"version": VERSION, "runs": [_run(compiled, parts) for compiled, parts in explained]})
 
 
 def _run(compiled: Compiled, parts: Sequence[Explanation]) -> dict[str, Any]:
@@ -35,7 +35,7 @@ def _run(compiled: Compiled, parts: Sequence[Explanation]) -> dict[str, Any]:
                 "rule": rule_between(override.overridden, override.overriding),
                 "by": origin_data(origin_of(override.overriding)),
             }
-            for override in unseen(compiled.replaced, compiled.manifests)
+            for override in unseen_overrides(compiled.replaced, compiled.manifests)
         ],
     }
 
@@ -56,21 +56,21 @@ def _line(line: Line) -> dict[str, Any]:
         "path": format_path(line.path),
         "value": line.value.plain(),
         "origin": origin_data(line.origin) if line.origin else None,
-        "overridden": [_lost(overridden) for overridden in line.overridden],
+        "overridden": [_overridden_data(overridden) for overridden in line.overridden],
     }
 
 
-def _lost(overridden: Overridden) -> dict[str, Any]:
+def _overridden_data(overridden: Overridden) -> dict[str, Any]:
     return {"value": value_data(overridden.value), "origin": origin_data(overridden.origin), "rule": overridden.rule}
 
 
 def value_data(node: Node) -> Any:
-    """The value, or null if its line may hold a secret."""
+    """The value, or null if its line may contain a secret."""
     return None if is_hidden(node) else node.plain()
 
 
 def origin_data(origin: Origin) -> dict[str, Any]:
-    """An origin as data."""
+    """An origin as JSON data."""
     return {
         "layer": str(origin.layer),
         "part": str(origin.part),

@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 
 from speccompile.compiler.compiled import Compiled
-from speccompile.compiler.explain import Explanation, Line, Overridden, rule_between, unseen
+from speccompile.compiler.explain import Explanation, Line, Overridden, rule_between, unseen_overrides
 from speccompile.compiler.source_file import file_of
 from speccompile.model.finding_text import excerpt
 from speccompile.model.key_path import format_path
@@ -19,27 +19,27 @@ from speccompile.terminal.display_width import columns, printable, window
 from speccompile.terminal.style import Paint, plain
 from speccompile.yaml_text.serialize import entries
 
-WIDTH = 100
-"""Columns that a listing keeps to, unless a value or a file name alone is longer."""
-_NARROWEST = 44
-_LONGEST_VALUE = 60
+MAX_COLUMNS = 100
+"""Width of a listing, unless a single value or file name is longer."""
+_MIN_COLUMNS = 44
+_MAX_VALUE_COLUMNS = 60
 _CROSS = "✗"
 
 
 def as_listing(compiled: Compiled, paint: Paint = plain) -> str:
-    """All manifests of a run. The text is YAML still: whatever it adds to the manifests is a comment."""
-    told = compiled.explain()
-    shape = _shape(told)
+    """All manifests of a run as YAML, with the origins as comments."""
+    explanations = compiled.explain()
+    shape = _shape(explanations)
     parts = [[paint(f"# {_title(compiled)}", "title")]]
-    for explanation in told:
-        parts[-1] += ["---"] * (explanation is not told[0])
+    for explanation in explanations:
+        parts[-1] += ["---"] * (explanation is not explanations[0])
         parts.append(list(_annotated(explanation.lines, shape, paint)))
     parts.append(list(_unseen(compiled, paint)))
     return "".join(f"{line}\n" for part in parts for line in part)
 
 
 def as_answer(compiled: Compiled, explanations: Sequence[Explanation], paint: Paint = plain) -> str:
-    """The parts of manifests that were asked for; of a single value, also the lines of source behind it."""
+    """Parts of manifests; for a single value, also the source lines that set it."""
     shape = _shape(explanations)
     lines: list[str] = []
     for explanation in explanations:
@@ -55,31 +55,31 @@ def as_answer(compiled: Compiled, explanations: Sequence[Explanation], paint: Pa
 
 def _title(compiled: Compiled) -> str:
     run, profile = compiled.run, compiled.profile
-    under = f" under profile {profile.id.value} ({profile.source.name})" if profile else ""
-    return printable(f"run {compiled.project}/{compiled.name} ({run.source.name}){under}")
+    with_profile = f" with profile {profile.id.value} ({profile.source.name})" if profile else ""
+    return printable(f"run {compiled.project}/{compiled.name} ({run.source.name}){with_profile}")
 
 
 def _shape(explanations: Iterable[Explanation]) -> tuple[int, int]:
-    """The column in which origins begin, and how wide their first word is: wide enough for all, within WIDTH."""
-    lines = [line for told in explanations for line in told.lines]
+    """The column in which origins begin, and the width of their layer."""
+    lines = [line for explanation in explanations for line in explanation.lines]
     origins = [
         origin
         for line in lines
         for origin in (line.origin, *(overridden.origin for overridden in line.overridden))
         if origin
     ]
-    word = max((len(origin.who) for origin in origins), default=0)
-    comment = max((columns(_comment(origin, word)) for origin in origins), default=0)
+    layer_width = max((len(origin.who) for origin in origins), default=0)
+    comment = max((columns(_comment(origin, layer_width)) for origin in origins), default=0)
     text = max((columns(line.text.partition("\n")[0]) for line in lines), default=0)
-    return min(text, max(_NARROWEST, WIDTH - comment)), word
+    return min(text, max(_MIN_COLUMNS, MAX_COLUMNS - comment)), layer_width
 
 
-def _comment(origin: Origin, word: int) -> str:
-    return f"  # {origin.who:<{word}}  {label(origin.span)}"
+def _comment(origin: Origin, layer_width: int) -> str:
+    return f"  # {origin.who:<{layer_width}}  {label(origin.span)}"
 
 
 def label(span: Span) -> str:
-    """`file:line`, or the source's name for a value that was never text; of a bundled template, without folders."""
+    """`file:line`, or the name of a source without lines; for a bundled template, without its directory."""
     name = span.source.name
     if span.source.layer is Layer.TEMPLATE and file_of(span.source) is None:
         name = name.rpartition("/")[2]
@@ -87,110 +87,103 @@ def label(span: Span) -> str:
 
 
 def _annotated(lines: Iterable[Line], shape: tuple[int, int], paint: Paint) -> Iterator[str]:
-    column, word = shape
+    column, layer_width = shape
     for line in lines:
         first, *others = line.text.split("\n")
-        # Below the first line of a block of text, or deeper than its key, a comment would belong to the text.
-        comment = _painted(line.origin, word, paint) if line.origin else ""
-        apart = "\n" if columns(first) > column and not others else ""
-        yield f"{first}{apart}{_gap('' if apart else first, column)}{comment}" if comment else first
+        # After the first line of a block scalar, a comment would become part of the text.
+        comment = _origin_comment(line.origin, layer_width, paint) if line.origin else ""
+        line_break = "\n" if columns(first) > column and not others else ""
+        yield f"{first}{line_break}{_padding('' if line_break else first, column)}{comment}" if comment else first
         yield from others
         indent = first[: len(first) - len(first.lstrip(" "))]
         if line.origin and line.origin.derived:
-            yield from _aside(indent, f"= {_derivation(line.origin)}", paint)
+            yield from _remark(indent, f"= {_derivation(line.origin)}", paint)
         for overridden in line.overridden:
-            cross, said = f"{indent}# {_CROSS} ", _said(line, overridden)
-            apart = "\n" if columns(cross + said) > column else ""
-            gap = _gap("" if apart else cross + said, column)
-            yield f"{cross}{paint(said, 'overridden')}{apart}{gap}{_painted(overridden.origin, word, paint)}"
+            prefix, text = f"{indent}# {_CROSS} ", _overridden_text(line, overridden)
+            line_break = "\n" if columns(prefix + text) > column else ""
+            padding = _padding("" if line_break else prefix + text, column)
+            comment = _origin_comment(overridden.origin, layer_width, paint)
+            yield f"{prefix}{paint(text, 'overridden')}{line_break}{padding}{comment}"
             if overridden.origin.derived:
-                yield from _aside(indent, f"= {_derivation(overridden.origin)}", paint)
-            yield from _aside(indent, overridden.rule, paint)
+                yield from _remark(indent, f"= {_derivation(overridden.origin)}", paint)
+            yield from _remark(indent, overridden.rule, paint)
 
 
-def _gap(text: str, column: int) -> str:
+def _padding(text: str, column: int) -> str:
     return " " * (column - columns(text))
 
 
-def _painted(origin: Origin, word: int, paint: Paint) -> str:
-    sign, told = "  # ", _comment(origin, word)
-    return sign + paint(told.removeprefix(sign), origin.layer)
+def _origin_comment(origin: Origin, layer_width: int, paint: Paint) -> str:
+    sign = "  # "
+    return sign + paint(_comment(origin, layer_width).removeprefix(sign), origin.layer)
 
 
-def _aside(indent: str, text: str, paint: Paint) -> Iterator[str]:
-    """A remark on the line above, which begins with the indent."""
+def _remark(indent: str, text: str, paint: Paint) -> Iterator[str]:
+    """Comment lines about the line above, with its indent."""
     sign = f"{indent}#   "
-    room = max(_NARROWEST, WIDTH - len(sign))
-    yield from (sign + paint(part, "quiet") for part in textwrap.wrap(printable(text), room))
+    width = max(_MIN_COLUMNS, MAX_COLUMNS - len(sign))
+    yield from (sign + paint(part, "quiet") for part in textwrap.wrap(printable(text), width))
 
 
 def _derivation(origin: Origin) -> str:
-    derived_from = [label(inner.span) for inner in origin.derived_from]
-    return f"{origin.derived}{f', with {_and(derived_from)}' if derived_from else ''}"
+    inputs = [label(inner.span) for inner in origin.derived_from]
+    *others, last = inputs or [""]
+    listed = f"{', '.join(others)} and {last}" if others else last
+    return f"{origin.derived}{f', with {listed}' if listed else ''}"
 
 
-def _and(names: Sequence[str]) -> str:
-    *others, last = names
-    return f"{', '.join(others)} and {last}" if others else last
-
-
-def _said(line: Line, overridden: Overridden) -> str:
-    """What lost, as it would stand in the line's place."""
+def _overridden_text(line: Line, overridden: Overridden) -> str:
+    """The overridden value, written as the line would be."""
     if overridden.is_hidden:
         return HIDDEN
     key = line.path[-1]
-    alike = overridden.value.is_scalar == line.value.is_scalar
-    return brief(overridden.value, key if alike and isinstance(key, str) else None)
+    same_shape = overridden.value.is_scalar == line.value.is_scalar
+    return brief(overridden.value, key if same_shape and isinstance(key, str) else None)
 
 
 def brief(node: Node, key: str | None = None) -> str:
-    """A value on one line, with its key if there is one, cut short: as YAML, which JSON is too."""
+    """A value as one line of YAML, with its key if there is one, truncated."""
     value = node.plain()
     text = json.dumps(value, ensure_ascii=False)
-    if node.is_scalar and "\n" not in (written := entries({"": value})[0]):
-        text = written.removeprefix('"": ')
+    if node.is_scalar and "\n" not in (entry := entries({"": value})[0]):
+        text = entry.removeprefix('"": ')
     name = f"{entries({key: 0})[0].removesuffix(' 0')} " if key else ""
     whole = printable(name + text)
-    _, end = window(whole, 0, _LONGEST_VALUE)
+    _, end = window(whole, 0, _MAX_VALUE_COLUMNS)
     return whole if end == len(whole) else f"{whole[:end]}…"
 
 
 def _dedented(lines: Sequence[Line]) -> Sequence[Line]:
-    """The lines without the indent that all of them have."""
+    """The lines without their common indent."""
     margin = min((len(line.text) - len(line.text.lstrip(" ")) for line in lines), default=0)
-    return [line._replace(text=_without(line.text, margin)) for line in lines]
-
-
-def _without(text: str, margin: int) -> str:
-    return "\n".join(line[margin:] for line in text.split("\n"))
+    return [line._replace(text="\n".join(part[margin:] for part in line.text.split("\n"))) for line in lines]
 
 
 def _unseen(compiled: Compiled, paint: Paint) -> Iterator[str]:
-    overrides = unseen(compiled.replaced, compiled.manifests)
+    overrides = unseen_overrides(compiled.replaced, compiled.manifests)
     if overrides:
-        yield paint("# lost, and beside no value of the manifests:", "title")
+        yield paint("# overridden, with no value in their place:", "title")
     for path, overridden, overriding, _ in overrides:
-        said = HIDDEN if is_hidden(overridden) else brief(overridden, format_path(path))
+        text = HIDDEN if is_hidden(overridden) else brief(overridden, format_path(path))
         origin = origin_of(overridden)
         place = paint(f"{origin.who}  {label(overridden.span)}", origin.layer)
-        yield f"# {_CROSS} {paint(said, 'overridden')}  # {place}"
-        yield from _aside(
-            "", f"{rule_between(overridden, overriding)}: {origin_of(overriding).who} {label(overriding.span)}", paint
-        )
+        yield f"# {_CROSS} {paint(text, 'overridden')}  # {place}"
+        rule = rule_between(overridden, overriding)
+        yield from _remark("", f"{rule}: {origin_of(overriding).who} {label(overriding.span)}", paint)
 
 
 def _sources(line: Line, paint: Paint) -> Iterator[str]:
-    """Where a single value stands in its source, what it was made of, and what lost, each with its line of source."""
+    """The source lines of a single value, of the values it is derived from and of those it overrides."""
     if line.origin:
         yield from _source("set by", line.origin, paint)
     for overridden in line.overridden:
-        yield from _source("lost:", overridden.origin, paint, f", as {overridden.rule}")
+        yield from _source("overridden:", overridden.origin, paint, f" ({overridden.rule})")
 
 
-def _source(what: str, origin: Origin, paint: Paint, why: str = "") -> Iterator[str]:
+def _source(title: str, origin: Origin, paint: Paint, rule: str = "") -> Iterator[str]:
     how = f" ({origin.derived})" if origin.derived else ""
-    yield f"{what} {paint(origin.who, origin.layer)}{printable(how)}{why}"
+    yield f"{title} {paint(origin.who, origin.layer)}{printable(how)}{rule}"
     yield f"  {paint('-->', 'quiet')} {printable(origin.span.label)}"
     yield from excerpt(origin.span, paint=paint, kind=origin.layer)
     for inner in origin.derived_from:
-        yield from _source("made of", inner, paint)
+        yield from _source("derived from", inner, paint)

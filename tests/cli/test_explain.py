@@ -358,7 +358,7 @@ def test_the_report_lists_what_was_replaced_and_added_to(call: Call, root: Path)
     assert (replaced["place"]["file"], replaced["place"]["line"]) == ("run.yaml", 6)
     (by,) = replaced["by"]
     assert (by["value"], by["origin"]["layer"], by["origin"]["place"]["line"]) == ("1", "profile", 3)
-    assert replaced["rule"] == "a profile's field wins over the run and over defaults"
+    assert replaced["rule"] == "a profile overrides the run and the defaults"
     assert (extended["change"], extended["path"]) == ("extended", "tolerations")
     assert extended["value"] == [{"key": "spot", "operator": "Exists"}]
     assert extended["by"][0]["value"] == [{"key": "gpu", "operator": "Exists"}]

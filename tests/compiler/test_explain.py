@@ -19,7 +19,7 @@ from ruamel.yaml import YAML
 
 from speccompile import Compiled, CompileError, Layer, compile_run
 from speccompile.cli.findings import paint_for
-from speccompile.compiler.explain import STRONGER, Explanation, Line, explain, unseen
+from speccompile.compiler.explain import STRONGER, Explanation, Line, explain, unseen_overrides
 from speccompile.model.key_path import format_path
 from speccompile.model.manifest import Manifest
 from speccompile.model.node import Node, Part
@@ -27,7 +27,7 @@ from speccompile.model.origin import origin_of
 from speccompile.model.source import BUILT_IN
 from speccompile.report.explain_html import as_page
 from speccompile.report.explain_json import as_explained_json
-from speccompile.report.explain_text import WIDTH, as_answer, as_listing, brief
+from speccompile.report.explain_text import MAX_COLUMNS, as_answer, as_listing, brief
 from speccompile.terminal.style import coloured
 from speccompile.testing.strategies.documents import Case, cases
 from speccompile.yaml_text.serialize import serialize
@@ -112,7 +112,7 @@ def test_every_leaf_has_a_line_with_its_origin(case: Case) -> None:
 def test_whatever_lost_stands_beside_what_won(case: Case) -> None:
     """Only where what won leaves nothing in the manifests, such as an empty list, there is no line to stand beside."""
     compiled = compiled_of(case)
-    for override in unseen(compiled.replaced, compiled.manifests):
+    for override in unseen_overrides(compiled.replaced, compiled.manifests):
         assert override.overriding.value in ((), {}) or override.path[0] in ("secrets", "volumes")
 
 
@@ -135,7 +135,7 @@ def test_a_value_that_lost_stands_where_it_would_have_stood() -> None:
     assert (line.value.value, line.origin.layer) == ("a100", Layer.PROFILE)
     (overridden,) = line.overridden
     assert (overridden.value.value, overridden.origin.layer) == ("v100", Layer.RUN)
-    assert overridden.rule == "a profile's field wins over the run and over defaults"
+    assert overridden.rule == "a profile overrides the run and the defaults"
 
 
 def test_the_chain_of_losers_goes_from_strong_to_weak() -> None:
@@ -163,7 +163,7 @@ def test_a_default_gives_way_to_the_run() -> None:
     profile = {"id": "p", "defaults": {"priority_class": "high"}}
     line = line_at(compile_run({**RUN, "priority_class": "low"}, profiles=[profile]), "priorityClassName")
     assert [(overridden.value.value, overridden.rule) for overridden in line.overridden] == [
-        ("high", "a default holds where the run says nothing")
+        ("high", "a run overrides the defaults")
     ]
 
 
@@ -199,9 +199,9 @@ def test_base_documents_win_over_what_nobody_asked_for_and_lose_to_the_run() -> 
     limit, priority = line_at(compiled, "backoffLimit"), line_at(compiled, "priorityClassName")
     assert limit.origin
     assert limit.origin.part is Part.BASE
-    assert [one.rule for one in limit.overridden] == ["what nobody asked for gives way to a base document"]
+    assert [one.rule for one in limit.overridden] == ["a base document overrides the template"]
     assert [(overridden.origin.part, overridden.rule) for overridden in priority.overridden] == [
-        (Part.BASE, "a base document gives way to what is asked for")
+        (Part.BASE, "a base document applies unless another layer sets the value")
     ]
 
 
@@ -227,7 +227,7 @@ def test_a_volume_that_lost_stands_beside_each_value_that_differs() -> None:
     storage, mount = line_at(compiled, "storage"), line_at(compiled, "mountPath")
     assert [overridden.value.value for overridden in storage.overridden] == ["5Gi"]
     assert [overridden.value.value for overridden in mount.overridden] == ["/data"]
-    assert unseen(compiled.replaced, compiled.manifests) == ()
+    assert unseen_overrides(compiled.replaced, compiled.manifests) == ()
 
 
 def test_what_a_volume_says_that_has_no_place_stands_beside_its_name() -> None:
@@ -236,7 +236,7 @@ def test_what_a_volume_says_that_has_no_place_stands_beside_its_name() -> None:
     for overridden, rest in said:
         compiled = compile_run({**RUN, "volumes": [overridden]}, profiles=[{"id": "p", "volumes": [volume("9Gi")]}])
         assert [one.value.plain() for one in line_at(compiled, "volumeMounts[0].name").overridden] == [rest]
-        assert unseen(compiled.replaced, compiled.manifests) == ()
+        assert unseen_overrides(compiled.replaced, compiled.manifests) == ()
     assert [one.value.value for one in line_at(compiled, "storage").overridden] == ["5Gi"]
 
 
@@ -287,7 +287,7 @@ def test_a_setting_of_the_platforms_file_gives_way_visibly(
     run = {**RUN, "profile": None, "action": "serve", "service_ports": [{"port": 80}], **fields}
     line = line_at(compile_run(run, platform=platform), path)
     assert [(overridden.origin.who, overridden.rule) for overridden in line.overridden] == [
-        ("platform setting", "a setting of the platform holds where nobody says otherwise")
+        ("platform setting", "a platform setting applies unless another layer sets the value")
     ]
     assert line_at(compile_run(run), path).overridden == (), "nobody wrote what the built-in platform has"
 
@@ -299,14 +299,14 @@ def test_the_platforms_file_wins_over_its_preset(tmp_path: Path) -> None:
     line = line_at(compile_run(run, platform=platform), "spec.type")
     assert [
         (overridden.value.value, overridden.origin.span.source.name, overridden.rule) for overridden in line.overridden
-    ] == [("NodePort", "presets/digitalhub.yaml", "the platform's file wins over its preset")]
+    ] == [("NodePort", "presets/digitalhub.yaml", "the platform file overrides its preset")]
 
 
 def test_what_the_platform_sets_in_every_run_wins_over_what_it_enforces() -> None:
     platform = {"own_envs": {"RUN": "{name}"}, "enforce": {"envs": {"RUN": "x"}}}
     line = line_at(compile_run({**RUN, "profile": None}, platform=platform), "env[0].value")
     assert [overridden.rule for overridden in line.overridden] == [
-        "what the platform sets in every run wins over all others"
+        "values the platform sets for every run override all others"
     ]
 
 
@@ -317,13 +317,13 @@ def test_a_default_list_lost_to_the_run_whoever_adds_to_it() -> None:
     line = line_at(
         compile_run({**RUN, "tolerations": toleration}, profiles=[profile], platform=platform), "tolerations"
     )
-    assert [overridden.rule for overridden in line.overridden] == ["a default holds where the run says nothing"]
+    assert [overridden.rule for overridden in line.overridden] == ["a run overrides the defaults"]
 
 
 def test_a_default_that_left_nothing_is_told_too() -> None:
     profile = {"id": "p", "defaults": {"secrets": ["D"]}}
     compiled = compile_run({**RUN, "secrets": ["S"]}, profiles=[profile])
-    assert [override.overridden.plain() for override in unseen(compiled.replaced, compiled.manifests)] == [["D"]]
+    assert [override.overridden.plain() for override in unseen_overrides(compiled.replaced, compiled.manifests)] == [["D"]]
     assert '# ✗ secrets: ["D"]  # profile default  <profile>' in as_listing(compiled)
 
 
@@ -429,7 +429,7 @@ def test_a_listing_keeps_to_its_width(case: Case) -> None:
     compiled = compiled_of(case)
     longest = {line for told in compiled.explain() for one in told.lines for line in one.text.split("\n")}
     for line in as_listing(compiled).splitlines()[1:]:
-        assert len(line) <= WIDTH or line in longest or line.partition("  # ")[0].rstrip() in longest
+        assert len(line) <= MAX_COLUMNS or line in longest or line.partition("  # ")[0].rstrip() in longest
 
 
 def test_origins_stand_in_one_column() -> None:
@@ -477,7 +477,7 @@ def test_one_value_comes_with_its_lines_of_source(tmp_path: Path, monkeypatch: p
     compiled = compile_run(Path("run.yaml"), profiles=["p.yaml"])
     text = as_answer(compiled, compiled.explain('limits["nvidia.com/gpu"]'))
     assert "set by profile\n  --> p.yaml:3:8\n    |\n  3 |   gpu: 1\n    |        ^\n" in text
-    assert "lost: run, as a profile's field wins" in text
+    assert "overridden: run (a profile overrides the run and the defaults)" in text
     assert "  --> run.yaml:6:8\n    |\n  6 |   gpu: 2\n    |        ^\n" in text
 
 

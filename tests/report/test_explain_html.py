@@ -63,7 +63,7 @@ args: []
 """
 TRAIN = """\
 name: train
-project: vision
+project: audio
 action: job
 profile: a100
 image: ghcr.io/acme/train:1.4
@@ -164,7 +164,7 @@ def test_the_same_input_gives_the_same_page(files: Files) -> None:
 
 def test_no_runs_are_a_page_too() -> None:
     page = as_page([])
-    assert "There are no runs." in page
+    assert "No runs." in page
     assert data_of(page)["lines"] == []
 
 
@@ -271,6 +271,27 @@ def test_a_source_is_in_the_page_once_and_only_where_excerpts_show_it(files: Fil
     assert "Nobody sees this line." not in page
 
 
+def test_runs_are_sorted_naturally() -> None:
+    names = ("train-10", "train-2", "a-1", "train-02x", "train")
+    runs = [CLEAN.replace("clean", name) for name in names] + [CLEAN.replace("name: clean", "name: z\nproject: a")]
+    page = as_page(result for result in compile_many(runs) if isinstance(result, Compiled))
+    index = re.findall(r'<strong><span class="project">(.*?)</span>(.*?)</strong>', page)
+    in_default = [("default/", name) for name in ("a-1", "train", "train-2", "train-02x", "train-10")]
+    assert index == [("a/", "z"), *in_default]
+    headings = re.findall(r'<h2 id="run-\d-name"><span class="project">(.*?)</span>(.*?)</h2>', page)
+    assert headings == index
+
+
+def test_code_in_derivations_is_marked_up(chrome: Chrome, tmp_path: Path) -> None:
+    run = {"name": "Train_1", "action": "job", "image": "a", "parameters": {"a": 1}}
+    text = as_page([compile_run(run)])
+    assert "`" not in re.sub(r"<script.*?</script>", "", text, flags=re.DOTALL)
+    opened(chrome, text, tmp_path)
+    line(chrome, 'speccompile.dev/parameters: "{\\"a\\":1}"').click()
+    assert "`" not in one(chrome, "aside").text
+    assert one(chrome, "aside section p code").text == "parameters"
+
+
 def test_many_runs_make_a_page_of_bearable_size() -> None:
     train = TRAIN.replace("profile: a100\n", "")
     texts = [train.replace("name: train", f"name: train-{number}", 1) for number in range(200)]
@@ -297,7 +318,7 @@ def yaml_shown(chrome: Chrome) -> list[str]:
     """The lines that can be seen, without what stands beside them."""
     script = """
     return [...document.querySelectorAll(".yaml .line")].filter((line) => line.checkVisibility())
-        .flatMap((line) => [...line.querySelectorAll("code")].map((code) => code.textContent))
+        .flatMap((line) => [...line.querySelectorAll(":scope > code")].map((code) => code.textContent))
     """
     shown: list[str] = asked(chrome, script)
     return shown
@@ -384,12 +405,12 @@ def test_each_line_says_who_set_it_and_where(page: Chrome, files: Files) -> None
 
 
 def test_what_lost_is_struck_through_with_its_place_and_the_rule(page: Chrome, files: Files) -> None:
-    parent, run = line(page, "pool: a100").find_elements(By.CSS_SELECTOR, ".lost")
+    parent, run = line(page, "pool: a100").find_elements(By.CSS_SELECTOR, ".overridden")
     assert run.find_element(By.CSS_SELECTOR, "del").text == "h100"
     assert f"{files.folder}/train.yaml:10" in str(run.get_property("textContent"))
-    assert "a profile's field wins over the run" in run.text
+    assert "a profile overrides the run" in run.text
     assert parent.find_element(By.CSS_SELECTOR, "del").text == "gpu"
-    assert "a child wins over its parents, a later parent over earlier ones" in parent.text
+    assert "profiles override their parents, later parents earlier ones" in parent.text
 
 
 def test_a_layer_is_filtered_and_keeps_what_opens_its_lines(page: Chrome) -> None:
@@ -421,7 +442,7 @@ def test_the_counts_of_the_legend_are_what_a_filter_leaves(page: Chrome) -> None
 
 
 def test_only_what_was_overridden_is_left_and_a_run_without_any_goes(page: Chrome) -> None:
-    one(page, "[data-overridden]").click()
+    one(page, "[data-overrides]").click()
     lines = page.find_elements(By.CSS_SELECTOR, ".line:not([hidden], .context)")
     assert lines
     assert all(shown.find_elements(By.CSS_SELECTOR, "del") for shown in lines)
@@ -481,12 +502,12 @@ def test_details_show_the_line_of_the_template(page: Chrome) -> None:
 def test_details_tell_path_and_value(page: Chrome) -> None:
     line(page, "pool: a100").click()
     assert one(page, "aside h2").text == "spec.template.spec.nodeSelector.pool"
-    assert one(page, "aside .of").text == "vision/train, Job train"
+    assert one(page, "aside .of").text == "audio/train, Job train"
     assert one(page, "aside .value").text == "a100"
     assert line(page, "pool: a100").get_attribute("aria-selected") == "true"
     line(page, "nodeSelector:").click()
     assert one(page, "aside h2").text == "spec.template.spec.nodeSelector"
-    assert "only opens what is below it" in one(page, "aside").text
+    assert "see the lines below" in one(page, "aside").text
     assert line(page, "pool: a100").get_attribute("aria-selected") is None
 
 
@@ -500,20 +521,20 @@ def test_details_of_a_derived_value_show_what_it_was_made_of(page: Chrome, files
 
 def test_details_show_all_that_lost_strongest_first(page: Chrome, files: Files) -> None:
     line(page, "pool: a100").click()
-    assert figures(page, "What lost, strongest first") == [
+    assert figures(page, "Overridden values, highest precedence first") == [
         in_file(files.folder / "gpu.yaml", "  pool: gpu", "gpu", "profile"),
         in_file(files.folder / "train.yaml", "  pool: h100", "h100", "run"),
     ]
     assert [gone.text for gone in page.find_elements(By.CSS_SELECTOR, "aside del")] == ["gpu", "h100"]
-    assert "a child wins over its parents, a later parent over earlier ones" in one(page, "aside").text
+    assert "profiles override their parents, later parents earlier ones" in one(page, "aside").text
 
 
 def test_what_is_nowhere_in_the_manifests_has_a_place_of_its_own(page: Chrome, files: Files) -> None:
     gone = line(page, "args")
     assert gone.find_element(By.CSS_SELECTOR, "del").text == '["--debug"]'
     gone.click()
-    assert [told.place for told in figures(page, "Gave way to")] == [f"{files.folder}/a100.yaml:11:7"]
-    assert [told.place for told in figures(page, "What lost")] == [f"{files.folder}/train.yaml:6:7"]
+    assert [told.place for told in figures(page, "Overridden by")] == [f"{files.folder}/a100.yaml:11:7"]
+    assert [told.place for told in figures(page, "Overridden value")] == [f"{files.folder}/train.yaml:6:7"]
 
 
 def test_a_value_of_several_lines_is_marked_as_a_whole(page: Chrome, files: Files) -> None:
@@ -537,11 +558,11 @@ def test_an_excerpt_shows_two_lines_around_and_ends_with_the_file(page: Chrome) 
 def test_a_value_that_was_never_text_says_so(page: Chrome, chrome: Chrome, tmp_path: Path) -> None:
     line(page, "type: RuntimeDefault").click()
     assert figures(page, "Set by") == [Figure("platform setting", "built-in platform", None, None, "")]
-    assert "stands in no file" in one(page, "aside").text
+    assert "not set in any file" in one(page, "aside").text
     run = compile_run({"name": "data", "action": "job", "image": "python:3.12"})
     line(opened(chrome, as_page([run]), tmp_path), "image: python:3.12").click()
     assert figures(page, "Set by") == [Figure("run", "<run>", None, None, "")]
-    assert "Python data" in one(page, "aside").text
+    assert "Set in Python" in one(page, "aside").text
 
 
 def test_excerpts_hide_lines_that_may_hold_a_secret(chrome: Chrome, tmp_path: Path) -> None:
@@ -632,7 +653,7 @@ def test_copy_gives_exactly_the_yaml(page: Chrome, files: Files, without_clipboa
         asked(page, "navigator.clipboard.writeText = () => Promise.reject(new Error('not allowed'))")
     train = files.compiled[0].to_yaml()
     claim, job = train.split("---\n")
-    one(page, "[data-overridden]").click()
+    one(page, "[data-overrides]").click()
     for selector, expected in (
         ("#run-1 > header [data-copy]", train),
         ("#run-1 article:nth-of-type(1) [data-copy]", claim),
@@ -690,8 +711,16 @@ TEXTS = (
     *(f".who.{layer}" for layer in ("run", "profile", "platform", "template")),
     *(f"[data-layer={layer}]" for layer in ("run", "profile", "platform", "template")),
     *("h1", "h3", "h3 span", ".opens code", ".line.run code span", ".where", ".note", "del", ".count", "footer p"),
-    *("nav strong", "nav .project", "nav .facts", "nav .losses", "[data-copy]", "small", "aside h2", ".excerpt code"),
-    *(".here code", "mark", "aside .rule, aside p", ".excerpt i", "[aria-selected] b", "[aria-selected] .note"),
+    *("nav strong", "nav .project", "nav .facts", "nav .overrides", "[data-copy]", "small", "aside h2"),
+    *(
+        ".excerpt code",
+        ".here code",
+        "mark",
+        "aside .rule, aside p",
+        ".excerpt i",
+        "[aria-selected] b",
+        "[aria-selected] .note",
+    ),
 )
 
 

@@ -170,7 +170,7 @@ def _chosen(compilations: Sequence[Compiled], fields: Sequence[str]) -> Told:
 
 
 def _parts(explanations: Iterable[Explanation], steps: KeyPath) -> list[Explanation]:
-    return [part for explanation in explanations for part in explanation.found(steps)]
+    return [part for explanation in explanations for part in explanation.matching(steps)]
 
 
 def _nowhere(field: str, whole: Told) -> str:

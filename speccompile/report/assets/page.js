@@ -4,9 +4,9 @@ const all = (selector, root = document) => [...root.querySelectorAll(selector)];
 
 const rows = all(".line");
 const numbers = new Map(rows.map((row, number) => [row, number]));
-const lines = data.lines.map(([path, above, origin, lost]) => ({ path, above, origin, lost }));
+const lines = data.lines.map(([path, parent, origin, overridden]) => ({ path, parent, origin, overridden }));
 
-/** An element with its attributes and children; strings become text nodes, so nothing in them is ever markup. */
+/** Create an element; strings become text nodes, never markup. */
 function make(tag, attributes, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
@@ -14,13 +14,13 @@ function make(tag, attributes, ...children) {
   return element;
 }
 
-// Filters: each of them narrows, and whatever opens a line that is left stays with it.
+// Filters. The parents of a matching line stay visible.
 
 const search = one("input[type=search]");
 const reset = one("[data-reset]");
 const layerButtons = all("[data-layer]");
-const overriddenButton = one("[data-overridden]");
-const toggles = [...layerButtons, overriddenButton];
+const overridesButton = one("[data-overrides]");
+const toggles = [...layerButtons, overridesButton];
 const lists = all("[role=listbox]").map((list) => ({ list, block: list.closest("article"), rows: all(".line", list) }));
 const entries = all("nav li");
 const runs = all("main > section").map((section, at) => ({
@@ -33,39 +33,39 @@ let texts;
 const isPressed = (button) => button.getAttribute("aria-pressed") === "true";
 const press = (button, on) => button.setAttribute("aria-pressed", on);
 
-/** For each line whether it passes; a key that is searched for brings all that stands below it. */
-function passing() {
-  const wanted = search.value.trim().toLowerCase();
+/** Whether each line matches the filters; a key that matches the search includes all lines below it. */
+function matching() {
+  const query = search.value.trim().toLowerCase();
   const layers = layerButtons.filter(isPressed).map((button) => button.dataset.layer);
-  const onlyOverridden = isPressed(overriddenButton);
-  const brings = [];
+  const onlyOverrides = isPressed(overridesButton);
+  const includesChildren = [];
   texts ??= rows.map((row) => row.textContent.toLowerCase());
-  return lines.map(({ above, origin, lost }, number) => {
-    const isFound = texts[number].includes(wanted);
-    const isBrought = above !== null && brings[above];
-    brings[number] = isBrought || (isFound && origin === null);
+  return lines.map(({ parent, origin, overridden }, number) => {
+    const isMatch = texts[number].includes(query);
+    const isIncluded = parent !== null && includesChildren[parent];
+    includesChildren[number] = isIncluded || (isMatch && origin === null);
     return (
-      (isFound || isBrought) &&
+      (isMatch || isIncluded) &&
       (!layers.length || (origin !== null && layers.includes(data.origins[origin].layer))) &&
-      (!onlyOverridden || lost.length > 0)
+      (!onlyOverrides || overridden.length > 0)
     );
   });
 }
 
-function withWhatOpensThem(passes) {
-  const shown = [...passes];
-  for (let number = shown.length - 1; number >= 0; number--) {
-    if (shown[number] && lines[number].above !== null) shown[lines[number].above] = true;
+function withParents(matches) {
+  const visible = [...matches];
+  for (let number = visible.length - 1; number >= 0; number--) {
+    if (visible[number] && lines[number].parent !== null) visible[lines[number].parent] = true;
   }
-  return shown;
+  return visible;
 }
 
 function filter() {
-  const passes = passing();
-  const shown = withWhatOpensThem(passes);
+  const matches = matching();
+  const visible = withParents(matches);
   rows.forEach((row, number) => {
-    row.hidden = !shown[number];
-    row.classList.toggle("context", shown[number] && !passes[number]);
+    row.hidden = !visible[number];
+    row.classList.toggle("context", visible[number] && !matches[number]);
   });
   for (const { list, block, rows } of lists) {
     const first = rows.find((row) => !row.hidden);
@@ -75,15 +75,15 @@ function filter() {
   for (const { section, entry, blocks } of runs) {
     entry.hidden = section.hidden = blocks.every((block) => block.hidden);
   }
-  tellCount(passes.filter(Boolean).length);
+  showCount(matches.filter(Boolean).length);
 }
 
-function tellCount(count) {
+function showCount(count) {
   const isFiltered = search.value.trim() !== "" || toggles.some(isPressed);
   reset.hidden = !isFiltered;
   one("[data-nothing]").hidden = count > 0 || !isFiltered;
-  const whole = `${rows.length} ${rows.length === 1 ? "line" : "lines"}`;
-  one("[aria-live]").textContent = isFiltered ? `${count} of ${whole}` : whole;
+  const total = `${rows.length} ${rows.length === 1 ? "line" : "lines"}`;
+  one("[aria-live]").textContent = isFiltered ? `${count} of ${total}` : total;
 }
 
 function showAll() {
@@ -102,7 +102,7 @@ for (const toggle of toggles) {
   });
 }
 
-// Lines: each manifest is one stop of the Tab key, and arrows go on from one manifest to the next.
+// Lines. Each manifest is one tab stop; the arrow keys continue into the next manifest.
 
 let current = null;
 
@@ -129,31 +129,31 @@ main.addEventListener("focusin", ({ target }) => {
 });
 main.addEventListener("click", ({ target }) => {
   const row = target.closest(".line");
-  // Whoever drags over a line wants its text.
+  // Selecting text does not open the details.
   if (row && getSelection().isCollapsed) show(row);
 });
 
-// Details are made when somebody asks for them.
+// Details
 
 const panel = one("aside");
 const title = one("#details-title");
-let told = null;
+let selected = null;
 
 function show(row) {
-  const { path, origin: number, lost } = lines[numbers.get(row)];
+  const { path, origin: number, overridden } = lines[numbers.get(row)];
   const origin = data.origins[number];
-  const isSeen = row.parentElement.matches(".yaml");
-  told?.removeAttribute("aria-selected");
-  told = row;
-  told.setAttribute("aria-selected", "true");
+  const isInManifest = row.parentElement.matches(".yaml");
+  selected?.removeAttribute("aria-selected");
+  selected = row;
+  selected.setAttribute("aria-selected", "true");
   one(".of").textContent = `${one("h2", row.closest("section")).textContent}, ${row.parentElement.ariaLabel}`;
-  // A path may break before each of its steps.
+  // Allow a line break before each step of the path.
   title.replaceChildren(...path.split(/(?=[.[])/).flatMap((step) => [make("wbr", {}), step]));
   one(".details").replaceChildren(
     ...valueOf(row, origin),
-    ...section(isSeen ? "Set by" : "Gave way to", origin ? placeOf(origin) : "Nobody: it only opens what is below it."),
+    ...section(isInManifest ? "Set by" : "Overridden by", origin ? figureOf(origin) : "Not a value: see the lines below."),
     ...section("Derived", derivationOf(origin)),
-    ...section(lost.length > 1 ? "What lost, strongest first" : "What lost", lostOf(row, lost)),
+    ...section(overriddenHeading(overridden.length), overriddenOf(row, overridden)),
   );
   panel.hidden = false;
   panel.scrollTop = 0;
@@ -162,9 +162,9 @@ function show(row) {
 
 function close() {
   panel.hidden = true;
-  told.removeAttribute("aria-selected");
-  (told.hidden ? search : told).focus();
-  told = null;
+  selected.removeAttribute("aria-selected");
+  (selected.hidden ? search : selected).focus();
+  selected = null;
 }
 
 function section(heading, content) {
@@ -176,60 +176,66 @@ function valueOf(row, origin) {
   return value.length ? [make("pre", { class: `value ${origin.layer}` }, value.join("\n"))] : [];
 }
 
-function lostOf(row, origins) {
-  return all(".lost", row).map((note, at) => {
+const overriddenHeading = (count) =>
+  count > 1 ? "Overridden values, highest precedence first" : "Overridden value";
+
+function overriddenOf(row, origins) {
+  return all(".overridden", row).map((note, at) => {
     const [value, rule] = [one("del, em", note).cloneNode(true), one(".rule", note).textContent];
-    return make("div", { class: "loss" }, make("p", {}, value), make("p", {}, rule), originOf(origins[at]));
+    return make("div", { class: "overridden-value" }, make("p", {}, value), make("p", {}, rule), originOf(origins[at]));
   });
 }
 
-/** Where a value stands, and below it where the things stand that it was derived from. */
+/** The source of a value, followed by those it was derived from. */
 function originOf(number) {
   const origin = data.origins[number];
-  const place = placeOf(origin);
-  place.append(...derivationOf(origin));
-  return place;
+  const figure = figureOf(origin);
+  figure.append(...derivationOf(origin));
+  return figure;
 }
 
 function derivationOf(origin) {
-  return origin?.derived ? [make("p", {}, origin.derived), ...origin.madeOf.map(originOf)] : [];
+  return origin?.derived ? [make("p", {}, withCode(origin.derived)), ...origin.derivedFrom.map(originOf)] : [];
 }
 
-function placeOf(origin) {
+/** Text in backticks becomes code. */
+const withCode = (text) => text.split("`").map((part, at) => (at % 2 ? make("code", {}, part) : part));
+
+function figureOf(origin) {
   const who = make("span", { class: "who" }, origin.who);
-  const where = make("span", { class: "where" }, origin.place);
-  const shown = origin.never ? make("p", {}, origin.never) : excerpt(origin);
-  return make("figure", { class: origin.layer }, make("figcaption", {}, who, " ", where), shown);
+  const where = make("span", { class: "where" }, origin.position);
+  const source = origin.noSource ? make("p", {}, origin.noSource) : excerpt(origin);
+  return make("figure", { class: origin.layer }, make("figcaption", {}, who, " ", where), source);
 }
 
 function excerpt({ source, lines: [first, last], mark: [line, start, endLine, end] }) {
-  const shown = [];
+  const excerptLines = [];
   for (let number = first; number <= last; number++) {
     const text = data.sources[source][number];
     const isHere = line <= number && number <= endLine;
     const from = number === line ? start : text?.search(/\S|$/);
     const to = number === endLine ? end : Infinity;
     const content = text === null ? make("em", {}, data.hidden) : isHere ? marked(text, from, to) : clipped(text);
-    shown.push(make("span", isHere ? { class: "here" } : {}, make("i", {}, number), make("code", {}, content)));
+    excerptLines.push(make("span", isHere ? { class: "here" } : {}, make("i", {}, number), make("code", {}, content)));
   }
-  return make("pre", { class: "excerpt" }, shown);
+  return make("pre", { class: "excerpt" }, excerptLines);
 }
 
-/** The text with a mark from one character to another; characters are counted whole, as Python counts them. */
+/** Mark a range of the text, counted in code points, as Python counts. */
 function marked(text, from, to) {
   const characters = [...text];
   const part = (start, end) => characters.slice(start, end).join("");
   return [clippedBefore(part(0, from)), make("mark", {}, clipped(part(from, to))), clipped(part(to))];
 }
 
-// A line of any length stays readable around its mark.
-const ROOM = 240;
-const clipped = (text) => (text.length > ROOM ? `${text.slice(0, ROOM)}…` : text);
-const clippedBefore = (text) => (text.length > ROOM ? `…${text.slice(-ROOM)}` : text);
+// Long lines are cut around the mark.
+const MAX_CHARS = 240;
+const clipped = (text) => (text.length > MAX_CHARS ? `${text.slice(0, MAX_CHARS)}…` : text);
+const clippedBefore = (text) => (text.length > MAX_CHARS ? `…${text.slice(-MAX_CHARS)}` : text);
 
 one("[data-close]").addEventListener("click", close);
 
-// Copying: the text of the lines, hidden ones too, without anything that stands beside them.
+// Copying includes hidden lines, and only the YAML.
 
 const yamlOf = (list) => `${all(".line > code", list).map((code) => code.textContent).join("\n")}\n`;
 
@@ -241,7 +247,7 @@ async function copy(text) {
   }
 }
 
-/** For pages that may not touch the clipboard themselves, as some browsers treat those opened from a file. */
+/** A fallback for browsers that deny clipboard access to pages opened from a file. */
 function copyBySelection(text) {
   const field = make("textarea", { class: "offstage", "aria-hidden": "true", readonly: "" });
   const before = document.activeElement;
@@ -251,14 +257,14 @@ function copyBySelection(text) {
   const isDone = document.execCommand("copy");
   field.remove();
   before?.focus();
-  if (!isDone) throw new Error("the browser did not copy");
+  if (!isDone) throw new Error("copying failed");
 }
 
 for (const button of all("[data-copy]")) {
   const label = button.textContent;
   button.addEventListener("click", async () => {
     const text = all(".yaml", button.parentElement.parentElement).map(yamlOf).join("---\n");
-    const answer = await copy(text).then(() => "Copied", () => "Not copied");
+    const answer = await copy(text).then(() => "Copied", () => "Copy failed");
     button.textContent = one("[role=status]").textContent = answer;
     setTimeout(() => (button.textContent = label), 2000);
   });
@@ -291,7 +297,7 @@ document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   const { target, key } = event;
   const table = target === search ? keysInSearch : numbers.has(target) ? keysOnLines : keys;
-  const act = key === "Escape" && told ? close : Object.hasOwn(table, key) ? table[key] : null;
+  const act = key === "Escape" && selected ? close : Object.hasOwn(table, key) ? table[key] : null;
   if (!act) return;
   event.preventDefault();
   act(target);
