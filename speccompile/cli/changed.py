@@ -11,7 +11,7 @@ from typing import Final, TextIO
 
 from speccompile.cli.inputs import flags_of
 from speccompile.compiler.documents.admin_config import Setting
-from speccompile.diff.affected_runs import IsTouched, Subject, affected
+from speccompile.diff.affected_runs import IsTouched, RunKey, affected
 from speccompile.diff.chosen_runs import Affected, only
 from speccompile.files.call_inputs import Inputs
 from speccompile.files.find import template_files
@@ -77,8 +77,8 @@ def _chosen(changed: Sequence[str], inputs: Inputs, setting: Setting, shape: str
     if not gone and not any(is_touched(str(path)) for path in inputs.files) and not _are_below(changed, [folder]):
         return Affected({}, frozenset(), 0, ())
 
-    def output_of(subject: Subject) -> str:
-        return str(folder / path_of(subject.project, subject.name, shape))
+    def output_of(run: RunKey) -> str:
+        return str(folder / path_of(run.project, run.name, shape))
 
     return affected(run_files(inputs), setting, is_touched, output_of)
 
