@@ -113,25 +113,25 @@ def repository(root: Path, tmp_path: Path) -> Repository:
 def test_a_commit_with_stale_manifests_is_stopped_and_mended_and_the_next_one_passes(repository: Repository) -> None:
     told = repository.stopped()
     assert "wrote manifests/clean.yaml\nwrote manifests/train.yaml\n" in told
-    assert "up to date: the manifests of 2 runs" in repository.passed()
+    assert "2 files up to date" in repository.passed()
 
     # A run: only its manifests are looked at.
     repository.write({"runs/train.yaml": RUN.format(name="train", profile="gpu").replace("3.12", "3.13")})
     assert "wrote manifests/train.yaml\n" in repository.stopped()
     assert "python:3.13" in repository.text("manifests/train.yaml")
-    assert "up to date: the manifests of 1 run (of 2)" in repository.passed()
+    assert "1 file up to date (checked 1 of 2 runs)" in repository.passed()
 
     # A profile: all runs that use it, and no others.
     repository.write({"profiles/gpu.yaml": "id: gpu\nresources: {gpu: 2}\n"})
     told = repository.stopped()
     assert "wrote manifests/train.yaml\n" in told
     assert "clean" not in told
-    assert "up to date: the manifests of 1 run (of 2)" in repository.passed()
+    assert "1 file up to date (checked 1 of 2 runs)" in repository.passed()
 
     # The platform: all runs.
     repository.write({"platform.yaml": "enforce: {labels: {team: production}}\n"})
     assert "wrote manifests/clean.yaml\nwrote manifests/train.yaml\n" in repository.stopped()
-    assert "up to date: the manifests of 2 runs" in repository.passed()
+    assert "2 files up to date" in repository.passed()
 
     # Manifests that somebody edits are written anew.
     repository.write({"manifests/clean.yaml": repository.text("manifests/clean.yaml").replace("3.12", "3.11")})
@@ -153,7 +153,7 @@ def test_a_commit_with_stale_manifests_is_stopped_and_mended_and_the_next_one_pa
     # What concerns no run costs no compilation.
     repository.must("git", "checkout", "HEAD", "--", "runs")
     repository.write({"README.md": "hello\n"})
-    assert "nothing that concerns a run has changed" in repository.passed()
+    assert "no run is affected by the changes" in repository.passed()
 
     # A hook that writes nothing says what differs.
     repository.must("git", "config", "core.hooksPath", "nowhere")

@@ -1,4 +1,4 @@
-"""A profile written out without its parents."""
+"""Flatten a profile: merge it with its parents into one document."""
 
 from __future__ import annotations
 
@@ -14,32 +14,32 @@ from speccompile.model.node import Node
 from speccompile.schema.field_path import SIDES, called_by_admins
 
 _SYMBOLS = ("gpu", "disk")
-"""What stands among requests and limits until platform and profile say which resource it is."""
+"""Names of resources that the platform and the profile map to resource keys."""
 
 
-def flattened(profile: Profile) -> tuple[dict[str, Any], ...]:
-    """The profile and its base documents as plain data: a file of these means the same, and has no parents."""
-    return tuple(tree.plain() for tree in flattened_trees(profile))
+def flat_documents(profile: Profile) -> tuple[dict[str, Any], ...]:
+    """The profile and its base documents as plain data, equivalent to the profile with its parents."""
+    return tuple(tree.plain() for tree in flat_trees(profile))
 
 
-def flattened_trees(profile: Profile) -> tuple[Node, ...]:
-    """As `flattened`, with the origin of every value."""
-    own = {
+def flat_trees(profile: Profile) -> tuple[Node, ...]:
+    """The documents of `flat_documents` with the origin of every value."""
+    fields = {
         "id": profile.id,
         **profile.about,
         **({"target": profile.target} if profile.target else {}),
         **({"gpu_key": profile.gpu_key} if profile.gpu_key else {}),
-        **_written(profile.fields).fields,
-        "defaults": _written(profile.defaults),
+        **_writable(profile.fields).fields,
+        "defaults": _writable(profile.defaults),
         "rules": Node(dict(_rules(profile)), profile.id.span),
         "forbid": Node(tuple({str(ban.written.value): ban.written for ban in profile.bans}.values()), profile.id.span),
     }
-    said = {key: node for key, node in own.items() if key not in ("defaults", "rules", "forbid") or node.value}
-    return (Node(said, profile.id.span), *profile.bases.values())
+    non_empty = {key: node for key, node in fields.items() if key not in ("defaults", "rules", "forbid") or node.value}
+    return (Node(non_empty, profile.id.span), *profile.bases.values())
 
 
-def _written(fields: Node) -> Node:
-    """The fields as a file may have them: `disk` is no resource that could stand among requests."""
+def _writable(fields: Node) -> Node:
+    """The fields as a profile file may contain them: `disk` is not allowed in requests."""
     resources = fields.fields.get("resources")
     disk = resources.at(("requests", SCRATCH_DISK)) if resources else None
     if resources is None or disk is None:
@@ -48,36 +48,36 @@ def _written(fields: Node) -> Node:
         side: node.with_fields({name: amount for name, amount in node.fields.items() if name != SCRATCH_DISK})
         for side, node in resources.fields.items()
     }
-    left = {side: node for side, node in sides.items() if node.fields}
-    return fields.with_fields({**fields.fields, "resources": resources.with_fields({"disk": disk, **left})})
+    non_empty = {side: node for side, node in sides.items() if node.fields}
+    return fields.with_fields({**fields.fields, "resources": resources.with_fields({"disk": disk, **non_empty})})
 
 
 def canonical_rules(profile: Profile) -> Iterator[tuple[str, Node]]:
-    """The constraints with the path of their field, each once, in one order."""
-    told = {
+    """The path and constraint of each rule, without duplicates, sorted."""
+    constraints = {
         (format_path(_path_as_written(rule.path)), json.dumps(rule.constraint.plain(), sort_keys=True)): rule.constraint
         for rule in profile.rules
     }
-    for (text, _), constraint in sorted(told.items(), key=lambda item: item[0]):
+    for (text, _), constraint in sorted(constraints.items(), key=lambda item: item[0]):
         yield text, constraint.but(key=None)
 
 
 def _rules(profile: Profile) -> Mapping[str, Node]:
-    """The rules by path. All of them hold, so one that cannot join another stands under a second spelling of it."""
+    """The rules by path. A rule that cannot be combined with another one is put under another spelling of the path."""
     rules: dict[str, Node] = {}
     for path, constraint in canonical_rules(profile):
         for text in _spellings(path):
-            joint = _joint(rules[text], constraint) if text in rules else constraint
-            if joint:
-                rules[text] = joint
+            combined = _combined(rules[text], constraint) if text in rules else constraint
+            if combined:
+                rules[text] = combined
                 break
         else:
             raise AssertionError(f"{path} has more rules than spellings")
     return rules
 
 
-def _joint(one: Node, other: Node) -> Node | None:
-    """Both constraints as one, unless they say the same words; a reason is one for its own words only."""
+def _combined(one: Node, other: Node) -> Node | None:
+    """Both constraints as one; None if they share a key, or one has a reason, which applies only to its own keys."""
     if one.fields.keys() & other.fields.keys() or "reason" in {*one.fields, *other.fields}:
         return None
     return one.with_fields({**one.fields, **other.fields})
@@ -94,7 +94,7 @@ def _path_as_written(path: KeyPath) -> KeyPath:
 
 
 def _quoted(path: KeyPath) -> Iterator[str]:
-    """`["replicas"]`, and so on with a backslash before more and more of its letters."""
+    """`["replicas"]`, then every spelling with a backslash before some of the letters."""
     length = sum(len(str(step)) for step in path)
     for number in range(2**length):
         bits = iter(range(length))
@@ -102,5 +102,5 @@ def _quoted(path: KeyPath) -> Iterator[str]:
         yield "".join(f'["{step}"]' for step in steps)
 
 
-def _escaped(char: str, is_marked: int) -> str:
-    return f"\\{char}" if is_marked or char in '\\"' else char
+def _escaped(char: str, is_escaped: int) -> str:
+    return f"\\{char}" if is_escaped or char in '\\"' else char

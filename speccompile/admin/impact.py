@@ -1,4 +1,4 @@
-"""Effects of a change of profiles on runs, grouped."""
+"""Effects of changed profiles on runs, grouped."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from speccompile.compiler.compile_files import compile_files
 from speccompile.compiler.compiled import Compiled, Result
 from speccompile.compiler.documents.admin_config import Setting
-from speccompile.diff.manifests import Change, difference
+from speccompile.diff.manifests import ManifestChange, difference
 from speccompile.model.diagnostic import Diagnostic, Severity, quote
 from speccompile.model.findings import CompileError, has_errors
 from speccompile.model.key_path import format_path
@@ -21,15 +21,13 @@ from speccompile.yaml_text.parsed import Parsed
 
 SAME, BROKEN, CHANGED = 0, 1, 4
 """Exit codes."""
-MAX_NAMED = 10
-"""Runs that the text of a group names; of more, only the number is told."""
-_LONGEST = 300
-# The verbs that phrases begin with, and as they are said of several runs.
-_PLURAL = {"loses": "lose", "gains": "gain"}
+MAX_LISTED = 10
+"""Runs listed per group; for the others, the text shows only their number."""
+_MAX_CHARS = 300
 
 
-class Subject(NamedTuple):
-    """A run as people know it: by name, project and where it stands. A file that is no run has no name."""
+class RunLabel(NamedTuple):
+    """The name, project and position of a run. A file that is not a run has no name."""
 
     name: str
     project: str
@@ -37,227 +35,221 @@ class Subject(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What became of one run under the old and under the new setting."""
+    """The results of one run under the old and the new profiles."""
 
-    subject: Subject
+    label: RunLabel
     old: Result
     new: Result
 
 
 class Changed(NamedTuple):
-    """A run that compiles under both settings, to different manifests."""
+    """A run whose manifests change."""
 
-    subject: Subject
-    changes: tuple[Change, ...]
+    label: RunLabel
+    changes: tuple[ManifestChange, ...]
 
 
-class Group(NamedTuple):
-    """Runs to which the same happens: what is lost first, then what is gained, then what else changes."""
+class ImpactGroup(NamedTuple):
+    """Runs with the same changes: removals first, then additions, then the rest."""
 
-    phrases: tuple[str, ...]
+    summary: tuple[str, ...]
     runs: tuple[Changed, ...]
 
 
 class Broken(NamedTuple):
-    """A run that does not compile under the new setting, and why."""
+    """A run that does not compile under the new profiles, and its findings."""
 
-    subject: Subject
+    label: RunLabel
     diagnostics: tuple[Diagnostic, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Impact:
-    """Everything that a change of setting does, each run in one place; runs keep the order in which they came."""
+    """All effects of a change of profiles; every run appears once, in the original order."""
 
-    unchanged: tuple[Subject, ...]
-    groups: tuple[Group, ...]
-    """The largest first."""
-    mended: tuple[Subject, ...]
-    """Runs that compile now and did not before."""
+    unchanged: tuple[RunLabel, ...]
+    groups: tuple[ImpactGroup, ...]
+    """Largest first."""
+    fixed: tuple[RunLabel, ...]
+    """Runs that compile under the new profiles only."""
     broken: tuple[Broken, ...]
-    """Runs that compiled before."""
+    """Runs that compile under the old profiles only."""
     still_broken: tuple[Broken, ...]
 
     @property
     def exit_code(self) -> int:
-        """0 nothing changes, 4 something does, 1 some run does not compile under the new setting."""
+        """0 if nothing changes, 4 if something does, 1 if a run does not compile under the new profiles."""
         if self.broken or self.still_broken:
             return BROKEN
-        return CHANGED if self.groups or self.mended else SAME
+        return CHANGED if self.groups or self.fixed else SAME
 
 
 def outcomes(files: Iterable[Parsed], old: Setting, new: Setting) -> Iterator[Outcome]:
-    """What becomes of each run in the files, in order; no more than one file is held at a time."""
-    once, twice, named = tee(files, 3)
-    results = zip(compile_files(once, old), compile_files(twice, new), strict=True)
-    subjects = (subject for parsed in named for subject in _subjects(parsed))
-    for subject, (before, after) in zip(subjects, results, strict=True):
-        made = next((one for one in (after, before) if isinstance(one, Compiled)), None)
-        yield Outcome(subject if made is None else Subject(made.name, made.project, subject.where), before, after)
+    """Compile each run under both settings, in order, with one file in memory at a time."""
+    for_old, for_new, for_labels = tee(files, 3)
+    results = zip(compile_files(for_old, old), compile_files(for_new, new), strict=True)
+    labels = (label for parsed in for_labels for label in _labels(parsed))
+    for label, (before, after) in zip(labels, results, strict=True):
+        compiled = next((one for one in (after, before) if isinstance(one, Compiled)), None)
+        full_label = RunLabel(compiled.name, compiled.project, label.where) if compiled else label
+        yield Outcome(full_label, before, after)
 
 
-def _subjects(parsed: Parsed) -> Iterator[Subject]:
-    """What can be said of runs before they compile: one for each that `compile_files` gives a result for."""
+def _labels(parsed: Parsed) -> Iterator[RunLabel]:
+    """The labels of runs before they are compiled, one for each result of `compile_files`."""
     if has_errors(parsed.findings):
         spans = (finding.span for finding in parsed.findings if finding.span)
-        yield Subject("", "", next((span.source.name for span in spans), ""))
+        yield RunLabel("", "", next((span.source.name for span in spans), ""))
         return
     for document in parsed.documents:
-        name, project = (_told(document.root, key) for key in ("name", "project"))
-        yield Subject(name, project or "default", document.root.span.label)
+        name, project = (_text(document.root, key) for key in ("name", "project"))
+        yield RunLabel(name, project or "default", document.root.span.label)
 
 
-def _told(root: Node, key: str) -> str:
-    said = (root.at(path) for path in ((key,), ("metadata", key)))
-    return next((str(node.value) for node in said if node and isinstance(node.value, str)), "")
+def _text(root: Node, key: str) -> str:
+    nodes = (root.at(path) for path in ((key,), ("metadata", key)))
+    return next((str(node.value) for node in nodes if node and isinstance(node.value, str)), "")
 
 
-def impact(results: Iterable[Outcome]) -> Impact:
-    """What the new setting does to the runs."""
-    unchanged: list[Subject] = []
-    mended: list[Subject] = []
+def group_outcomes(results: Iterable[Outcome]) -> Impact:
+    """Group the outcomes of all runs by their changes."""
+    unchanged: list[RunLabel] = []
+    fixed: list[RunLabel] = []
     changed: list[Changed] = []
     broken: list[Broken] = []
     still_broken: list[Broken] = []
-    for subject, old, new in results:
+    for label, old, new in results:
         if isinstance(new, CompileError):
-            (still_broken if isinstance(old, CompileError) else broken).append(Broken(subject, new.diagnostics))
+            (still_broken if isinstance(old, CompileError) else broken).append(Broken(label, new.diagnostics))
         elif isinstance(old, CompileError):
-            mended.append(subject)
-        elif changes := _changes(subject, old, new):
-            changed.append(Changed(subject, changes))
+            fixed.append(label)
+        elif changes := _changes(label, old, new):
+            changed.append(Changed(label, changes))
         else:
-            unchanged.append(subject)
+            unchanged.append(label)
     return Impact(
         unchanged=tuple(unchanged),
         groups=_groups(changed),
-        mended=tuple(mended),
+        fixed=tuple(fixed),
         broken=tuple(broken),
         still_broken=tuple(still_broken),
     )
 
 
-def _changes(subject: Subject, old: Compiled, new: Compiled) -> tuple[Change, ...]:
+def _changes(label: RunLabel, old: Compiled, new: Compiled) -> tuple[ManifestChange, ...]:
     before, after = ([manifest.data for manifest in compiled.manifests] for compiled in (old, new))
-    return difference(before, after, own=object_name(subject.name))
+    return difference(before, after, run_name=object_name(label.name))
 
 
-def _groups(changed: Iterable[Changed]) -> tuple[Group, ...]:
+def _groups(changed: Iterable[Changed]) -> tuple[ImpactGroup, ...]:
     grouped: dict[tuple[str, ...], list[Changed]] = {}
     for run in changed:
-        phrases = sorted({change.phrase for change in run.changes}, key=_rank)
-        grouped.setdefault(tuple(phrases), []).append(run)
-    groups = (Group(phrases, tuple(runs)) for phrases, runs in grouped.items())
-    return tuple(sorted(groups, key=lambda group: (-len(group.runs), group.phrases)))
+        summaries = sorted({(_rank(change), change.summary) for change in run.changes})
+        grouped.setdefault(tuple(dict.fromkeys(summary for _, summary in summaries)), []).append(run)
+    groups = (ImpactGroup(summary, tuple(runs)) for summary, runs in grouped.items())
+    return tuple(sorted(groups, key=lambda group: (-len(group.runs), group.summary)))
 
 
-def _rank(phrase: str) -> tuple[int, str]:
-    verbs = [*_PLURAL]
-    first = phrase.partition(" ")[0]
-    return (verbs.index(first) if first in verbs else len(verbs), phrase)
+def _rank(change: ManifestChange) -> int:
+    """Removals before additions before other changes."""
+    return 0 if change.after is None else 1 if change.before is None else 2
 
 
-def as_text(found: Impact) -> str:
-    """The impact for people: how many runs, what happens to them, and which they are."""
+def impact_text(impact: Impact) -> str:
+    """The number of runs in each group, their changes and their names."""
     blocks = [
-        *([[f"{len(found.unchanged)} unchanged"]] if found.unchanged else []),
-        *([*_heading(group), *_listed(group.runs)] for group in found.groups),
-        *_section("{} now {compile}, and did not before", found.mended),
-        *_section("{} no longer {compile}", found.broken),
-        *_section("{} {compile} neither before nor now", found.still_broken),
+        *([[f"{len(impact.unchanged)} unchanged"]] if impact.unchanged else []),
+        *([*_heading(group), *_listed(group.runs)] for group in impact.groups),
+        *_section("{} now {compile}", impact.fixed),
+        *_section("{} no longer {compile}", impact.broken),
+        *_section("{} still {do} not compile", impact.still_broken),
     ]
-    return "\n".join("".join(f"{line}\n" for line in block) for block in blocks) or "there are no runs\n"
+    return "\n".join("".join(f"{line}\n" for line in block) for block in blocks) or "no runs\n"
 
 
-def _section(words: str, runs: Sequence[Subject | Broken]) -> Iterator[list[str]]:
+def _section(words: str, runs: Sequence[RunLabel | Broken]) -> Iterator[list[str]]:
     if runs:
-        heading = words.format(_counted(runs), compile="compiles" if len(runs) == 1 else "compile")
+        verbs = ("compiles", "does") if len(runs) == 1 else ("compile", "do")
+        heading = words.format(_counted(runs), compile=verbs[0], do=verbs[1])
         yield [heading, *_listed(runs)]
 
 
-def _heading(group: Group) -> Iterator[str]:
-    first, *others = group.phrases if len(group.runs) == 1 else map(_in_plural, group.phrases)
-    speaks = first.partition(" ")[0] in {*_PLURAL, *_PLURAL.values()}
-    yield f"{_counted(group.runs)}{'' if speaks else ':'} {first}"
-    yield from (f"  {other}" for other in others)
-
-
-def _in_plural(phrase: str) -> str:
-    verb, space, rest = phrase.partition(" ")
-    return f"{_PLURAL.get(verb, verb)}{space}{rest}"
+def _heading(group: ImpactGroup) -> Iterator[str]:
+    yield f"{_counted(group.runs)}:"
+    yield from (f"  {change}" for change in group.summary)
 
 
 def _counted(runs: Sequence[object]) -> str:
     return f"{len(runs)} run{'s' * (len(runs) != 1)}"
 
 
-def _listed(runs: Sequence[Subject | Changed | Broken]) -> Iterator[str]:
-    for run in runs[:MAX_NAMED]:
-        yield f"  - {_called(run if isinstance(run, Subject) else run.subject)}"
+def _listed(runs: Sequence[RunLabel | Changed | Broken]) -> Iterator[str]:
+    for run in runs[:MAX_LISTED]:
+        yield f"  - {_label_text(run if isinstance(run, RunLabel) else run.label)}"
         if isinstance(run, Broken):
-            yield from (f"    {_reason(found)}" for found in run.diagnostics if found.severity is Severity.ERROR)
-    if len(runs) > MAX_NAMED:
-        yield f"  - and {len(runs) - MAX_NAMED} more"
+            yield from (f"    {_reason(error)}" for error in run.diagnostics if error.severity is Severity.ERROR)
+    if len(runs) > MAX_LISTED:
+        yield f"  - and {len(runs) - MAX_LISTED} more"
 
 
-def _called(subject: Subject) -> str:
-    where = _printable(subject.where)
-    return f"{_printable(subject.project)}/{_printable(subject.name)} ({where})" if subject.name else where
+def _label_text(label: RunLabel) -> str:
+    where = _printable(label.where)
+    return f"{_printable(label.project)}/{_printable(label.name)} ({where})" if label.name else where
 
 
-def _reason(found: Diagnostic) -> str:
-    place = f" ({_printable(found.span.label)})" if found.span else ""
-    return f"{found.severity}[{found.code}]: {found.message}{place}"
+def _reason(error: Diagnostic) -> str:
+    position = f" ({_printable(error.span.label)})" if error.span else ""
+    return f"{error.severity}[{error.code}]: {error.message}{position}"
 
 
 def _printable(text: str) -> str:
-    return quote(text, _LONGEST)[1:-1]
+    return quote(text, _MAX_CHARS)[1:-1]
 
 
-def as_data(found: Impact) -> dict[str, Any]:
-    """The impact for machines, as JSON data; lists keep their order, and equal impacts give equal data.
+def impact_data(impact: Impact) -> dict[str, Any]:
+    """The impact as JSON data, deterministic.
 
-    exit_code: 0, 4 or 1, as the command exits
-    counts: how many runs are `unchanged`, `changed`, `mended`, `broken`, `still_broken`
-    unchanged, mended: runs, each `name`, `project`, `where`
-    groups: each `phrases`, the lines for people, and `runs`: each as above, with its `changes`: each `kind`
-        and `name` of the object, `path` as a list of steps, `before` and `after` (null where nothing stands), `phrase`
-    broken, still_broken: runs, each with its `diagnostics`: each `severity`, `code`, `message`, `where`, `path`, `help`
+    exit_code: 0, 4 or 1, the exit code of the command
+    counts: number of runs that are `unchanged`, `changed`, `fixed`, `broken`, `still_broken`
+    unchanged, fixed: runs, each with `name`, `project`, `where`
+    groups: each with `summary`, the changes in words, and `runs`: each as above with its `changes`: `kind` and `name`
+        of the object, `path` as a list of steps, `before` and `after` (null if absent), `summary`
+    broken, still_broken: runs with `diagnostics`: each `severity`, `code`, `message`, `where`, `path`, `help`
     """
     return {
-        "exit_code": found.exit_code,
+        "exit_code": impact.exit_code,
         "counts": {
-            "unchanged": len(found.unchanged),
-            "changed": sum(len(group.runs) for group in found.groups),
-            "mended": len(found.mended),
-            "broken": len(found.broken),
-            "still_broken": len(found.still_broken),
+            "unchanged": len(impact.unchanged),
+            "changed": sum(len(group.runs) for group in impact.groups),
+            "fixed": len(impact.fixed),
+            "broken": len(impact.broken),
+            "still_broken": len(impact.still_broken),
         },
-        "unchanged": [run._asdict() for run in found.unchanged],
+        "unchanged": [run._asdict() for run in impact.unchanged],
         "groups": [
-            {"phrases": list(group.phrases), "runs": [_changed_data(run) for run in group.runs]}
-            for group in found.groups
+            {"summary": list(group.summary), "runs": [_changed_data(run) for run in group.runs]}
+            for group in impact.groups
         ],
-        "mended": [run._asdict() for run in found.mended],
-        "broken": [_broken_data(run) for run in found.broken],
-        "still_broken": [_broken_data(run) for run in found.still_broken],
+        "fixed": [run._asdict() for run in impact.fixed],
+        "broken": [_broken_data(run) for run in impact.broken],
+        "still_broken": [_broken_data(run) for run in impact.still_broken],
     }
 
 
 def _changed_data(run: Changed) -> dict[str, Any]:
-    return {**run.subject._asdict(), "changes": [{**asdict(one), "path": list(one.path)} for one in run.changes]}
+    return {**run.label._asdict(), "changes": [{**asdict(one), "path": list(one.path)} for one in run.changes]}
 
 
 def _broken_data(run: Broken) -> dict[str, Any]:
-    return {**run.subject._asdict(), "diagnostics": [_diagnostic_data(found) for found in run.diagnostics]}
+    return {**run.label._asdict(), "diagnostics": [_diagnostic_data(finding) for finding in run.diagnostics]}
 
 
-def _diagnostic_data(found: Diagnostic) -> dict[str, Any]:
+def _diagnostic_data(finding: Diagnostic) -> dict[str, Any]:
     return {
-        "severity": str(found.severity),
-        "code": found.code,
-        "message": found.message,
-        "where": found.span.label if found.span else None,
-        "path": format_path(found.path),
-        "help": found.help,
+        "severity": str(finding.severity),
+        "code": finding.code,
+        "message": finding.message,
+        "where": finding.span.label if finding.span else None,
+        "path": format_path(finding.path),
+        "help": finding.help,
     }

@@ -1,4 +1,4 @@
-"""Likely mistakes in profiles and platforms: the LINTS table."""
+"""Find likely mistakes in profiles and the platform file (`LINTS`)."""
 
 from __future__ import annotations
 
@@ -25,53 +25,53 @@ from speccompile.schema.field_path import called_by_admins, concrete, node_at
 from speccompile.schema.library import Library
 from speccompile.schema.suggestions import near
 
-_CONDITIONS = "node.kubernetes.io/"
-"""What the taints begin with that Kubernetes itself sets: they say how a node is, and not whom it is for."""
+_CONDITION_PREFIX = "node.kubernetes.io/"
+"""Prefix of taints that Kubernetes sets itself, for the condition of a node."""
 _REQUIRED_NODES: KeyPath = ("nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
 
 
-class Case(NamedTuple):
-    """What holds for runs under one profile, or under none, with nothing yet said by the run."""
+class LintContext(NamedTuple):
+    """Everything that applies to runs with one profile, or without a profile."""
 
     library: Library
     platform: Platform
     profile: Profile | None
     parents: tuple[Profile, ...]
     own_rules: tuple[Rule, ...]
-    """The rules that are written here, and not inherited."""
+    """The rules that are not inherited."""
     rules: tuple[Rule, ...]
-    """All rules that hold."""
+    """All rules that apply."""
     fixed: Node
-    """What no run can change."""
+    """The values that no run can change."""
     defaults: Node
-    """What holds where neither the run nor anything fixed says otherwise."""
+    """The values that apply unless the run or a fixed value overrides them."""
     symbols: Symbols
 
 
-Lint: TypeAlias = Callable[[Case], Iterator[Diagnostic]]
+Lint: TypeAlias = Callable[[LintContext], Iterator[Diagnostic]]
 
 
-def lint(setting: Setting) -> tuple[Diagnostic, ...]:
-    """Everything worth a warning, in source order, each once."""
+def lint_profiles(setting: Setting) -> tuple[Diagnostic, ...]:
+    """Report likely mistakes in source order, each once."""
     parents = {str(parent.value) for profile in setting.profiles.values() for parent in profile.parents}
-    cases = [_case(setting, None), *(_case(setting, profile) for profile in setting.profiles.values())]
-    used = [case for case in cases if case.profile and case.profile.id.value not in parents]
+    contexts = [_context(setting, None), *(_context(setting, profile) for profile in setting.profiles.values())]
+    leaves = [context for context in contexts if context.profile and context.profile.id.value not in parents]
     return in_order(
         (
-            *(finding for check in LINTS for case in cases for finding in check(case)),
-            # A profile that others extend may be a part that makes no whole alone.
-            *(finding for check in LINTS_OF_A_WHOLE for case in used for finding in check(case)),
+            *(finding for check in LINTS for context in contexts for finding in check(context)),
+            # A profile that others extend may be incomplete on purpose.
+            *(finding for check in LEAF_LINTS for context in leaves for finding in check(context)),
             *_unknown_profiles(setting),
         )
     )
 
 
-def _case(setting: Setting, profile: Profile | None) -> Case:
+def _context(setting: Setting, profile: Profile | None) -> LintContext:
     platform, library = setting.platform, setting.library
     parents = tuple(setting.profiles[str(parent.value)] for parent in (profile.parents if profile else ()))
     inherited = {id(rule.constraint) for parent in parents for rule in parent.rules}
     rules = profile.rules if profile else platform.rules
-    return Case(
+    return LintContext(
         library=library,
         platform=platform,
         profile=profile,
@@ -87,8 +87,7 @@ def _case(setting: Setting, profile: Profile | None) -> Case:
 
 
 def _layered(weaker: Node | None, stronger: Node | None, library: Library) -> Node:
-    layers = [layer for layer in (weaker, stronger) if layer is not None]
-    return merge_layers(layers, library)
+    return merge_layers([layer for layer in (weaker, stronger) if layer is not None], library)
 
 
 def _warning(code: str, message: str, node: Node, help_text: str, *notes: Note) -> Diagnostic:
@@ -102,224 +101,220 @@ def _warning(code: str, message: str, node: Node, help_text: str, *notes: Note) 
     )
 
 
-# Rules.
+# Rules
 
 
-def _rules_can_fire(case: Case) -> Iterator[Diagnostic]:
-    for rule in case.own_rules:
-        told = rule.constraint.fields
-        required = "required" in told and bool(told["required"].value)
-        called = f"the rule on `{format_path(called_by_admins(rule.path))}`"
-        if not required and not CHECKS.keys() & told.keys():
+def _rules_have_effect(context: LintContext) -> Iterator[Diagnostic]:
+    for rule in context.own_rules:
+        checks = rule.constraint.fields
+        required = "required" in checks and bool(checks["required"].value)
+        field = f"`{format_path(called_by_admins(rule.path))}`"
+        if not required and not CHECKS.keys() & checks.keys():
             yield _warning(
                 "lint/idle-rule",
-                f"{called} demands nothing",
+                f"the rule for {field} allows every value",
                 rule.constraint,
-                "add `min`, `max`, `options`, `pattern` or `required: true`, or take it out",
+                "add `min`, `max`, `options`, `pattern` or `required: true`, or remove the rule",
             )
             continue
-        values = [node_at(case.fixed, path, case.library) for path in concrete(rule.path, case.symbols)]
-        is_everywhere = "x-actions" not in case.library.fields[str(rule.path[0])]
+        values = [node_at(context.fixed, path, context.library) for path in concrete(rule.path, context.symbols)]
+        has_all_actions = "x-actions" not in context.library.fields[str(rule.path[0])]
         if all(value and value.is_scalar and _fits(value, rule) for value in values) and (
-            is_everywhere or not required
+            has_all_actions or not required
         ):
             value = values[0]
             assert value is not None
             yield _warning(
                 "lint/idle-rule",
-                f"{called} can never fire: no run can change {quote(value.value)}",
+                f"the rule for {field} has no effect: no run can change {quote(value.value)}",
                 rule.constraint,
-                "take the rule out, or move the value to `defaults`",
-                Note("the value is fixed here", value.span),
+                "remove the rule, or move the value to `defaults`",
+                Note("value fixed here", value.span),
             )
 
 
 def _fits(value: Node, rule: Rule) -> bool:
-    return all(check(value, rule) for word, check in CHECKS.items() if word in rule.constraint.fields)
+    return all(check(value, rule) for name, check in CHECKS.items() if name in rule.constraint.fields)
 
 
-def _values_keep_the_rules(case: Case) -> Iterator[Diagnostic]:
-    def judged(spec: Node) -> Iterator[Diagnostic]:
-        findings = broken_rules(case.rules, (spec,), case.symbols, spec, case.library)
-        # What is required may still come from the run.
+def _values_satisfy_rules(context: LintContext) -> Iterator[Diagnostic]:
+    def violations(spec: Node) -> Iterator[Diagnostic]:
+        findings = broken_rules(context.rules, (spec,), context.symbols, spec, context.library)
+        # A required value may still come from the run.
         return (finding for finding in findings if finding.code != "rule/required")
 
-    yield from _doomed(case, judged, "lint/breaks-rule")
+    yield from _report_values(context, violations, "lint/breaks-rule")
 
 
-def _values_are_below_ceilings(case: Case) -> Iterator[Diagnostic]:
-    def judged(spec: Node) -> Iterator[Diagnostic]:
-        yield from resources_above_ceilings(spec, case.platform)
-        yield from claims_above_ceiling(spec, case.platform)
+def _values_are_below_ceilings(context: LintContext) -> Iterator[Diagnostic]:
+    def violations(spec: Node) -> Iterator[Diagnostic]:
+        yield from resources_above_ceilings(spec, context.platform)
+        yield from claims_above_ceiling(spec, context.platform)
 
-    yield from _doomed(case, judged, "lint/above-ceiling")
+    yield from _report_values(context, violations, "lint/above-ceiling")
 
 
-def _doomed(case: Case, judge: Callable[[Node], Iterator[Diagnostic]], code: str) -> Iterator[Diagnostic]:
-    """What is found at values that no run can change, and then at defaults that hold beside them."""
-    fixed = tuple(judge(case.fixed))
-    told = {finding.span for finding in fixed}
-    both = judge(merge_layers([case.defaults, case.fixed], case.library))
-    found_by = ((finding, "and no run can change it") for finding in fixed)
-    more = ((finding, "so no run can leave it to the default") for finding in both if finding.span not in told)
-    for finding, consequence in (*found_by, *more):
+def _report_values(
+    context: LintContext, check: Callable[[Node], Iterator[Diagnostic]], code: str
+) -> Iterator[Diagnostic]:
+    """Report violations by fixed values, and then by defaults."""
+    of_fixed = tuple(check(context.fixed))
+    reported = {finding.span for finding in of_fixed}
+    of_both = check(merge_layers([context.defaults, context.fixed], context.library))
+    fixed = ((finding, "and no run can change it") for finding in of_fixed)
+    default = ((finding, "so no run can use the default") for finding in of_both if finding.span not in reported)
+    for finding, consequence in (*fixed, *default):
         yield finding._replace(
             code=code,
             severity=Severity.WARNING,
             message=f"{finding.message}, {consequence}",
-            help="change the value or the bound",
+            help="change the value or the limit",
         )
 
 
-def _rules_agree(case: Case) -> Iterator[Diagnostic]:
+def _rules_agree(context: LintContext) -> Iterator[Diagnostic]:
     by_path: dict[KeyPath, list[Rule]] = {}
-    for rule in case.rules:
-        for path in concrete(rule.path, case.symbols):
+    for rule in context.rules:
+        for path in concrete(rule.path, context.symbols):
             by_path.setdefault(path, []).append(rule)
     for path, rules in by_path.items():
-        for (place, one), (before, other) in product(enumerate(rules), repeat=2):
-            # Two lists of options have the same dispute with each other; the later one tells it.
-            words = CHECKS.keys() - ({"options"} if place <= before else set())
-            for word in sorted(words & other.constraint.fields.keys()):
-                if dispute := _dispute(one.constraint, word, other):
-                    yield _clash(path, *dispute, other.constraint.fields[word])
+        for (index, one), (other_index, other) in product(enumerate(rules), repeat=2):
+            # A conflict between two lists of options is symmetric; report it once.
+            checks = CHECKS.keys() - ({"options"} if index <= other_index else set())
+            for check in sorted(checks & other.constraint.fields.keys()):
+                if conflict := _conflict(one.constraint, check, other):
+                    yield _clash(path, *conflict, other.constraint.fields[check])
 
 
-def _dispute(one: Node, word: str, other: Rule) -> tuple[str, Node] | None:
-    """What of a rule leaves nothing to choose beside a word of the other, which may be the same rule."""
-    least, options, bound = one.fields.get("min"), one.fields.get("options"), other.constraint.fields[word]
-    if least and word == "max" and not _passes(word, least, other):
-        return f"the minimum {quote(least.value)} is above the maximum {quote(bound.value)}", least
-    if options and not any(_passes(word, item, other) for item in options.items):
-        return _NO_CHOICE[word].format(quote(bound.value)), options
+def _conflict(one: Node, check: str, other: Rule) -> tuple[str, Node] | None:
+    """Why no value satisfies a rule and one check of another (or the same) rule, and the node at fault."""
+    minimum, options, bound = one.fields.get("min"), one.fields.get("options"), other.constraint.fields[check]
+    if minimum and check == "max" and not _passes(check, minimum, other):
+        return f"the minimum {quote(minimum.value)} is above the maximum {quote(bound.value)}", minimum
+    if options and not any(_passes(check, item, other) for item in options.items):
+        return _NO_OPTION[check].format(quote(bound.value)), options
     return None
 
 
-_NO_CHOICE = {
+_NO_OPTION = {
     "min": "all options are below the minimum {}",
     "max": "all options are above the maximum {}",
-    "options": "the options have none in common with those of another rule",
+    "options": "two rules have no option in common",
     "pattern": "no option matches {}",
 }
 
 
-def _passes(word: str, item: Node, rule: Rule) -> bool:
+def _passes(check: str, item: Node, rule: Rule) -> bool:
     try:
-        return CHECKS[word](item, rule)
+        return CHECKS[check](item, rule)
     except QuantityError:
         return False
 
 
-def _clash(path: KeyPath, fault: str, one: Node, other: Node) -> Diagnostic:
+def _clash(path: KeyPath, reason: str, one: Node, other: Node) -> Diagnostic:
     return _warning(
         "lint/clashing-rules",
-        f"`{format_path(called_by_admins(path))}`: {fault}, so no value keeps both rules",
+        f"`{format_path(called_by_admins(path))}`: {reason}, so no value is allowed",
         one,
         "change one of the two",
-        Note("the other bound stands here", other.span),
+        Note("conflicts with this", other.span),
     )
 
 
-# Values.
+# Values
 
 
-def _values_count(case: Case) -> Iterator[Diagnostic]:
-    """What is said and cannot come out: under the platform's `enforce`, or a default of what is fixed beside it."""
-    for path, node in case.fixed.walk():
+def _values_have_effect(context: LintContext) -> Iterator[Diagnostic]:
+    """Report values that `enforce` always overrides, and defaults of fields that the same file fixes."""
+    for path, node in context.fixed.walk():
         for overridden in node.overridden:
             if node.span.source.layer is Layer.PLATFORM and overridden.span.source.layer is Layer.PROFILE:
-                yield _idle_value(path, overridden, node, "the platform enforces another value", "take it out")
-    defaults = {id(node) for _, node in case.defaults.walk()}
-    for path, node in merge_layers([case.defaults, case.fixed], case.library).walk():
+                yield _idle_value(path, overridden, node, "the platform enforces another value", "remove it")
+    defaults = {id(node) for _, node in context.defaults.walk()}
+    for path, node in merge_layers([context.defaults, context.fixed], context.library).walk():
         for overridden in node.overridden:
-            # A child may well fix what its parent leaves open; said beside each other it is an oversight.
-            beside = overridden.span.source == node.span.source and not _is_inherited(path, case)
-            if id(overridden) in defaults and beside:
-                yield _idle_value(path, overridden, node, "it is fixed beside", "keep the default or the fixed value")
+            # A child may fix a field that its parent gives a default; both in one file are likely a mistake.
+            in_same_file = overridden.span.source == node.span.source and not _is_inherited(path, context)
+            if id(overridden) in defaults and in_same_file:
+                reason = "the profile also fixes this field" if context.profile else "the platform enforces this field"
+                yield _idle_value(path, overridden, node, reason, "remove the default or the fixed value")
 
 
-def _is_inherited(path: KeyPath, case: Case) -> bool:
-    return any(layer.at(path) for parent in case.parents for layer in (parent.fields, parent.defaults))
+def _is_inherited(path: KeyPath, context: LintContext) -> bool:
+    return any(layer.at(path) for parent in context.parents for layer in (parent.fields, parent.defaults))
 
 
-def _idle_value(path: KeyPath, overridden: Node, overriding: Node, why: str, help_text: str) -> Diagnostic:
+def _idle_value(path: KeyPath, overridden: Node, overriding: Node, reason: str, help_text: str) -> Diagnostic:
     return _warning(
         "lint/no-effect",
-        f"`{format_path(path)}`: {quote(overridden.plain())} never holds, since {why}",
+        f"`{format_path(path)}`: {quote(overridden.plain())} has no effect: {reason}",
         overridden,
         help_text,
-        Note("this holds instead", overriding.span),
+        Note("this value applies instead", overriding.span),
     )
 
 
-def _gpus_can_be_asked_for(case: Case) -> Iterator[Diagnostic]:
-    """A `gpu_key` gives `gpu` a meaning, which counts for nothing where nobody may say `gpu`."""
-    profile = case.profile
+def _gpu_key_has_effect(context: LintContext) -> Iterator[Diagnostic]:
+    """Report a `gpu_key` without effect, because the profile has no GPU and runs may not set one."""
+    profile = context.profile
     if profile is None or profile.gpu_key is None:
         return
-    bans = [ban for ban in (*case.platform.bans, *profile.bans) if _bans_gpus(ban.path)]
-    amounts = [layer.at(("resources", "requests")) for layer in (case.fixed, case.defaults)]
+    gpu_paths = (("resources",), ("resources", "requests", "gpu"))
+    bans = [ban for ban in (*context.platform.bans, *profile.bans) if ban.path in gpu_paths]
+    amounts = [layer.at(("resources", "requests")) for layer in (context.fixed, context.defaults)]
     if bans and not any(is_device(name) for node in amounts if node for name in node.fields):
         yield _warning(
             "lint/no-effect",
-            "`gpu_key` has no effect: the profile has no GPU, and runs may not ask for one",
+            "`gpu_key` has no effect: the profile sets no GPU, and runs may not request one",
             profile.gpu_key,
-            "take it out, or give the profile a `resources.gpu`",
-            Note("this forbids it", bans[0].written.span),
+            "remove it, or set `resources.gpu` in the profile",
+            Note("forbidden here", bans[0].written.span),
         )
 
 
-def _bans_gpus(path: KeyPath) -> bool:
-    return path in (("resources",), ("resources", "requests", "gpu"))
+# Placement and base documents
 
 
-# Placement and base documents.
-
-
-def _tolerations_pin(case: Case) -> Iterator[Diagnostic]:
-    profile = case.profile
+def _tolerations_come_with_a_selector(context: LintContext) -> Iterator[Diagnostic]:
+    profile = context.profile
     assert profile is not None
-    known = target_of(profile, case.library).pods
-    pods = [pod for base in profile.bases.values() if (pod := pod_of(base, known))]
-    selecting = [case.fixed.fields.get("node_selector"), *(pod.fields.get("nodeSelector") for pod in pods)]
-    choosing = [case.fixed.fields.get("affinity"), *(pod.fields.get("affinity") for pod in pods)]
-    if any(node and node.fields for node in selecting) or any(node and node.at(_REQUIRED_NODES) for node in choosing):
+    pod_paths = target_of(profile, context.library).pods
+    pods = [pod for base in profile.bases.values() if (pod := pod_of(base, pod_paths))]
+    selectors = [context.fixed.fields.get("node_selector"), *(pod.fields.get("nodeSelector") for pod in pods)]
+    affinities = [context.fixed.fields.get("affinity"), *(pod.fields.get("affinity") for pod in pods)]
+    if any(node and node.fields for node in selectors) or any(node and node.at(_REQUIRED_NODES) for node in affinities):
         return
-    for holder in (case.fixed, *pods):
+    for holder in (context.fixed, *pods):
         tolerations = holder.fields.get("tolerations")
         for item in tolerations.items if tolerations else ():
             key = item.fields.get("key")
-            if key is None or not str(key.value).startswith(_CONDITIONS):
-                yield _pins_nothing(profile, item)
+            if key is None or not str(key.value).startswith(_CONDITION_PREFIX):
+                yield _warning(
+                    "lint/pins-nothing",
+                    f"profile {quote(profile.id.value)} tolerates a taint but does not select the tainted nodes",
+                    item,
+                    "add a `node_selector` or a required node affinity for these nodes",
+                    Note("a toleration only permits these nodes: pods may also run on any other node"),
+                )
                 return
 
 
-def _pins_nothing(profile: Profile, toleration: Node) -> Diagnostic:
-    return _warning(
-        "lint/pins-nothing",
-        f"profile {quote(profile.id.value)} tolerates a taint, and nothing keeps its pods on the tainted nodes",
-        toleration,
-        "add a `node_selector`, or a required node affinity, for these nodes",
-        Note("a toleration only allows: pods may run on every other node as well"),
-    )
-
-
-def _base_volumes_are_mounted(case: Case) -> Iterator[Diagnostic]:
-    """Runs cannot mount a volume of the base, so only its own containers, or the profile, can."""
-    profile = case.profile
+def _base_volumes_are_mounted(context: LintContext) -> Iterator[Diagnostic]:
+    """Report volumes of base documents that neither the profile nor a container of the base mounts."""
+    profile = context.profile
     assert profile is not None
-    said = profile.fields.fields.get("volumes")
-    ours = {item.fields["name"].value for item in said.items} if said else set()
-    pods = target_of(profile, case.library).pods
+    volumes = profile.fields.fields.get("volumes")
+    in_profile = {item.fields["name"].value for item in volumes.items} if volumes else set()
+    pods = target_of(profile, context.library).pods
     for kind, base in profile.bases.items():
-        used = ours | set(_mounted(pod_of(base, pods)))
+        used = in_profile | set(_mounted(pod_of(base, pods)))
         for name, node in volumes_of(base, pods).items():
             if name not in used:
                 yield _warning(
                     "lint/unmounted-volume",
-                    f"no container mounts volume {quote(name)} of the base {kind}",
+                    f"no container mounts volume {quote(name)} of the base document {kind}",
                     node,
-                    "mount it in a container of the base, or take it out",
+                    "mount it in a container of the base document, or remove it",
                 )
 
 
@@ -338,22 +333,22 @@ def _unknown_profiles(setting: Setting) -> Iterator[Diagnostic]:
     for project, listed in allowed.fields.items() if allowed else ():
         for item in listed.items:
             if item.value not in setting.profiles:
-                meant = near(str(item.value), setting.profiles)
+                suggestion = near(str(item.value), setting.profiles)
                 yield _warning(
                     "lint/unknown-profile",
-                    f"project {quote(project)} may use profile {quote(item.value)}, which is not there",
+                    f"unknown profile {quote(item.value)} for project {quote(project)}",
                     item,
-                    f"did you mean `{meant}`?" if meant else "take it out, or give its file with --profiles",
+                    f"did you mean `{suggestion}`?" if suggestion else "remove it, or pass its file with --profiles",
                 )
 
 
 LINTS: tuple[Lint, ...] = (
-    _rules_can_fire,
-    _values_keep_the_rules,
+    _rules_have_effect,
+    _values_satisfy_rules,
     _rules_agree,
-    _values_count,
-    _gpus_can_be_asked_for,
+    _values_have_effect,
+    _gpu_key_has_effect,
     _values_are_below_ceilings,
 )
-LINTS_OF_A_WHOLE: tuple[Lint, ...] = (_tolerations_pin, _base_volumes_are_mounted)
-"""These look at profiles that no other one extends."""
+LEAF_LINTS: tuple[Lint, ...] = (_tolerations_come_with_a_selector, _base_volumes_are_mounted)
+"""Checks for profiles that no other profile extends."""

@@ -1,4 +1,4 @@
-"""Profiles as a table, as annotated YAML and as data."""
+"""Profiles as a table, annotated YAML or JSON data."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from speccompile.admin.flatten_profile import canonical_rules, flattened_trees
+from speccompile.admin.flatten_profile import canonical_rules, flat_trees
 from speccompile.compiler.explain import Line, explain
 from speccompile.model.diagnostic import quote
 from speccompile.model.documents import Profile
@@ -15,20 +15,19 @@ from speccompile.model.manifest import Manifest
 from speccompile.model.node import Node
 from speccompile.model.origin import origin_of
 
-WIDTH = 100
-"""Columns of the table."""
+TABLE_WIDTH = 100
 _GAP = "  "
-_NARROWEST = 8
+_MIN_COLUMN_WIDTH = 8
 _COMMENT_COLUMN = 48
-_LONGEST_CELL = 400
-_OWN = ("id", "name", "description", "target", "gpu_key", "defaults", "rules", "forbid")
+_MAX_CELL = 400
+_PROFILE_KEYS = ("id", "name", "description", "target", "gpu_key", "defaults", "rules", "forbid")
 
 
-def as_table(profiles: Iterable[Profile]) -> str:
-    """One row a profile, aligned and wrapped; columns of which no profile has anything are left out."""
+def profile_table(profiles: Iterable[Profile]) -> str:
+    """A table with one row per profile, without empty columns."""
     rows = [_row(profile) for profile in profiles]
     if not rows:
-        return "there are no profiles\n"
+        return "no profiles\n"
     columns = [name for name in rows[0] if any(row[name] for row in rows)]
     cells = [[*columns], *([row[name] for name in columns] for row in rows)]
     widths = _widths(cells)
@@ -36,23 +35,23 @@ def as_table(profiles: Iterable[Profile]) -> str:
 
 
 def _row(profile: Profile) -> Mapping[str, str]:
-    told = summary_data(profile)
-    bases = [f"base {kind}" for kind in told["bases"]]
+    summary = summary_data(profile)
+    bases = [f"base {kind}" for kind in summary["bases"]]
     row = {
-        "ID": told["id"],
-        "DESCRIPTION": told["description"] or told["name"] or "",
-        "EXTENDS": ", ".join(told["extends"]),
-        "FIXES": ", ".join([*told["fixes"], *bases]),
-        "DEFAULTS": ", ".join(told["defaults"]),
-        "RULES": "; ".join(map(_rule, told["rules"])),
-        "FORBIDS": ", ".join(told["forbid"]),
+        "ID": summary["id"],
+        "DESCRIPTION": summary["description"] or summary["name"] or "",
+        "EXTENDS": ", ".join(summary["extends"]),
+        "FIXES": ", ".join([*summary["fixes"], *bases]),
+        "DEFAULTS": ", ".join(summary["defaults"]),
+        "RULES": "; ".join(map(_rule, summary["rules"])),
+        "FORBIDS": ", ".join(summary["forbid"]),
     }
-    return {name: quote(text, _LONGEST_CELL)[1:-1] if text else "" for name, text in row.items()}
+    return {name: quote(text, _MAX_CELL)[1:-1] if text else "" for name, text in row.items()}
 
 
 def _rule(rule: Mapping[str, Any]) -> str:
-    told = (f"{word} {_short(value)}" for word, value in rule.items() if word not in ("path", "reason", "required"))
-    return " ".join((rule["path"], *(("required",) if rule.get("required") else ()), *told))
+    checks = (f"{name} {_short(value)}" for name, value in rule.items() if name not in ("path", "reason", "required"))
+    return " ".join((rule["path"], *(("required",) if rule.get("required") else ()), *checks))
 
 
 def _short(value: Any) -> str:
@@ -60,13 +59,13 @@ def _short(value: Any) -> str:
 
 
 def _widths(cells: Sequence[Sequence[str]]) -> list[int]:
-    """The width of each column; the widest give way until all fit, and break words only if nothing else helps."""
+    """The width of each column; the widest are narrowed until all fit, breaking words only as a last resort."""
     columns = list(zip(*cells, strict=True))
     widths = [max(map(len, column)) for column in columns]
     words = [max(len(word) for cell in column for word in cell.split(" ")) for column in columns]
-    room = WIDTH - len(_GAP) * (len(widths) - 1)
-    for least in (words, [_NARROWEST] * len(widths)):
-        while sum(widths) > room and (wide := [at for at, width in enumerate(widths) if width > least[at]]):
+    available = TABLE_WIDTH - len(_GAP) * (len(widths) - 1)
+    for minimum in (words, [_MIN_COLUMN_WIDTH] * len(widths)):
+        while sum(widths) > available and (wide := [at for at, width in enumerate(widths) if width > minimum[at]]):
             widths[max(wide, key=lambda at: widths[at])] -= 1
     return widths
 
@@ -82,21 +81,21 @@ def _lines(row: Sequence[str], widths: Sequence[int]) -> str:
 
 
 def summary_data(profile: Profile) -> dict[str, Any]:
-    """What a profile does, as JSON data.
+    """A summary of the profile as JSON data.
 
-    id, name, description (null where not said), where: the file and line; extends: ids of its parents
-    fixes, defaults: names of the fields it sets, its parents' among them; bases: kinds of its base documents
-    rules: each the `path` of its field and what it demands of it; forbid: field paths
+    id, name, description (null if unset), where: file and line; extends: ids of its parents
+    fixes, defaults: names of the fields it sets, inherited ones included; bases: kinds of its base documents
+    rules: each with the `path` of its field and its checks; forbid: field paths
     """
-    own, *bases = flattened_trees(profile)
-    data = own.plain()
+    document, *bases = flat_trees(profile)
+    data = document.plain()
     return {
         "id": data["id"],
         "name": data.get("name"),
         "description": data.get("description"),
         "where": _where(profile.id),
         "extends": [str(parent.value) for parent in profile.parents],
-        "fixes": [name for name in data if name not in _OWN],
+        "fixes": [name for name in data if name not in _PROFILE_KEYS],
         "defaults": list(data.get("defaults", {})),
         "rules": [{"path": path, **constraint.plain()} for path, constraint in canonical_rules(profile)],
         "forbid": data.get("forbid", []),
@@ -104,23 +103,23 @@ def summary_data(profile: Profile) -> dict[str, Any]:
     }
 
 
-def as_yaml(profile: Profile) -> str:
-    """The profile without parents, as a profile file that means the same; beside each value, where it comes from."""
-    documents = [explain(Manifest(tree)).lines for tree in flattened_trees(profile)]
-    told = [line for lines in documents for line in lines if line.origin]
-    column = min(_COMMENT_COLUMN, max((len(line.text.partition("\n")[0]) for line in told), default=0))
+def profile_yaml(profile: Profile) -> str:
+    """The profile as an equivalent file without parents, with the origin of each value as a comment."""
+    documents = [explain(Manifest(tree)).lines for tree in flat_trees(profile)]
+    values = [line for lines in documents for line in lines if line.origin]
+    column = min(_COMMENT_COLUMN, max((len(line.text.partition("\n")[0]) for line in values), default=0))
     return "---\n".join("".join(_annotated(line, column) for line in lines) for lines in documents)
 
 
 def _annotated(line: Line, column: int) -> str:
     first, *others = line.text.split("\n")
-    beside = f"{first.ljust(column)}  # {_comment(line.value)}" if line.origin else first
-    return "".join(f"{text}\n" for text in (beside, *others))
+    annotated = f"{first.ljust(column)}  # {_comment(line.value)}" if line.origin else first
+    return "".join(f"{text}\n" for text in (annotated, *others))
 
 
 def _comment(node: Node) -> str:
     how = f" ({node.derived})" if node.derived else ""
-    return quote(f"{_where(node)}{how}", _LONGEST_CELL)[1:-1]
+    return quote(f"{_where(node)}{how}", _MAX_CELL)[1:-1]
 
 
 def _leaves(tree: Node) -> Iterator[tuple[tuple[str | int, ...], Node]]:
@@ -131,19 +130,19 @@ def _where(node: Node) -> str:
     return f"{node.span.source.name}:{node.span.line}" if node.span.line else node.span.source.name
 
 
-def as_data(profile: Profile) -> dict[str, Any]:
-    """The profile without parents, as JSON data.
+def profile_data(profile: Profile) -> dict[str, Any]:
+    """The profile, merged with its parents, as JSON data.
 
-    id: its id; extends: ids of the parents it had
-    documents: the profile, then its base documents, each `data`, and `origins`: for the path of each value
-        `layer`, `where` (file, line and column) and `derived` (how it was made, or null)
+    id: its id; extends: ids of its parents
+    documents: the profile, then its base documents, each with `data` and `origins`: for the path of each value its
+        `layer`, `where` (file, line and column) and `derived` (how it was derived, or null)
     """
     return {
         "id": str(profile.id.value),
         "extends": [str(parent.value) for parent in profile.parents],
         "documents": [
             {"data": tree.plain(), "origins": {format_path(path): _origin(node) for path, node in _leaves(tree)}}
-            for tree in flattened_trees(profile)
+            for tree in flat_trees(profile)
         ],
     }
 

@@ -1,4 +1,4 @@
-"""Runs that a change of files affects."""
+"""Determine which runs a change of files affects."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from speccompile.compiler.documents.admin_config import Setting
 from speccompile.compiler.documents.profiles import choose
 from speccompile.compiler.documents.run_forms import flatten
 from speccompile.compiler.name_placeholders import facts_used
-from speccompile.diff.chosen_runs import Affected, file_of
+from speccompile.diff.chosen_runs import Affected, file_name_of
 from speccompile.model.documents import Document, Profile
 from speccompile.model.findings import has_errors
 from speccompile.model.light_namedtuple import NamedTuple
@@ -16,11 +16,11 @@ from speccompile.model.node import Node
 from speccompile.yaml_text.parsed import Parsed
 
 IsTouched = Callable[[str], bool]
-"""Whether the file of this name has changed."""
+"""Whether the file with this name has changed."""
 
 
-class Subject(NamedTuple):
-    """What a document says of itself before it is compiled."""
+class RunKey(NamedTuple):
+    """The project, name and profile of a run, read before it is compiled."""
 
     project: str
     name: str
@@ -28,12 +28,12 @@ class Subject(NamedTuple):
 
 
 def affected(
-    files: Iterable[Parsed], setting: Setting, is_touched: IsTouched, output_of: Callable[[Subject], str]
+    files: Iterable[Parsed], setting: Setting, is_touched: IsTouched, output_of: Callable[[RunKey], str]
 ) -> Affected:
-    """Which runs to compile again: those whose file, profile or manifests have changed, and those beside them.
+    """The runs to compile again: those whose file, profile or manifests changed, and those with the same name.
 
-    A run is beside another if both have one name, so that both may make one object. A run without a profile may have
-    lost one, so it is touched by whatever touches profiles at all; a run whose profile is not there is always touched.
+    Runs with the same name may produce the same object. A run without a profile is affected by a change of any
+    profile, because the default profile may have been removed. A run with an unknown profile is always affected.
     """
     touched_profiles = any(is_touched(profile.source.name) for profile in setting.profiles.values())
     chosen: dict[str, set[int]] = {}
@@ -41,20 +41,20 @@ def affected(
     outputs: set[str] = set()
     unread: dict[str, None] = {}
     for parsed in files:
-        file = file_of(parsed)
+        file = file_name_of(parsed)
         if is_touched(file):
             chosen[file] = set(range(len(parsed.documents)))
         if has_errors(parsed.findings):
             unread[file] = None
         for number, document in enumerate(parsed.documents):
-            subject = subject_of(document, setting)
-            if subject is None:
+            run_key = run_key_of(document, setting)
+            if run_key is None:
                 unread[file] = None
                 continue
-            output = output_of(subject)
+            output = output_of(run_key)
             outputs.add(output)
-            seen.append((file, number, subject.name))
-            if is_touched(output) or _uses_touched(subject, setting, is_touched, by_default=touched_profiles):
+            seen.append((file, number, run_key.name))
+            if is_touched(output) or _uses_touched(run_key, setting, is_touched, by_default=touched_profiles):
                 chosen.setdefault(file, set()).add(number)
     names = {name for file, number, name in seen if number in chosen.get(file, ())}
     for file, number, name in seen:
@@ -64,15 +64,15 @@ def affected(
     return Affected(documents, frozenset(outputs), len(seen), tuple(unread))
 
 
-def subject_of(document: Document, setting: Setting) -> Subject | None:
-    """What the document says; None if it has no name, or is no run."""
+def run_key_of(document: Document, setting: Setting) -> RunKey | None:
+    """The key of the run in the document; None if it is not a run or has no name."""
     fields = flatten(document, facts_used(setting.platform), setting.library).fields
     name = _text(fields, "name")
     if fields is None or not name:
         return None
     default = setting.library.schemas["run"]["properties"]["project"]["default"]
-    said = fields.fields.get("profile")
-    return Subject(_text(fields, "project") or default, name, said if _text(fields, "profile") else None)
+    profile = fields.fields.get("profile") if _text(fields, "profile") else None
+    return RunKey(_text(fields, "project") or default, name, profile)
 
 
 def _text(fields: Node | None, key: str) -> str:
@@ -80,19 +80,19 @@ def _text(fields: Node | None, key: str) -> str:
     return node.value if node is not None and isinstance(node.value, str) else ""
 
 
-def _uses_touched(subject: Subject, setting: Setting, is_touched: IsTouched, *, by_default: bool) -> bool:
-    profile, unknown = choose(subject.profile, setting.profiles)
+def _uses_touched(run_key: RunKey, setting: Setting, is_touched: IsTouched, *, by_default: bool) -> bool:
+    profile, unknown = choose(run_key.profile, setting.profiles)
     if profile is None:
         return bool(unknown) or by_default
     return any(is_touched(name) for name in _files(profile, setting.profiles))
 
 
 def _files(profile: Profile, profiles: Mapping[str, Profile]) -> Iterator[str]:
-    """The files of a profile and of all its parents."""
-    pending, known = [profile], set[str]()
+    """The files of a profile and all its ancestors."""
+    pending, visited = [profile], set[str]()
     while pending:
-        one = pending.pop()
-        yield one.source.name
-        parents = {str(parent.value) for parent in one.parents} - known
-        known |= parents
+        current = pending.pop()
+        yield current.source.name
+        parents = {str(parent.value) for parent in current.parents} - visited
+        visited |= parents
         pending += (profiles[parent] for parent in sorted(parents) if parent in profiles)

@@ -1,4 +1,4 @@
-"""The runs that a change affects, as a choice of documents in files."""
+"""The documents that a change of files affects."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ from speccompile.yaml_text.parsed import Parsed
 
 
 class Affected(NamedTuple):
-    """The documents that a change can touch, by file and number, and the files that all runs are written to."""
+    """The affected documents, by file and number, and the output files of all runs."""
 
     documents: Mapping[str, frozenset[int]]
     outputs: frozenset[str]
     total: int
-    """How many runs there are, touched or not."""
+    """Number of all runs, affected or not."""
     unread: tuple[str, ...]
-    """Files that could not be read as runs, which may have outputs as well."""
+    """Files that could not be read as runs, whose outputs are unknown."""
 
 
 def only(files: Iterable[Parsed], chosen: Affected) -> Iterator[Parsed]:
-    """The files that have documents to compile, with nothing but these."""
+    """The files with affected documents, reduced to these documents."""
     for parsed in files:
-        numbers = chosen.documents.get(file_of(parsed))
+        numbers = chosen.documents.get(file_name_of(parsed))
         if numbers is not None:
-            kept = (document for number, document in enumerate(parsed.documents) if number in numbers)
-            yield parsed._replace(documents=tuple(kept))
+            documents = (document for number, document in enumerate(parsed.documents) if number in numbers)
+            yield parsed._replace(documents=tuple(documents))
 
 
-def file_of(parsed: Parsed) -> str:
-    """The name of the file that the documents come from."""
+def file_name_of(parsed: Parsed) -> str:
+    """The name of the file that contains the documents."""
     sources = (
         *(document.source for document in parsed.documents),
         *(finding.span.source for finding in parsed.findings if finding.span),

@@ -1,4 +1,4 @@
-"""Keys of Kubernetes lists, by which items are matched."""
+"""Kubernetes lists whose items have a key, and lists whose order has no meaning."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from speccompile.model.light_namedtuple import NamedTuple
 
 
 class Keys(NamedTuple):
-    """The fields that tell the items of a list apart, and whether their order means something."""
+    """The fields that identify an item of a list, and whether the order of the items matters."""
 
     fields: tuple[str, ...]
     is_ordered: bool = False
 
 
-# Kubernetes' own keys, except for ports, which two protocols may share.
+# The keys that Kubernetes defines, except for ports, which two protocols may share.
 KEYED: Mapping[str, Keys] = {
-    # Tools choose the first container, init containers run in turn, and a variable may use those before it.
+    # Tools pick the first container, init containers run in order, and a variable may refer to earlier ones.
     "containers": Keys(("name",), is_ordered=True),
     "env": Keys(("name",), is_ordered=True),
     "hostAliases": Keys(("ip",)),
@@ -30,7 +30,7 @@ KEYED: Mapping[str, Keys] = {
     "volumeMounts": Keys(("mountPath",)),
     "volumes": Keys(("name",)),
 }
-# Lists without keys whose order means nothing.
+# Lists without keys whose order has no meaning.
 SETS = frozenset(
     {
         "accessModes",
@@ -59,8 +59,8 @@ def is_unordered(role: str) -> bool:
     return role in SETS or (role in KEYED and not KEYED[role].is_ordered)
 
 
-def by_key(role: str, items: Sequence[Any]) -> dict[str, Mapping[str, Any]] | None:
-    """The items by their keys, or None where the list has no keys, or items without one or with one twice."""
+def items_by_key(role: str, items: Sequence[Any]) -> dict[str, Mapping[str, Any]] | None:
+    """The items by key, or None if the list has no keys, or an item has none or a duplicate one."""
     keyed = {key: item for item in items if role in KEYED and (key := _key(item, KEYED[role].fields))}
     return keyed if len(keyed) == len(items) else None
 

@@ -1,30 +1,30 @@
-"""The same profiles and platform written in another way."""
+"""Profiles and platforms that are equivalent to given ones."""
 
 from __future__ import annotations
 
-from speccompile.admin.flatten_profile import flattened as without_parents
+from speccompile.admin.flatten_profile import flat_documents
 from speccompile.testing.admin import Admin, Data
 
-_AGAIN = "speccompile-again"
+_PARENT_ID = "speccompile-again"
 
 
-def twice(admin: Admin, profile: str) -> Admin:
-    """The profile as a child of itself: the parent says it all, and the child says its own part again."""
-    (file,) = (file for file in admin.files if _own(file, profile))
-    parent = tuple({**data, "id": _AGAIN} if "kind" not in data else data for data in file)
-    child = tuple({**data, "extends": [_AGAIN]} if "kind" not in data else data for data in file)
+def with_profile_twice(admin: Admin, profile: str) -> Admin:
+    """The profile as a child of a copy of itself."""
+    (file,) = (file for file in admin.files if _contains(file, profile))
+    parent = tuple({**data, "id": _PARENT_ID} if "kind" not in data else data for data in file)
+    child = tuple({**data, "extends": [_PARENT_ID]} if "kind" not in data else data for data in file)
     return admin.with_profile(profile, parent, child)
 
 
-def flattened(admin: Admin, profile: str) -> Admin:
-    """The profile without parents, saying itself what they say."""
-    return admin.with_profile(profile, without_parents(admin.setting.profiles[profile]))
+def with_flat_profile(admin: Admin, profile: str) -> Admin:
+    """The profile merged with its parents."""
+    return admin.with_profile(profile, flat_documents(admin.setting.profiles[profile]))
 
 
-def reordered(admin: Admin) -> Admin:
-    """The files, and the documents of each, the other way round."""
+def with_reversed_files(admin: Admin) -> Admin:
+    """The files, and the documents in each, in reverse order."""
     return Admin(tuple(tuple(reversed(file)) for file in reversed(admin.files)), admin.platform)
 
 
-def _own(file: tuple[Data, ...], profile: str) -> bool:
+def _contains(file: tuple[Data, ...], profile: str) -> bool:
     return any("kind" not in data and data.get("id") == profile for data in file)

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from speccompile import CompileError, Severity, compile_run
-from speccompile.admin.flatten_profile import flattened
-from speccompile.admin.show_profiles import as_yaml
+from speccompile.admin.flatten_profile import flat_documents
+from speccompile.admin.show_profiles import profile_yaml
 from speccompile.files.load_admin_config import read_setting, setting_with
 from speccompile.model.documents import Profile
 from speccompile.model.source import Layer, Source
@@ -58,7 +58,7 @@ def resolved(*given: Any, platform: Any = None, name: str = "child") -> Profile:
 
 
 def test_a_child_says_all_that_it_and_its_parents_say() -> None:
-    own, *bases = flattened(resolved([PARENT, JOB], [CHILD, BASE]))
+    own, *bases = flat_documents(resolved([PARENT, JOB], [CHILD, BASE]))
     assert own == {
         "id": "child",
         "description": "the child",
@@ -87,8 +87,8 @@ def test_a_child_says_all_that_it_and_its_parents_say() -> None:
 
 
 def test_what_is_flat_stays_as_it_is() -> None:
-    once = flattened(resolved([PARENT, JOB], [CHILD, BASE]))
-    again = flattened(resolved(once))
+    once = flat_documents(resolved([PARENT, JOB], [CHILD, BASE]))
+    again = flat_documents(resolved(once))
     assert again == once
 
 
@@ -99,7 +99,7 @@ def test_many_rules_on_one_field_all_hold(field: str) -> None:
     line = [{"id": "p0", "rules": {field: {**rule, "reason": "0"}}}]
     line += [{"id": f"p{n}", "extends": f"p{n - 1}", "rules": {field: {**rule, "reason": str(n)}}} for n in range(1, 6)]
     last = resolved(*line, name="p5")
-    flat = resolved(flattened(last), name="p5")
+    flat = resolved(flat_documents(last), name="p5")
     assert {rule.path for rule in flat.rules} == {rule.path for rule in last.rules}
     assert sorted(str(rule.constraint.plain()) for rule in flat.rules) == [
         str({"required": True, "reason": str(number)}) for number in range(6)
@@ -108,30 +108,31 @@ def test_many_rules_on_one_field_all_hold(field: str) -> None:
 
 def test_rules_that_say_different_words_join() -> None:
     parent = {"id": "parent", "rules": {"replicas": {"max": 3}}}
-    own, *_ = flattened(resolved(parent, {"id": "child", "extends": "parent", "rules": {"replicas": {"min": 2}}}))
+    own, *_ = flat_documents(resolved(parent, {"id": "child", "extends": "parent", "rules": {"replicas": {"min": 2}}}))
     assert own["rules"] == {"replicas": {"max": 3, "min": 2}}
 
 
 def test_rules_that_say_the_same_words_both_hold() -> None:
     parent = {"id": "parent", "rules": {"replicas": {"max": 3}}}
-    own, *_ = flattened(resolved(parent, {"id": "child", "extends": "parent", "rules": {"replicas": {"max": 2}}}))
+    own, *_ = flat_documents(resolved(parent, {"id": "child", "extends": "parent", "rules": {"replicas": {"max": 2}}}))
     assert own["rules"] == {"replicas": {"max": 2}, '["replicas"]': {"max": 3}}
 
 
 def test_disk_that_becomes_a_volume_is_still_disk() -> None:
     platform = {"disk": {"as": "volume", "mount_path": "/scratch"}}
     profile = {"id": "child", "resources": {"disk": "10Gi", "mem": "1Gi"}, "rules": {"resources.disk": {"max": "20Gi"}}}
-    (own,) = flattened(resolved(profile, platform=platform))
+    (own,) = flat_documents(resolved(profile, platform=platform))
     assert own["resources"] == {"disk": "10Gi", "requests": {"memory": "1Gi"}}
-    assert flattened(resolved(own, platform=platform)) == (own,)
-    (alone,) = flattened(resolved({"id": "child", "resources": {"disk": "10Gi"}}, platform=platform))
+    assert flat_documents(resolved(own, platform=platform)) == (own,)
+    (alone,) = flat_documents(resolved({"id": "child", "resources": {"disk": "10Gi"}}, platform=platform))
     assert alone["resources"] == {"disk": "10Gi"}
 
 
 def test_a_gpu_key_comes_along_as_the_resource_it_means() -> None:
     platform = {"gpu_keys": {"a100": "nvidia.com/a100"}}
-    own, *_ = flattened(resolved({"id": "p", "gpu_key": "a100"}, {"id": "child", "extends": "p"}, platform=platform))
-    assert own["gpu_key"] == "nvidia.com/a100"
+    child = {"id": "child", "extends": "p"}
+    document, *_ = flat_documents(resolved({"id": "p", "gpu_key": "a100"}, child, platform=platform))
+    assert document["gpu_key"] == "nvidia.com/a100"
 
 
 def manifests(run: Data, given: Sequence[Any], platform: Data | None) -> Any:
@@ -178,7 +179,7 @@ def test_law_a_run_under_a_child_is_the_run_under_the_flattened_child(case: Case
     if setting.findings or "child" not in setting.profiles:
         return
     run = {**case.run, "profile": "child"}
-    flat = flattened(setting.profiles["child"])
+    flat = flat_documents(setting.profiles["child"])
     assert manifests(run, [flat], case.platform) == manifests(run, family, case.platform)
 
 
@@ -187,7 +188,7 @@ def test_law_what_show_prints_is_the_profile(family: list[list[Data]]) -> None:
     setting = read_setting(family, None)
     if setting.findings or "child" not in setting.profiles:
         return
-    shown = parse(Source("child.yaml", as_yaml(setting.profiles["child"]), Layer.PROFILE))
+    shown = parse(Source("child.yaml", profile_yaml(setting.profiles["child"]), Layer.PROFILE))
     again = setting_with([shown], None)
     assert again.findings == ()
-    assert flattened(again.profiles["child"]) == flattened(setting.profiles["child"])
+    assert flat_documents(again.profiles["child"]) == flat_documents(setting.profiles["child"])

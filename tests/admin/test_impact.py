@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from speccompile import CompileError, Severity, compile_run
-from speccompile.admin.impact import MAX_NAMED, Impact, Outcome, Subject, as_data, as_text, impact
+from speccompile.admin.impact import MAX_LISTED, Impact, Outcome, RunLabel, group_outcomes, impact_data, impact_text
 from speccompile.compiler.compiled import Result
 from speccompile.model.diagnostic import Diagnostic
 from speccompile.model.source import Layer, Source, Span
@@ -37,32 +37,32 @@ def result(name: str, fields: dict[str, Any] | None) -> Result:
 
 
 def outcome(name: str, old: dict[str, Any] | None, new: dict[str, Any] | None) -> Outcome:
-    subject = Subject(name, "default", f"runs/{name}.yaml:1:7")
-    return Outcome(subject, result(name, old), result(name, new))
+    label = RunLabel(name, "default", f"runs/{name}.yaml:1:7")
+    return Outcome(label, result(name, old), result(name, new))
 
 
 def impact_of(*outcomes: Outcome) -> Impact:
-    return impact(outcomes)
+    return group_outcomes(outcomes)
 
 
-def names(subjects: Iterable[Any]) -> list[str]:
-    return [getattr(one, "subject", one).name for one in subjects]
+def names(runs: Iterable[Any]) -> list[str]:
+    return [getattr(run, "label", run).name for run in runs]
 
 
-def test_every_run_is_in_one_place() -> None:
-    found = impact_of(
+def test_every_run_appears_once() -> None:
+    impact = impact_of(
         outcome("same", {"fs_group": 1}, {"fs_group": 1}),
         outcome("other", {"fs_group": 1}, {"fs_group": 2}),
-        outcome("mended", None, {}),
+        outcome("fixed", None, {}),
         outcome("broken", {}, None),
         outcome("never", None, None),
     )
-    assert names(found.unchanged) == ["same"]
-    assert [names(group.runs) for group in found.groups] == [["other"]]
-    assert names(found.mended) == ["mended"]
-    assert names(found.broken) == ["broken"]
-    assert names(found.still_broken) == ["never"]
-    assert found.broken[0].diagnostics == (NOTICE, ERROR)
+    assert names(impact.unchanged) == ["same"]
+    assert [names(group.runs) for group in impact.groups] == [["other"]]
+    assert names(impact.fixed) == ["fixed"]
+    assert names(impact.broken) == ["broken"]
+    assert names(impact.still_broken) == ["never"]
+    assert impact.broken[0].diagnostics == (NOTICE, ERROR)
 
 
 @pytest.mark.parametrize(
@@ -79,72 +79,72 @@ def test_every_run_is_in_one_place() -> None:
     ],
 )
 def test_the_exit_code(changes: list[tuple[Any, Any]], expected: int) -> None:
-    found = impact(outcome(f"r{number}", old, new) for number, (old, new) in enumerate(changes))
-    assert found.exit_code == as_data(found)["exit_code"] == expected
+    impact = group_outcomes(outcome(f"r{number}", old, new) for number, (old, new) in enumerate(changes))
+    assert impact.exit_code == impact_data(impact)["exit_code"] == expected
 
 
-# Groups.
+# Groups
 
 
-def test_runs_to_which_the_same_happens_are_one_group() -> None:
-    """A claim is named after its run, and still the same happens to all of them, with dashes in their names or not."""
-    found = impact(outcome(name, {}, {"volumes": [CLAIM], "fs_group": 1}) for name in ("a", "b-c", "d"))
-    (group,) = found.groups
+def test_runs_with_the_same_changes_are_one_group() -> None:
+    """Claims are named after their runs, so the names must not distinguish the changes."""
+    impact = group_outcomes(outcome(name, {}, {"volumes": [CLAIM], "fs_group": 1}) for name in ("a", "b-c", "d"))
+    (group,) = impact.groups
     assert names(group.runs) == ["a", "b-c", "d"]
-    assert group.phrases == (
-        "gains mount /data (name=data)",
-        "gains security context fsGroup 1",
-        "gains volume data (persistentVolumeClaim.claimName=<run>-data)",
-        "PersistentVolumeClaim <run>-data appears",
+    assert group.summary == (
+        "PersistentVolumeClaim <run>-data added",
+        "mount /data (name=data) added",
+        "security context fsGroup set to 1",
+        "volume data (persistentVolumeClaim.claimName=<run>-data) added",
     )
     assert [run.changes[0].name for run in group.runs] == ["a-data", "b-c--data", "d-data"]
 
 
-def test_a_run_to_which_more_happens_is_another_group() -> None:
-    found = impact_of(
+def test_a_run_with_more_changes_is_another_group() -> None:
+    impact = impact_of(
         outcome("a", {"tolerations": [GPU]}, {}),
         outcome("b", {"tolerations": [GPU]}, {"fs_group": 1}),
         outcome("c", {"tolerations": [GPU]}, {}),
     )
-    assert [names(group.runs) for group in found.groups] == [["a", "c"], ["b"]]
+    assert [names(group.runs) for group in impact.groups] == [["a", "c"], ["b"]]
 
 
 def test_large_groups_come_first_and_then_the_alphabet_decides() -> None:
-    found = impact_of(
+    impact = impact_of(
         outcome("a", {"fs_group": 1}, {"fs_group": 3}),
         outcome("b", {"fs_group": 1}, {"fs_group": 2}),
         outcome("c", {}, {"node_selector": {"pool": "gpu"}}),
         outcome("d", {}, {"node_selector": {"pool": "gpu"}}),
     )
-    assert [names(group.runs) for group in found.groups] == [["c", "d"], ["b"], ["a"]]
+    assert [names(group.runs) for group in impact.groups] == [["c", "d"], ["b"], ["a"]]
 
 
-def test_losses_come_first_in_a_group_and_then_what_is_gained() -> None:
+def test_removals_come_first_in_a_group_and_then_additions() -> None:
     old = {"tolerations": [GPU], "envs": {"A": "1", "B": "1"}, "fs_group": 1}
     new = {"node_selector": {"pool": "gpu"}, "envs": {"A": "2"}, "fs_group": 2}
     (group,) = impact_of(outcome("a", old, new)).groups
-    assert group.phrases == (
-        "loses env B=1",
-        "loses toleration nvidia.com/gpu=a100:NoSchedule",
-        "gains node selector pool=gpu",
-        "env A changes from 1 to 2",
+    assert group.summary == (
+        "env B=1 removed",
+        "toleration nvidia.com/gpu=a100:NoSchedule removed",
+        "node selector pool=gpu added",
+        "env A changed from 1 to 2",
         "security context fsGroup 1 → 2",
     )
 
 
-# Text.
+# Text
 
 
-def test_the_text_of_it_all() -> None:
+def test_the_text() -> None:
     old = {"tolerations": [GPU], "fs_group": 1}
-    text = as_text(
+    text = impact_text(
         impact_of(
             outcome("same", {}, {}),
             outcome("a", old, {"fs_group": 2, "node_selector": {"pool": "gpu"}}),
             outcome("b", old, {"fs_group": 2, "node_selector": {"pool": "gpu"}}),
             outcome("c", {"fs_group": 1}, {"fs_group": 2}),
             outcome("d", {"tolerations": [GPU]}, {}),
-            outcome("mended", None, {}),
+            outcome("fixed", None, {}),
             outcome("broken", {}, None),
             outcome("never", None, None),
             outcome("nor-this", None, None),
@@ -153,26 +153,29 @@ def test_the_text_of_it_all() -> None:
     assert text == (
         "1 unchanged\n"
         "\n"
-        "2 runs lose toleration nvidia.com/gpu=a100:NoSchedule\n"
-        "  gain node selector pool=gpu\n"
+        "2 runs:\n"
+        "  toleration nvidia.com/gpu=a100:NoSchedule removed\n"
+        "  node selector pool=gpu added\n"
         "  security context fsGroup 1 → 2\n"
         "  - default/a (runs/a.yaml:1:7)\n"
         "  - default/b (runs/b.yaml:1:7)\n"
         "\n"
-        "1 run loses toleration nvidia.com/gpu=a100:NoSchedule\n"
-        "  - default/d (runs/d.yaml:1:7)\n"
-        "\n"
-        "1 run: security context fsGroup 1 → 2\n"
+        "1 run:\n"
+        "  security context fsGroup 1 → 2\n"
         "  - default/c (runs/c.yaml:1:7)\n"
         "\n"
-        "1 run now compiles, and did not before\n"
-        "  - default/mended (runs/mended.yaml:1:7)\n"
+        "1 run:\n"
+        "  toleration nvidia.com/gpu=a100:NoSchedule removed\n"
+        "  - default/d (runs/d.yaml:1:7)\n"
+        "\n"
+        "1 run now compiles\n"
+        "  - default/fixed (runs/fixed.yaml:1:7)\n"
         "\n"
         "1 run no longer compiles\n"
         "  - default/broken (runs/broken.yaml:1:7)\n"
         "    error[profile/unknown]: there is no profile `x` (runs/a.yaml:3:10)\n"
         "\n"
-        "2 runs compile neither before nor now\n"
+        "2 runs still do not compile\n"
         "  - default/never (runs/never.yaml:1:7)\n"
         "    error[profile/unknown]: there is no profile `x` (runs/a.yaml:3:10)\n"
         "  - default/nor-this (runs/nor-this.yaml:1:7)\n"
@@ -182,39 +185,38 @@ def test_the_text_of_it_all() -> None:
 
 @pytest.mark.parametrize("more", [0, 1, 3])
 def test_a_long_list_of_runs_is_cut(more: int) -> None:
-    text = as_text(impact(outcome(f"r{number}", {}, {"fs_group": 1}) for number in range(MAX_NAMED + more)))
-    assert text.startswith(f"{MAX_NAMED + more} runs gain security context fsGroup 1\n  - default/r0 ")
-    assert text.count("  - default/") == MAX_NAMED
+    outcomes = [outcome(f"r{number}", {}, {"fs_group": 1}) for number in range(MAX_LISTED + more)]
+    text = impact_text(group_outcomes(outcomes))
+    assert text.startswith(f"{MAX_LISTED + more} runs:\n  security context fsGroup set to 1\n  - default/r0 ")
+    assert text.count("  - default/") == MAX_LISTED
     assert text.endswith(f"  - and {more} more\n" if more else "yaml:1:7)\n")
 
 
 def test_no_runs_and_no_changes() -> None:
-    assert as_text(impact_of()) == "there are no runs\n"
-    assert as_text(impact_of(outcome("a", {}, {}), outcome("b", {}, {}))) == "2 unchanged\n"
+    assert impact_text(impact_of()) == "no runs\n"
+    assert impact_text(impact_of(outcome("a", {}, {}), outcome("b", {}, {}))) == "2 unchanged\n"
 
 
-def test_a_file_that_is_no_run_stands_by_its_place() -> None:
+def test_a_file_that_is_not_a_run_is_listed_by_its_name() -> None:
     broken = CompileError([Diagnostic(code="yaml/syntax", message="this is not YAML")])
-    text = as_text(impact_of(Outcome(Subject("", "", "runs/a.yaml"), broken, broken)))
-    assert text == (
-        "1 run compiles neither before nor now\n  - runs/a.yaml\n    error[yaml/syntax]: this is not YAML\n"
-    )
+    text = impact_text(impact_of(Outcome(RunLabel("", "", "runs/a.yaml"), broken, broken)))
+    assert text == "1 run still does not compile\n  - runs/a.yaml\n    error[yaml/syntax]: this is not YAML\n"
 
 
-def test_nothing_is_printed_that_a_terminal_would_obey() -> None:
-    odd = Subject("a\x1b[2J", "p\u202e", "runs/\x07.yaml")
-    text = as_text(impact_of(Outcome(odd, CompileError([ERROR]), result("a", {}))))
+def test_control_characters_are_escaped() -> None:
+    hostile = RunLabel("a\x1b[2J", "p\u202e", "runs/\x07.yaml")
+    text = impact_text(impact_of(Outcome(hostile, CompileError([ERROR]), result("a", {}))))
     assert "".join(text.split("\n")).isprintable()
 
 
-# Data.
+# Data
 
 
-def test_the_data_of_it_all() -> None:
-    found = impact_of(
+def test_the_data() -> None:
+    impact = impact_of(
         outcome("same", {}, {}),
         outcome("a", {"fs_group": 1}, {"fs_group": 2}),
-        outcome("mended", None, {}),
+        outcome("fixed", None, {}),
         outcome("broken", {}, None),
         outcome("never", None, None),
     )
@@ -235,20 +237,20 @@ def test_the_data_of_it_all() -> None:
         "help": None,
     }
 
-    def subject(name: str) -> dict[str, Any]:
+    def label(name: str) -> dict[str, Any]:
         return {"name": name, "project": "default", "where": f"runs/{name}.yaml:1:7"}
 
-    data = as_data(found)
+    data = impact_data(impact)
     assert data == {
         "exit_code": 1,
-        "counts": {"unchanged": 1, "changed": 1, "mended": 1, "broken": 1, "still_broken": 1},
-        "unchanged": [subject("same")],
+        "counts": {"unchanged": 1, "changed": 1, "fixed": 1, "broken": 1, "still_broken": 1},
+        "unchanged": [label("same")],
         "groups": [
             {
-                "phrases": ["security context fsGroup 1 → 2"],
+                "summary": ["security context fsGroup 1 → 2"],
                 "runs": [
                     {
-                        **subject("a"),
+                        **label("a"),
                         "changes": [
                             {
                                 "kind": "Job",
@@ -256,23 +258,23 @@ def test_the_data_of_it_all() -> None:
                                 "path": ["spec", "template", "spec", "securityContext", "fsGroup"],
                                 "before": 1,
                                 "after": 2,
-                                "phrase": "security context fsGroup 1 → 2",
+                                "summary": "security context fsGroup 1 → 2",
                             }
                         ],
                     }
                 ],
             }
         ],
-        "mended": [subject("mended")],
-        "broken": [{**subject("broken"), "diagnostics": [notice, finding]}],
-        "still_broken": [{**subject("never"), "diagnostics": [notice, finding]}],
+        "fixed": [label("fixed")],
+        "broken": [{**label("broken"), "diagnostics": [notice, finding]}],
+        "still_broken": [{**label("never"), "diagnostics": [notice, finding]}],
     }
     assert json.loads(json.dumps(data)) == data
 
 
 def test_the_data_names_every_run_of_a_long_list() -> None:
-    found = impact(outcome(f"r{number}", {}, {"fs_group": 1}) for number in range(MAX_NAMED + 3))
-    assert len(as_data(found)["groups"][0]["runs"]) == as_data(found)["counts"]["changed"] == MAX_NAMED + 3
+    impact = group_outcomes(outcome(f"r{number}", {}, {"fs_group": 1}) for number in range(MAX_LISTED + 3))
+    assert len(impact_data(impact)["groups"][0]["runs"]) == impact_data(impact)["counts"]["changed"] == MAX_LISTED + 3
 
 
 SETTINGS = st.none() | st.fixed_dictionaries(
@@ -281,18 +283,19 @@ SETTINGS = st.none() | st.fixed_dictionaries(
 
 
 @given(st.lists(st.tuples(SETTINGS, SETTINGS), max_size=6), st.randoms(use_true_random=False))
-def test_law_each_run_counts_once_and_the_order_of_runs_changes_no_group(changes: list[Any], random: Any) -> None:
+def test_property_each_run_counts_once_in_any_order(changes: list[Any], random: Any) -> None:
     outcomes = [outcome(f"r{number}", old, new) for number, (old, new) in enumerate(changes)]
-    found = impact(outcomes)
-    assert sum(as_data(found)["counts"].values()) == len(outcomes)
+    impact = group_outcomes(outcomes)
+    assert sum(impact_data(impact)["counts"].values()) == len(outcomes)
     random.shuffle(outcomes)
-    again = impact(outcomes)
-    assert [group.phrases for group in again.groups] == [group.phrases for group in found.groups]
-    assert [{*names(group.runs)} for group in again.groups] == [{*names(group.runs)} for group in found.groups]
+    again = group_outcomes(outcomes)
+    assert [group.summary for group in again.groups] == [group.summary for group in impact.groups]
+    assert [{*names(group.runs)} for group in again.groups] == [{*names(group.runs)} for group in impact.groups]
 
 
 @given(st.lists(st.tuples(SETTINGS, SETTINGS), max_size=6))
-def test_law_the_way_back_mirrors_the_counts(changes: list[Any]) -> None:
-    there = as_data(impact(outcome(f"r{number}", old, new) for number, (old, new) in enumerate(changes)))["counts"]
-    back = as_data(impact(outcome(f"r{number}", new, old) for number, (old, new) in enumerate(changes)))["counts"]
-    assert back == {**there, "mended": there["broken"], "broken": there["mended"]}
+def test_property_reversing_a_change_mirrors_the_counts(changes: list[Any]) -> None:
+    forward = group_outcomes(outcome(f"r{number}", old, new) for number, (old, new) in enumerate(changes))
+    backward = group_outcomes(outcome(f"r{number}", new, old) for number, (old, new) in enumerate(changes))
+    counts = impact_data(forward)["counts"]
+    assert impact_data(backward)["counts"] == {**counts, "fixed": counts["broken"], "broken": counts["fixed"]}

@@ -1,4 +1,4 @@
-"""What an admin can hardly mean is told, and what can be meant is not."""
+"""Likely mistakes in profiles are reported, and reasonable profiles are not."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 
 from speccompile import Diagnostic, Severity
-from speccompile.admin.lint_profiles import lint
+from speccompile.admin.lint_profiles import lint_profiles
 from speccompile.files.load_admin_config import read_setting
 from speccompile.schema.bundled import bundled_codes
 from speccompile.testing.strategies.documents import Case, cases
@@ -36,16 +36,16 @@ def job(**pod: Any) -> dict[str, Any]:
 
 
 def findings(*profiles: Any, **platform: Any) -> tuple[Diagnostic, ...]:
-    """What is found; a profile is its fields, or a list of them and base documents."""
+    """The findings for profiles; a profile is its fields, or a list of fields and base documents."""
     setting = read_setting(profiles, platform or None)
     assert setting.findings == ()
-    found = lint(setting)
-    assert all(one.severity is Severity.WARNING and one.code in bundled_codes() and one.help for one in found)
-    return found
+    warnings = lint_profiles(setting)
+    assert all(one.severity is Severity.WARNING and one.code in bundled_codes() and one.help for one in warnings)
+    return warnings
 
 
-def told(*profiles: Any, **platform: Any) -> list[tuple[str, str]]:
-    return [(found.code.removeprefix("lint/"), found.message) for found in findings(*profiles, **platform)]
+def messages(*profiles: Any, **platform: Any) -> list[tuple[str, str]]:
+    return [(finding.code.removeprefix("lint/"), finding.message) for finding in findings(*profiles, **platform)]
 
 
 def one(**fields: Any) -> dict[str, Any]:
@@ -70,36 +70,36 @@ ABOVE = f"`{REQUEST}`: `9Gi` is above the maximum `8Gi`"
 @pytest.mark.parametrize(
     ("profiles", "platform", "expected"),
     [
-        # Rules that never fire.
-        ([one(rules={"image": {"reason": "x"}})], {}, [("idle-rule", "the rule on `image` demands nothing")]),
-        ([one(rules={"image": {"required": False}})], {}, [("idle-rule", "the rule on `image` demands nothing")]),
+        # Rules without effect
+        ([one(rules={"image": {"reason": "x"}})], {}, [("idle-rule", "the rule for `image` allows every value")]),
+        ([one(rules={"image": {"required": False}})], {}, [("idle-rule", "the rule for `image` allows every value")]),
         (
             [one(resources={"mem": "4Gi"}, rules=MEMORY)],
             {},
-            [("idle-rule", "the rule on `resources.requests.memory` can never fire: no run can change `4Gi`")],
+            [("idle-rule", "the rule for `resources.requests.memory` has no effect: no run can change `4Gi`")],
         ),
         (
             [one(resources={"mem": "4Gi"}), child(rules=MEMORY)],
             {},
-            [("idle-rule", "the rule on `resources.requests.memory` can never fire: no run can change `4Gi`")],
+            [("idle-rule", "the rule for `resources.requests.memory` has no effect: no run can change `4Gi`")],
         ),
         (
             [one(rules={"priority_class": {"required": True}})],
             {"enforce": {"priority_class": "low"}},
-            [("idle-rule", "the rule on `priority_class` can never fire: no run can change `low`")],
+            [("idle-rule", "the rule for `priority_class` has no effect: no run can change `low`")],
         ),
         (
             [],
             {"enforce": {"priority_class": "low"}, "rules": {"priority_class": {"options": ["low"]}}},
-            [("idle-rule", "the rule on `priority_class` can never fire: no run can change `low`")],
+            [("idle-rule", "the rule for `priority_class` has no effect: no run can change `low`")],
         ),
-        # The default breaks the rule as well, and never holds.
+        # The default breaks the rule too, but never applies.
         (
             [one(defaults={"priority_class": "low"})],
             {"enforce": {"priority_class": "high"}, "rules": {"priority_class": {"pattern": "h.*"}}},
-            [("idle-rule", "the rule on `priority_class` can never fire: no run can change `high`")],
+            [("idle-rule", "the rule for `priority_class` has no effect: no run can change `high`")],
         ),
-        # Values that break a rule.
+        # Values that break a rule
         (
             [one(resources={"mem": "9Gi"}, rules=MEMORY)],
             {},
@@ -111,7 +111,7 @@ ABOVE = f"`{REQUEST}`: `9Gi` is above the maximum `8Gi`"
             [one(defaults={"resources": {"mem": "9Gi"}}, rules=MEMORY)],
             {},
             [
-                ("breaks-rule", f"{ABOVE}, so no run can leave it to the default"),
+                ("breaks-rule", f"{ABOVE}, so no run can use the default"),
             ],
         ),
         (
@@ -122,16 +122,16 @@ ABOVE = f"`{REQUEST}`: `9Gi` is above the maximum `8Gi`"
         (
             [],
             {"defaults": {"image": "a:1"}, "rules": {"image": {"options": ["b:1"]}}},
-            [("breaks-rule", "`image`: `a:1` is not `b:1`, so no run can leave it to the default")],
+            [("breaks-rule", "`image`: `a:1` is not `b:1`, so no run can use the default")],
         ),
-        # Rules that no value keeps.
+        # Rules that no value satisfies
         (
             [one(rules={"replicas": {"min": 5}}), child(rules={"replicas": {"max": 3}})],
             {},
             [
                 (
                     "clashing-rules",
-                    "`replicas`: the minimum `5` is above the maximum `3`, so no value keeps both rules",
+                    "`replicas`: the minimum `5` is above the maximum `3`, so no value is allowed",
                 )
             ],
         ),
@@ -141,7 +141,7 @@ ABOVE = f"`{REQUEST}`: `9Gi` is above the maximum `8Gi`"
             [
                 (
                     "clashing-rules",
-                    f"`{REQUEST}`: the minimum `2Gi` is above the maximum `1Gi`, so no value keeps both rules",
+                    f"`{REQUEST}`: the minimum `2Gi` is above the maximum `1Gi`, so no value is allowed",
                 ),
             ],
         ),
@@ -151,52 +151,52 @@ ABOVE = f"`{REQUEST}`: `9Gi` is above the maximum `8Gi`"
             [
                 (
                     "clashing-rules",
-                    "`image`: the options have none in common with those of another rule, so no value keeps both rules",
+                    "`image`: two rules have no option in common, so no value is allowed",
                 )
             ],
         ),
         (
             [one(rules={"replicas": {"options": [1, 2], "min": 3}})],
             {},
-            [("clashing-rules", "`replicas`: all options are below the minimum `3`, so no value keeps both rules")],
+            [("clashing-rules", "`replicas`: all options are below the minimum `3`, so no value is allowed")],
         ),
         (
             [one(rules={"replicas": {"options": [5, 6]}})],
             {"rules": {"replicas": {"max": 3}}},
-            [("clashing-rules", "`replicas`: all options are above the maximum `3`, so no value keeps both rules")],
+            [("clashing-rules", "`replicas`: all options are above the maximum `3`, so no value is allowed")],
         ),
         (
             [one(rules={"image": {"options": ["a:1"], "pattern": "b.*"}})],
             {},
-            [("clashing-rules", "`image`: no option matches `b.*`, so no value keeps both rules")],
+            [("clashing-rules", "`image`: no option matches `b.*`, so no value is allowed")],
         ),
         (
             [one(rules={"replicas": {"options": ["many"], "min": 1}})],
             {},
-            [("clashing-rules", "`replicas`: all options are below the minimum `1`, so no value keeps both rules")],
+            [("clashing-rules", "`replicas`: all options are below the minimum `1`, so no value is allowed")],
         ),
-        # Values without effect.
+        # Values without effect
         (
             [one(resources={"mem": "4Gi"}, defaults={"resources": {"mem": "2Gi"}})],
             {},
-            [("no-effect", "`resources.requests.memory`: `2Gi` never holds, since it is fixed beside")],
+            [("no-effect", "`resources.requests.memory`: `2Gi` has no effect: the profile also fixes this field")],
         ),
         (
             [one(priority_class="low")],
             {"enforce": {"priority_class": "high"}},
-            [("no-effect", "`priority_class`: `low` never holds, since the platform enforces another value")],
+            [("no-effect", "`priority_class`: `low` has no effect: the platform enforces another value")],
         ),
         (
             [one(gpu_key="nvidia.com/mig", forbid=["resources.gpu"])],
             {},
-            [("no-effect", "`gpu_key` has no effect: the profile has no GPU, and runs may not ask for one")],
+            [("no-effect", "`gpu_key` has no effect: the profile sets no GPU, and runs may not request one")],
         ),
         (
             [one(gpu_key="nvidia.com/mig")],
             {"forbid": ["resources"]},
-            [("no-effect", "`gpu_key` has no effect: the profile has no GPU, and runs may not ask for one")],
+            [("no-effect", "`gpu_key` has no effect: the profile sets no GPU, and runs may not request one")],
         ),
-        # Beyond a ceiling.
+        # Above a limit
         (
             [one(resources={"cpu": 64})],
             {"ceilings": {"cpu": 16}},
@@ -205,7 +205,7 @@ ABOVE = f"`{REQUEST}`: `9Gi` is above the maximum `8Gi`"
         (
             [one(resources={"gpu": 4}, defaults={"resources": {"cpu": 64}})],
             {"ceilings": {"cpu": 16, "gpu": 4}},
-            [("above-ceiling", "`64` is above the ceiling `16` for cpu, so no run can leave it to the default")],
+            [("above-ceiling", "`64` is above the ceiling `16` for cpu, so no run can use the default")],
         ),
         (
             [],
@@ -221,47 +221,47 @@ ABOVE = f"`{REQUEST}`: `9Gi` is above the maximum `8Gi`"
         (
             [one(tolerations=[TAINT])],
             {},
-            [("pins-nothing", "profile `one` tolerates a taint, and nothing keeps its pods on the tainted nodes")],
+            [("pins-nothing", "profile `one` tolerates a taint but does not select the tainted nodes")],
         ),
         (
             [one(tolerations=[TAINT], affinity=WISH)],
             {},
-            [("pins-nothing", "profile `one` tolerates a taint, and nothing keeps its pods on the tainted nodes")],
+            [("pins-nothing", "profile `one` tolerates a taint but does not select the tainted nodes")],
         ),
         (
             [one(tolerations=[TAINT]), child(), {"id": "other", "extends": "one", "node_selector": {"a": "b"}}],
             {},
-            [("pins-nothing", "profile `child` tolerates a taint, and nothing keeps its pods on the tainted nodes")],
+            [("pins-nothing", "profile `child` tolerates a taint but does not select the tainted nodes")],
         ),
         (
             [one(tolerations=[TAINT], defaults={"node_selector": {"a": "b"}})],
             {},
-            [("pins-nothing", "profile `one` tolerates a taint, and nothing keeps its pods on the tainted nodes")],
+            [("pins-nothing", "profile `one` tolerates a taint but does not select the tainted nodes")],
         ),
         (
             [[one(), job(tolerations=[TAINT])]],
             {},
-            [("pins-nothing", "profile `one` tolerates a taint, and nothing keeps its pods on the tainted nodes")],
+            [("pins-nothing", "profile `one` tolerates a taint but does not select the tainted nodes")],
         ),
         # Base documents.
         (
             [[one(), job(volumes=[{"name": "tmp", "emptyDir": {}}])]],
             {},
-            [("unmounted-volume", "no container mounts volume `tmp` of the base Job")],
+            [("unmounted-volume", "no container mounts volume `tmp` of the base document Job")],
         ),
-        # The platform's list of profiles.
+        # The platform's list of profiles
         (
             [one()],
             {"project_profiles": {"vision": ["onee"], "*": ["x1"]}},
             [
-                ("unknown-profile", "project `*` may use profile `x1`, which is not there"),
-                ("unknown-profile", "project `vision` may use profile `onee`, which is not there"),
+                ("unknown-profile", "unknown profile `onee` for project `vision`"),
+                ("unknown-profile", "unknown profile `x1` for project `*`"),
             ],
         ),
     ],
 )
-def test_what_can_hardly_be_meant_is_told(profiles: Any, platform: Any, expected: list[tuple[str, str]]) -> None:
-    assert sorted(told(*profiles, **platform)) == expected
+def test_likely_mistakes_are_reported(profiles: Any, platform: Any, expected: list[tuple[str, str]]) -> None:
+    assert sorted(messages(*profiles, **platform)) == expected
 
 
 @pytest.mark.parametrize(
@@ -270,10 +270,10 @@ def test_what_can_hardly_be_meant_is_told(profiles: Any, platform: Any, expected
         ([], {}),
         ([one()], {}),
         ([one(rules={**MEMORY, "image": {"required": True}, "replicas": {"min": 1, "max": 3}})], {}),
-        # A rule that a child's value satisfies still means something to its parent and to other children.
+        # A rule that a child's value satisfies still matters for its parent and other children.
         ([one(rules=MEMORY), child(resources={"mem": "4Gi"})], {}),
         ([one(resources={"mem": "4Gi"})], {"rules": MEMORY}),
-        # What adds up is not fixed: runs can add to it.
+        # Lists that are combined are not fixed: runs can add to them.
         ([one(secrets=["A"], rules={"secrets": {"options": ["A", "B"]}})], {}),
         # Required, and the field is not there for every action.
         ([one(replicas=2, rules={"replicas": {"required": True}})], {}),
@@ -322,22 +322,22 @@ def test_what_can_hardly_be_meant_is_told(profiles: Any, platform: Any, expected
         ([one()], {"project_profiles": {"vision": ["one"]}}),
     ],
 )
-def test_what_can_be_meant_is_not_told(profiles: Any, platform: Any) -> None:
-    assert told(*profiles, **platform) == []
+def test_reasonable_profiles_have_no_findings(profiles: Any, platform: Any) -> None:
+    assert messages(*profiles, **platform) == []
 
 
-def test_what_a_parent_is_told_is_told_once() -> None:
-    assert len(told(one(resources={"mem": "9Gi"}, rules=MEMORY), child(), {"id": "other", "extends": "one"})) == 1
+def test_a_finding_of_a_parent_is_reported_once() -> None:
+    assert len(messages(one(resources={"mem": "9Gi"}, rules=MEMORY), child(), {"id": "other", "extends": "one"})) == 1
 
 
-def test_the_examples_have_nothing_to_tell(root: Path) -> None:
+def test_the_examples_have_no_findings(root: Path) -> None:
     setting = read_setting([root / "examples/profiles"], root / "examples/platform.yaml")
-    assert lint(setting) == ()
+    assert lint_profiles(setting) == ()
 
 
 @given(cases())
-def test_law_whatever_the_setting_lint_only_warns(case: Case) -> None:
+def test_property_lint_only_warns(case: Case) -> None:
     setting = read_setting([case.profile] if case.profile else [], case.platform)
     if not setting.is_broken:
-        found = lint(setting)
-        assert all(finding.severity is Severity.WARNING and finding.code in bundled_codes() for finding in found)
+        findings = lint_profiles(setting)
+        assert all(finding.severity is Severity.WARNING and finding.code in bundled_codes() for finding in findings)

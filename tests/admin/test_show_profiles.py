@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 
-from speccompile.admin.show_profiles import WIDTH, as_data, as_table, as_yaml, summary_data
+from speccompile.admin.show_profiles import TABLE_WIDTH, profile_data, profile_table, profile_yaml, summary_data
 from speccompile.files.load_admin_config import read_setting
 from speccompile.model.documents import Profile
 from speccompile.testing.strategies.documents import Case, cases
@@ -50,26 +50,26 @@ def files(folder: Path) -> dict[str, Profile]:
 
 def test_a_table_has_a_row_for_each_profile(tmp_path: Path) -> None:
     """The golden case `profiles-list` has the whole of it."""
-    lines = as_table(files(tmp_path).values()).splitlines()
+    lines = profile_table(files(tmp_path).values()).splitlines()
     assert lines[0].split() == ["ID", "DESCRIPTION", "EXTENDS", "FIXES", "DEFAULTS", "RULES", "FORBIDS"]
     assert [line.split()[0] for line in lines if not line.startswith(" ")] == ["ID", "1xa100", "gpu"]
-    assert max(map(len, lines)) <= WIDTH
+    assert max(map(len, lines)) <= TABLE_WIDTH
     column = lines[0].index("RULES")
     assert "resources.requests.memory" in {line[column:].split(" ")[0] for line in lines}
 
 
 def test_words_break_only_if_nothing_else_helps() -> None:
     profile = {"id": "q" * 60, "name": "b" * 80, "image": "x:1"}
-    table = as_table(read_setting([profile], None).profiles.values())
-    assert max(map(len, table.splitlines())) <= WIDTH
+    table = profile_table(read_setting([profile], None).profiles.values())
+    assert max(map(len, table.splitlines())) <= TABLE_WIDTH
     assert table.count("q") == 60
     assert table.count("b") == 80
 
 
 def test_columns_that_nobody_needs_are_left_out() -> None:
     profiles = read_setting([{"id": "a"}, {"id": "b", "image": "x:1"}], None).profiles
-    assert as_table(profiles.values()) == "ID  FIXES\na\nb   image\n"
-    assert as_table([]) == "there are no profiles\n"
+    assert profile_table(profiles.values()) == "ID  FIXES\na\nb   image\n"
+    assert profile_table([]) == "no profiles\n"
 
 
 def test_the_data_of_a_row(tmp_path: Path) -> None:
@@ -96,7 +96,7 @@ def test_every_value_has_its_origin_beside_it(tmp_path: Path, monkeypatch: pytes
     monkeypatch.chdir(tmp_path)
     files(Path())
     profile = read_setting([Path()], None).profiles["1xa100"]
-    lines = as_yaml(profile).splitlines()
+    lines = profile_yaml(profile).splitlines()
     told = {line.split("  # ")[0].rstrip(): line.split("  # ")[1] for line in lines if "  # " in line}
     assert told["  value: |"] == "child.yaml:6"
     assert told["- key: nvidia.com/gpu"] == "gpu.yaml:4"
@@ -106,7 +106,7 @@ def test_every_value_has_its_origin_beside_it(tmp_path: Path, monkeypatch: pytes
 
 
 def test_the_data_of_a_profile_has_origins_by_path(tmp_path: Path) -> None:
-    data = as_data(files(tmp_path)["1xa100"])
+    data = profile_data(files(tmp_path)["1xa100"])
     assert (data["id"], data["extends"]) == ("1xa100", ["gpu"])
     own, base = data["documents"]
     assert own["data"]["node_selector"] == {"gpu": "a100"}
@@ -123,17 +123,17 @@ def test_the_data_of_a_profile_has_origins_by_path(tmp_path: Path) -> None:
 def test_the_name_of_a_file_cannot_break_out_of_its_comment(tmp_path: Path) -> None:
     (tmp_path / "a\nimage: evil.yaml").write_text("id: a\n")
     profile = read_setting([tmp_path], None).profiles["a"]
-    assert as_yaml(profile).count("\n") == 1
+    assert profile_yaml(profile).count("\n") == 1
 
 
 def test_what_a_gpu_key_stands_for_is_told() -> None:
     platform = {"gpu_keys": {"a100": "nvidia.com/a100"}}
     profile = read_setting([{"id": "a", "gpu_key": "a100"}], platform).profiles["a"]
-    assert "gpu_key: nvidia.com/a100  # <profile> (the platform's `a100`)\n" in as_yaml(profile)
+    assert "gpu_key: nvidia.com/a100  # <profile> (the platform's `a100`)\n" in profile_yaml(profile)
 
 
 @given(cases())
 def test_law_the_table_fits_and_is_printable(case: Case) -> None:
     setting = read_setting([case.profile] if case.profile else [], case.platform)
-    lines = as_table(setting.profiles.values()).split("\n")
-    assert all(len(line) <= WIDTH and line.isprintable() and line == line.rstrip() for line in lines)
+    lines = profile_table(setting.profiles.values()).split("\n")
+    assert all(len(line) <= TABLE_WIDTH and line.isprintable() and line == line.rstrip() for line in lines)

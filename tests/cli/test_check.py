@@ -69,7 +69,10 @@ def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
 
 
 def test_what_render_wrote_is_up_to_date(call: Call) -> None:
-    assert call("check") == (0, "", "speccompile: up to date: the manifests of 3 runs\n")
+    assert call("check") == (0, "", "3 files up to date\n")
+    assert call("check --quiet") == (0, "", "")
+    assert call("check --format github") == (0, "", "")
+    assert call("check --format json")[2] == ""
     assert call("check --quiet") == (0, "", "")
 
 
@@ -80,12 +83,12 @@ def test_each_way_to_differ_is_found_and_mended(call: Call) -> None:
     write({"manifests/vision/old.yaml": fresh["manifests/train.yaml"]})
     code, out, err = call("check")
     assert code == 4
-    assert "error[check/missing]: the manifests of run `clean` are not here\n  --> manifests/clean.yaml\n" in out
+    assert "error[check/missing]: missing: run `clean` produces this file\n  --> manifests/clean.yaml\n" in out
     assert "-            memory: 7Gi\n+            memory: 6Gi\n" in out
-    assert "error[check/orphan]: these manifests are of no run any more\n  --> manifests/vision/old.yaml\n" in out
-    assert err == "speccompile: 3 files are not up to date\n"
+    assert "error[check/orphan]: left over: no run produces this file\n  --> manifests/vision/old.yaml\n" in out
+    assert err == "speccompile: 1 file out of date, 1 missing, 1 left over\n"
     told = "wrote manifests/clean.yaml\nwrote manifests/train.yaml\nremoved manifests/vision/old.yaml\n"
-    assert call("check --fix") == (4, told, "speccompile: 3 files were not up to date, and now are\n")
+    assert call("check --fix") == (4, told, "speccompile: updated 3 files\n")
     assert files() == fresh
     assert call("check --fix")[0] == 0
 
@@ -222,7 +225,7 @@ def test_a_link_is_stale_and_what_is_behind_it_is_not_shown(call: Call, tmp_path
         Path("manifests/train.yaml").symlink_to(secret)
         code, out, err = call("check")
         assert code == 4
-        assert "a link stands here" in out
+        assert "is a symbolic link" in out
         assert "hunter2" not in out + err
         assert call("check --fix")[0] == 4
         assert files() == fresh
@@ -292,12 +295,12 @@ def test_quiet_shows_errors_only(call: Call) -> None:
 
 def test_null_is_told_apart_from_what_is_missing(call: Call) -> None:
     replace("manifests/train.yaml", "  backoffLimit: 0\n", "  backoffLimit: 0\n  suspend: null\n")
-    assert "`spec.suspend` of Job `train` is `null`, and the specs say nothing of it" in call("check --semantic")[1]
+    assert "`spec.suspend` of Job `train` is `null`, expected to be absent" in call("check --semantic")[1]
 
 
 def test_severities_and_ignored_codes_count(call: Call) -> None:
     write({"manifests/old.yaml": files()["manifests/train.yaml"]})
-    assert call("check --ignore check/orphan") == (0, "", "speccompile: up to date: the manifests of 3 runs\n")
+    assert call("check --ignore check/orphan") == (0, "", "3 files up to date\n")
     assert call("check --ignore check/orphan --fix")[0] == 0
     assert Path("manifests/old.yaml").exists()
     code, out, _ = call("check --warning check/orphan")
@@ -308,7 +311,7 @@ def test_severities_and_ignored_codes_count(call: Call) -> None:
 def test_programs_get_findings_with_file_and_line(call: Call) -> None:
     replace("manifests/train.yaml", "6Gi", "7Gi")
     code, out, err = call("check --format json")
-    assert (code, err) == (4, "speccompile: 1 file is not up to date\n")
+    assert (code, err) == (4, "speccompile: 1 file out of date\n")
     [finding] = json.loads(out)["findings"]
     assert finding["code"] == "check/stale"
     assert (finding["place"]["file"], finding["place"]["line"]) == ("manifests/train.yaml", 32)
@@ -321,7 +324,7 @@ def test_by_field_a_difference_names_the_field_and_who_says_otherwise(call: Call
     replace("manifests/train.yaml", "gpu: a100", "gpu: h100")
     code, out, _ = call("check --semantic")
     assert code == 4
-    assert "`spec.template.spec.nodeSelector.gpu` of Job `train` is `h100`, and the specs give `a100`" in out
+    assert "`spec.template.spec.nodeSelector.gpu` of Job `train` is `h100`, expected `a100`" in out
     assert "note: set here by the profile\n  ::: profiles/gpu.yaml:3:22" in out
     assert "+++" not in out
 
@@ -341,7 +344,7 @@ def test_by_field_whole_objects_can_be_missing_or_too_many(call: Call) -> None:
     Path("manifests/web.yaml").write_text(first + "---\n" + second.replace("name: web", "name: wob", 1))
     _, out, _ = call("check --semantic")
     assert "error[check/stale]: Service `web` is missing\n  --> manifests/web.yaml\n" in out
-    assert "error[check/stale]: Service `wob` is not of this run\n  --> manifests/web.yaml" in out
+    assert "error[check/stale]: Service `wob` is not produced by this run\n  --> manifests/web.yaml" in out
 
 
 @pytest.mark.parametrize(
@@ -404,7 +407,7 @@ def test_somebody_has_to_say_where_the_manifests_are(call: Call) -> None:
     write({"speccompile.yaml": "runs: [runs]\nprofiles: [profiles]\n"})
     code, _, err = call("check")
     assert code == 2
-    assert "say where the manifests are" in err
+    assert "no directory to check" in err
     assert call("check -o -")[0] == 2
     assert call("check -o manifests")[0] == 0
 
@@ -419,7 +422,7 @@ def test_json_and_chart_templates_are_checked_as_they_were_written(call: Call) -
         code, out, _ = call(f"check {shape} -o {shape[2:]} --semantic")
         assert code == 4
         assert out.count("error[check/stale]") == 1
-        assert "is `7Gi`, and the specs give `6Gi`" in out
+        assert "is `7Gi`, expected `6Gi`" in out
 
 
 def test_render_does_not_touch_what_is_fresh(call: Call) -> None:
@@ -453,7 +456,7 @@ def test_a_linked_folder_is_not_followed(call: Call, tmp_path: Path) -> None:
     Path("manifests/vision").symlink_to(tmp_path / "elsewhere")
     code, out, _ = call("check")
     assert code == 4
-    assert "a link stands here" in out
+    assert "is a symbolic link" in out
     assert call("check --fix")[0] == 1
     assert (tmp_path / "elsewhere/label.yaml").exists()
 
@@ -536,34 +539,34 @@ class TestChanged:
         git("commit", "--quiet", "--message", "all")
 
     @pytest.mark.parametrize(
-        ("paths", "told"),
+        ("paths", "expected"),
         [
-            ("runs/train.yaml", "1 run (of 3)"),
-            ("./runs/../runs/train.yaml", "1 run (of 3)"),
-            ("runs/train.yaml runs/team.yaml", "2 runs (of 3)"),
-            ("profiles/gpu.yaml", "1 run (of 3)"),
-            ("profiles/cpu.yaml", "2 runs (of 3)"),
-            ("manifests/vision/label.yaml", "1 run (of 3)"),
-            ("manifests/hand.yaml", "0 runs (of 3)"),
-            ("speccompile.yaml", "3 runs"),
+            ("runs/train.yaml", "1 file up to date (checked 1 of 3 runs)"),
+            ("./runs/../runs/train.yaml", "1 file up to date (checked 1 of 3 runs)"),
+            ("runs/train.yaml runs/team.yaml", "2 files up to date (checked 2 of 3 runs)"),
+            ("profiles/gpu.yaml", "1 file up to date (checked 1 of 3 runs)"),
+            ("profiles/cpu.yaml", "2 files up to date (checked 2 of 3 runs)"),
+            ("manifests/vision/label.yaml", "1 file up to date (checked 1 of 3 runs)"),
+            ("manifests/hand.yaml", "0 files up to date (checked 0 of 3 runs)"),
+            ("speccompile.yaml", "3 files up to date"),
         ],
     )
-    def test_the_runs_that_a_file_concerns_are_looked_at(self, call: Call, paths: str, told: str) -> None:
+    def test_only_affected_runs_are_checked(self, call: Call, paths: str, expected: str) -> None:
         write({"manifests/hand.yaml": "by hand\n"})
-        assert call(f"check --changed {paths}") == (0, "", f"speccompile: up to date: the manifests of {told}\n")
+        assert call(f"check --changed {paths}") == (0, "", f"{expected}\n")
 
-    def test_nothing_is_nothing(self, call: Call) -> None:
-        told = "speccompile: nothing that concerns a run has changed\n"
-        assert call("check --changed") == (0, "", told)
+    def test_other_files_affect_no_run(self, call: Call) -> None:
+        success = "no run is affected by the changes\n"
+        assert call("check --changed") == (0, "", success)
         write({"README.md": "hello\n"})
-        assert call("check --changed README.md") == (0, "", told)
+        assert call("check --changed README.md") == (0, "", success)
 
     def test_the_platform_concerns_all(self, call: Call) -> None:
         write(
             {"platform.yaml": "enforce: {labels: {a: b}}\n", "speccompile.yaml": PROJECT + "platform: platform.yaml\n"}
         )
         call("render")
-        assert "of 3 runs\n" in call("check --changed platform.yaml")[2]
+        assert call("check --changed platform.yaml")[2] == "3 files up to date\n"
 
     def test_a_parent_concerns_the_runs_of_its_children(self, call: Call) -> None:
         write({"profiles/gpu.yaml": "extends: [base]\n" + GPU, "profiles/base.yaml": "id: base\nfs_group: 5\n"})
@@ -583,7 +586,7 @@ class TestChanged:
         write({"runs/clean.yaml": "a: [\n"})
         code, _, err = call("check --fix --changed runs/train.yaml")
         assert code == 0
-        assert "files that are left over were not looked for: runs/clean.yaml cannot be read" in err
+        assert "did not look for left-over files: runs/clean.yaml cannot be read" in err
         assert Path("manifests/clean.yaml").exists()
 
     def test_a_renamed_run_leaves_its_old_file(self, call: Call) -> None:
@@ -613,18 +616,18 @@ class TestChanged:
 
     def test_a_directory_is_all_that_is_in_it(self, call: Call) -> None:
         """A submodule is named in this way, and so is a link to a directory."""
-        assert "of 3 runs (of 3)" in call("check --changed profiles")[2]
+        assert "(checked 3 of 3 runs)" in call("check --changed profiles")[2]
         Path("profiles").rename("elsewhere")
         Path("profiles").symlink_to("elsewhere")
-        assert "of 3 runs (of 3)" in call("check --changed profiles")[2]
+        assert "(checked 3 of 3 runs)" in call("check --changed profiles")[2]
 
     def test_a_link_is_what_it_leads_to(self, call: Call) -> None:
         Path("profiles/gpu.yaml").rename("gpu.yaml")
         Path("profiles/gpu.yaml").symlink_to("../gpu.yaml")
         git("add", "--all")
         git("commit", "--quiet", "--message", "link")
-        assert "of 1 run (of 3)" in call("check --changed profiles/gpu.yaml")[2]
-        assert "of 1 run (of 3)" in call("check --changed gpu.yaml")[2]
+        assert "(checked 1 of 3 runs)" in call("check --changed profiles/gpu.yaml")[2]
+        assert "(checked 1 of 3 runs)" in call("check --changed gpu.yaml")[2]
 
     def test_a_run_of_the_same_name_in_another_project_is_beside_it(self, call: Call) -> None:
         """Both would make one Job."""
@@ -680,7 +683,7 @@ class TestChanged:
     def test_before_the_first_commit_nothing_is_gone(self, call: Call) -> None:
         shutil.rmtree(".git")
         git("init", "--quiet")
-        assert "of 1 run (of 3)" in call("check --changed runs/train.yaml")[2]
+        assert "(checked 1 of 3 runs)" in call("check --changed runs/train.yaml")[2]
 
     @pytest.mark.parametrize("name", ["a" * 300, "nowhere/a.yaml", "\n", "*"])
     def test_odd_names_of_files_concern_nobody(self, call: Call, name: str) -> None:

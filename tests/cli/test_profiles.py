@@ -1,4 +1,4 @@
-"""`speccompile profiles`: which stream says what, exit codes, and impact against a real git history."""
+"""`speccompile profiles`: streams, exit codes, and impact with a real git history."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ spec: {action: job}
 """
 
 
-class Said(NamedTuple):
+class Result(NamedTuple):
     code: int
     out: str
     err: str
 
 
 @pytest.fixture(autouse=True)
-def _own_git(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """No configuration of this machine, and no repository around the tests."""
+def _isolated_git(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Isolate git from the configuration of the machine and from outer repositories."""
     for name in [name for name in os.environ if name.startswith("GIT_")]:
         monkeypatch.delenv(name)
     for who in ("AUTHOR", "COMMITTER"):
@@ -64,13 +64,13 @@ def run(name: str, more: str = "") -> str:
 
 
 @pytest.fixture
-def say(capsys: pytest.CaptureFixture[str]) -> Any:
-    def call(*arguments: str) -> Said:
+def call(capsys: pytest.CaptureFixture[str]) -> Any:
+    def run_command(*arguments: str) -> Result:
         code = main(["profiles", *arguments])
         captured = capsys.readouterr()
-        return Said(code, captured.out, captured.err)
+        return Result(code, captured.out, captured.err)
 
-    return call
+    return run_command
 
 
 @pytest.fixture
@@ -90,18 +90,19 @@ def project() -> None:
     commit()
 
 
-# Impact.
+# Impact
 
 
 @pytest.mark.usefixtures("project")
-def test_an_edit_of_a_profile_against_the_last_commit(say: Any) -> None:
-    assert say("impact", "--old", "HEAD") == Said(0, "4 unchanged\n", "")
+def test_an_edit_of_a_profile_against_the_last_commit(call: Any) -> None:
+    assert call("impact", "--old", "HEAD") == Result(0, "4 unchanged\n", "")
     write({"profiles/gpu.yaml": "id: gpu\nnode_selector: {gpu: a100}\nrules: {resources.mem: {max: 32Gi}}\n"})
-    assert say("impact", "--old", "HEAD") == Said(
+    assert call("impact", "--old", "HEAD") == Result(
         1,
         "1 unchanged\n"
         "\n"
-        "2 runs lose toleration nvidia.com/gpu=a100:NoSchedule\n"
+        "2 runs:\n"
+        "  toleration nvidia.com/gpu=a100:NoSchedule removed\n"
         "  - default/a (runs/a.yaml:1:1)\n"
         "  - default/b (runs/b.yaml:1:1)\n"
         "\n"
@@ -113,39 +114,39 @@ def test_an_edit_of_a_profile_against_the_last_commit(say: Any) -> None:
 
 
 @pytest.mark.usefixtures("project")
-def test_something_changes_and_nothing_breaks(say: Any) -> None:
+def test_something_changes_and_nothing_breaks(call: Any) -> None:
     write({"profiles/gpu.yaml": "id: gpu\nnode_selector: {gpu: a100}\n"})
     commit()
-    said = say("impact", "--old", "HEAD~1", "--json")
-    assert said.code == 4
-    data = json.loads(said.out)
+    result = call("impact", "--old", "HEAD~1", "--json")
+    assert result.code == 4
+    data = json.loads(result.out)
     assert data["exit_code"] == 4
-    assert data["counts"] == {"unchanged": 1, "changed": 3, "mended": 0, "broken": 0, "still_broken": 0}
-    assert data["groups"][0]["phrases"] == ["loses toleration nvidia.com/gpu=a100:NoSchedule"]
-    back = say("impact", "--old", "profiles", "--new", "profiles")
-    assert back == Said(0, "4 unchanged\n", "")
+    assert data["counts"] == {"unchanged": 1, "changed": 3, "fixed": 0, "broken": 0, "still_broken": 0}
+    assert data["groups"][0]["summary"] == ["toleration nvidia.com/gpu=a100:NoSchedule removed"]
+    back = call("impact", "--old", "profiles", "--new", "profiles")
+    assert back == Result(0, "4 unchanged\n", "")
 
 
 @pytest.mark.usefixtures("project")
-def test_a_profile_that_is_renamed_breaks_the_runs_that_name_it(say: Any) -> None:
+def test_a_profile_that_is_renamed_breaks_the_runs_that_name_it(call: Any) -> None:
     Path("profiles/gpu.yaml").unlink()
     write({"profiles/a100.yaml": "id: a100\n"})
-    said = say("impact", "--old", "main")
-    assert said.code == 1
-    assert said.out.count("error[profile/unknown]") == 3
+    result = call("impact", "--old", "main")
+    assert result.code == 1
+    assert result.out.count("error[profile/unknown]") == 3
     commit()
     write({"profiles/gpu.yaml": "id: gpu\n"})
-    assert say("impact", "--old", "main").out == (
+    assert call("impact", "--old", "main").out == (
         "1 unchanged\n"
         "\n"
-        "3 runs now compile, and did not before\n"
+        "3 runs now compile\n"
         "  - default/a (runs/a.yaml:1:1)\n"
         "  - default/b (runs/b.yaml:1:1)\n"
         "  - default/c (runs/c.yaml:1:1)\n"
     )
 
 
-def test_two_directories_without_git(say: Any) -> None:
+def test_two_directories_without_git(call: Any) -> None:
     write(
         {
             "old/gpu.yaml": "id: gpu\nfs_group: 1\n",
@@ -154,33 +155,34 @@ def test_two_directories_without_git(say: Any) -> None:
             "runs/bad.yaml": "name: [",
         }
     )
-    said = say("impact", "--old", "old", "--new", "new", "runs")
-    assert said == Said(
+    result = call("impact", "--old", "old", "--new", "new", "runs")
+    assert result == Result(
         1,
-        "2 runs: security context fsGroup 1 → 2\n"
+        "2 runs:\n"
+        "  security context fsGroup 1 → 2\n"
         "  - default/a (runs/a.yaml:1:1)\n"
         "  - default/b (runs/a.yaml:6:1)\n"
         "\n"
-        "1 run compiles neither before nor now\n"
+        "1 run still does not compile\n"
         "  - runs/bad.yaml\n"
         "    error[yaml/syntax]: expected the node content, but found the end of the file (runs/bad.yaml:1:8)\n",
         "",
     )
-    assert say("impact", "--old", "old", "--profiles", "new", "runs/a.yaml").code == 4
+    assert call("impact", "--old", "old", "--profiles", "new", "runs/a.yaml").code == 4
 
 
-def test_runs_from_standard_input(say: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_runs_from_standard_input(call: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     write({"old.yaml": "id: gpu\n", "new.yaml": "id: gpu\nfs_group: 2\n"})
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(run("a").encode())))
-    said = say("impact", "--old", "old.yaml", "--new", "new.yaml", "-")
-    assert said.out == "1 run gains security context fsGroup 2\n  - default/a (<stdin>:1:1)\n"
+    result = call("impact", "--old", "old.yaml", "--new", "new.yaml", "-")
+    assert result.out == "1 run:\n  security context fsGroup set to 2\n  - default/a (<stdin>:1:1)\n"
     monkeypatch.setattr("sys.stdin", None)
     with pytest.raises(SystemExit) as caught:
-        say("impact", "--old", "old.yaml", "--new", "new.yaml", "-")
+        call("impact", "--old", "old.yaml", "--new", "new.yaml", "-")
     assert caught.value.code == 2
 
 
-def test_a_run_that_does_not_compile_is_called_by_what_it_says(say: Any) -> None:
+def test_a_run_that_does_not_compile_is_called_by_what_it_says(call: Any) -> None:
     write(
         {
             "p.yaml": "id: gpu\n",
@@ -190,8 +192,8 @@ def test_a_run_that_does_not_compile_is_called_by_what_it_says(say: Any) -> None
             "runs/odder.yaml": "name: {a: b}\naction: job\n",
         }
     )
-    said = say("impact", "--old", "p.yaml", "--new", "p.yaml", "runs")
-    assert [line for line in said.out.splitlines() if line.startswith("  - ")] == [
+    result = call("impact", "--old", "p.yaml", "--new", "p.yaml", "runs")
+    assert [line for line in result.out.splitlines() if line.startswith("  - ")] == [
         "  - vision/flat (runs/flat.yaml:1:1)",
         "  - default/kube (runs/kube.yaml:1:1)",
         "  - runs/odd.yaml:1:1",
@@ -201,23 +203,23 @@ def test_a_run_that_does_not_compile_is_called_by_what_it_says(say: Any) -> None
 
 @pytest.mark.usefixtures("project")
 @pytest.mark.parametrize("old", ["nope", "-x", "--all"])
-def test_an_old_that_is_neither_path_nor_revision(say: Any, old: str) -> None:
-    said = say("impact", f"--old={old}")
-    assert (said.code, said.out) == (1, "")
-    assert f"error[revision/unknown]: git knows no commit `{old}`\n" in said.err
+def test_an_old_that_is_neither_path_nor_revision(call: Any, old: str) -> None:
+    result = call("impact", f"--old={old}")
+    assert (result.code, result.out) == (1, "")
+    assert f"error[revision/unknown]: git knows no commit `{old}`\n" in result.err
 
 
 @pytest.mark.usefixtures("project")
-def test_faults_of_either_side_are_told_before_anything_is_compiled(say: Any) -> None:
+def test_faults_of_either_side_are_told_before_anything_is_compiled(call: Any) -> None:
     write({"profiles/gpu.yaml": "id: gpu\nresorces: {}\n"})
-    said = say("impact", "--old", "HEAD")
-    assert (said.code, said.out) == (1, "")
-    assert "  --> profiles/gpu.yaml:2:1\n" in said.err
+    result = call("impact", "--old", "HEAD")
+    assert (result.code, result.out) == (1, "")
+    assert "  --> profiles/gpu.yaml:2:1\n" in result.err
     commit()
     write({"profiles/gpu.yaml": "id: gpu\n"})
-    said = say("impact", "--old", "HEAD")
-    assert (said.code, said.out) == (1, "")
-    assert "  --> HEAD:profiles/gpu.yaml:2:1\n" in said.err
+    result = call("impact", "--old", "HEAD")
+    assert (result.code, result.out) == (1, "")
+    assert "  --> HEAD:profiles/gpu.yaml:2:1\n" in result.err
 
 
 @pytest.mark.parametrize(
@@ -234,37 +236,40 @@ def test_faults_of_either_side_are_told_before_anything_is_compiled(say: Any) ->
         ["other"],
     ],
 )
-def test_a_call_that_cannot_be_understood(say: Any, arguments: list[str]) -> None:
+def test_wrong_arguments(call: Any, arguments: list[str]) -> None:
     write({"run.yaml": run("a")})
     with pytest.raises(SystemExit) as caught:
-        say(*arguments)
+        call(*arguments)
     assert caught.value.code == 2
 
 
-# The others; golden/ has what they print.
+# Other subcommands; golden/ contains their output
 
 
 @pytest.mark.usefixtures("project")
-def test_the_project_says_which_profiles(say: Any) -> None:
-    assert say("list").out.startswith("ID   FIXES\ngpu  node_selector, tolerations\n")
-    assert json.loads(say("list", "--json").out)[0]["where"] == "profiles/gpu.yaml:1"
-    assert say("show", "gpu").out.startswith("id: gpu")
-    assert say("lint") == Said(0, "", "")
-    assert say("list", "--project", "speccompile.yaml").code == 0
+def test_profiles_of_the_project(call: Any) -> None:
+    assert call("list").out.startswith("ID   FIXES\ngpu  node_selector, tolerations\n")
+    assert json.loads(call("list", "--json").out)[0]["where"] == "profiles/gpu.yaml:1"
+    assert call("show", "gpu").out.startswith("id: gpu")
+    assert call("lint") == Result(0, "", "no findings in 1 profile\n")
+    assert call("lint", "--quiet") == Result(0, "", "")
+    assert call("lint", "--format", "github") == Result(0, "", "")
+    assert call("lint", "--format", "json").err == ""
+    assert call("list", "--project", "speccompile.yaml").code == 0
 
 
 @pytest.mark.usefixtures("project")
-def test_a_project_whose_runs_are_gone_still_has_profiles(say: Any) -> None:
+def test_profiles_of_a_project_without_runs(call: Any) -> None:
     for path in Path("runs").iterdir():
         path.unlink()
-    assert say("list").code == 0
+    assert call("list").code == 0
 
 
-def test_no_profiles_are_no_fault(say: Any) -> None:
+def test_no_profiles_are_not_an_error(call: Any) -> None:
     write({"speccompile.yaml": "runs: [runs]\n"})
-    assert say("list") == Said(0, "there are no profiles\n", "")
-    assert say("list", "--json").out == "[]\n"
-    assert say("lint") == Said(0, "", "")
+    assert call("list") == Result(0, "no profiles\n", "")
+    assert call("list", "--json").out == "[]\n"
+    assert call("lint") == Result(0, "", "no findings in 0 profiles\n")
 
 
 @pytest.mark.parametrize("arguments", [[], ["list"], ["show"], ["lint"], ["impact"]])

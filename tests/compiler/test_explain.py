@@ -323,7 +323,8 @@ def test_a_default_list_lost_to_the_run_whoever_adds_to_it() -> None:
 def test_a_default_that_left_nothing_is_told_too() -> None:
     profile = {"id": "p", "defaults": {"secrets": ["D"]}}
     compiled = compile_run({**RUN, "secrets": ["S"]}, profiles=[profile])
-    assert [override.overridden.plain() for override in unseen_overrides(compiled.replaced, compiled.manifests)] == [["D"]]
+    (override,) = unseen_overrides(compiled.replaced, compiled.manifests)
+    assert override.overridden.plain() == ["D"]
     assert '# ✗ secrets: ["D"]  # profile default  <profile>' in as_listing(compiled)
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from speccompile import CompileError, compile_run
 from speccompile.diff.list_keys import KEYED, SETS, is_unordered
-from speccompile.diff.manifests import Change, difference, is_same
+from speccompile.diff.manifests import ManifestChange, difference, is_same
 from speccompile.model.key_path import KeyPath
 from speccompile.testing.strategies.building_blocks import Data
 from speccompile.testing.strategies.documents import Case, cases
@@ -35,10 +35,10 @@ def job(**fields: Any) -> Data:
 PREFIXES = ("pod_", "job_", "meta_")
 
 
-def phrases(before: Any, after: Any, **more: Any) -> list[str]:
-    """The distinct phrases, in order."""
+def summaries(before: Any, after: Any, **more: Any) -> list[str]:
+    """The distinct summaries, in order."""
     old, new = (made if isinstance(made, list) else [made] for made in (before, after))
-    return list(dict.fromkeys(change.phrase for change in difference(old, new, **more)))
+    return list(dict.fromkeys(change.summary for change in difference(old, new, **more)))
 
 
 def thing(kind: str, name: str, **fields: Any) -> Data:
@@ -65,57 +65,57 @@ def near(*terms: Data) -> Data:
 @pytest.mark.parametrize(
     ("before", "after", "expected"),
     [
-        # Where pods may run.
-        ({"pod_tolerations": [GPU]}, {}, ["loses toleration nvidia.com/gpu=a100:NoSchedule"]),
-        ({}, {"pod_tolerations": [{"operator": "Exists"}]}, ["gains toleration everything"]),
+        # Placement
+        ({"pod_tolerations": [GPU]}, {}, ["toleration nvidia.com/gpu=a100:NoSchedule removed"]),
+        ({}, {"pod_tolerations": [{"operator": "Exists"}]}, ["toleration everything added"]),
         (
             {"pod_tolerations": [{"key": "k", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}]},
             {"pod_tolerations": [{"key": "k", "effect": "NoExecute"}]},
-            ["loses toleration k:NoExecute for 300 s", "gains toleration k=:NoExecute"],
+            ["toleration k:NoExecute for 300 s removed", "toleration k=:NoExecute added"],
         ),
         (
             {"pod_tolerations": [GPU]},
             {"pod_tolerations": [{key: value for key, value in GPU.items() if key != "operator"}]},
             ["toleration nvidia.com/gpu=a100:NoSchedule is written differently"],
         ),
-        ({}, {"pod_nodeSelector": {"pool": "gpu"}}, ["gains node selector pool=gpu"]),
+        ({}, {"pod_nodeSelector": {"pool": "gpu"}}, ["node selector pool=gpu added"]),
         (
             {"pod_nodeSelector": {"pool": "cpu"}},
             {"pod_nodeSelector": {"pool": "gpu"}},
-            ["node selector pool changes from cpu to gpu"],
+            ["node selector pool changed from cpu to gpu"],
         ),
-        ({}, {"pod_affinity": near(ZONE)}, ["gains required node affinity zone in (a, b), spot"]),
+        ({}, {"pod_affinity": near(ZONE)}, ["required node affinity zone in (a, b), spot added"]),
         (
             {"pod_affinity": near(ZONE, DISK)},
             {"pod_affinity": near(ZONE)},
-            ["loses required node affinity disk > 40, metadata.name not in (n1)"],
+            ["required node affinity disk > 40, metadata.name not in (n1) removed"],
         ),
         (
             {},
             {"pod_affinity": {"nodeAffinity": {WISHES: [{"weight": 10, "preference": ZONE}]}}},
-            ["gains preferred node affinity zone in (a, b), spot (weight 10)"],
+            ["preferred node affinity zone in (a, b), spot (weight 10) added"],
         ),
         (
             {},
             {"pod_affinity": {"podAntiAffinity": {NODES: [{"topologyKey": "host", "labelSelector": {}}]}}},
-            ["gains required pod anti-affinity topologyKey=host, labelSelector"],
+            ["required pod anti-affinity topologyKey=host, labelSelector added"],
         ),
-        # What they get.
+        # Resources
         (
             {"resources": {"limits": {"memory": "32Gi"}}},
             {"resources": {"limits": {"memory": "64Gi"}}},
             ["memory limit 32Gi → 64Gi"],
         ),
-        ({}, {"resources": {"requests": {"nvidia.com/gpu": "1"}}}, ["gains nvidia.com/gpu request 1"]),
+        ({}, {"resources": {"requests": {"nvidia.com/gpu": "1"}}}, ["nvidia.com/gpu request set to 1"]),
         (
             {"resources": {"limits": {"memory": "1Gi"}}},
             {"resources": {"limits": {"memory": "1024Mi"}}},
-            ["memory limit 1Gi → 1024Mi (the same amount, spelled differently)"],
+            ["memory limit 1Gi → 1024Mi (same amount)"],
         ),
         (
             {"pod_volumes": [{"name": "a", "emptyDir": {"sizeLimit": "1Gi"}}]},
             {"pod_volumes": [{"name": "a", "emptyDir": {"sizeLimit": "1024Mi"}}]},
-            ["volume a: `emptyDir.sizeLimit` 1Gi → 1024Mi (the same amount, spelled differently)"],
+            ["volume a: `emptyDir.sizeLimit` 1Gi → 1024Mi (same amount)"],
         ),
         ({"image": "a:1"}, {"image": "a:2"}, ["image a:1 → a:2"]),
         (
@@ -124,29 +124,29 @@ def near(*terms: Data) -> Data:
             ["image …m/team/team/model:1.2.3 → …m/team/team/model:1.3.0"],
         ),
         ({"args": ["--epochs", "3"]}, {"args": ["--epochs", "4"]}, ["args [--epochs, 3] → [--epochs, 4]"]),
-        ({}, {"args": ["a"]}, ["gains args [a]"]),
-        # Environment.
+        ({}, {"args": ["a"]}, ["args set to [a]"]),
+        # Environment
         (
             {"env": [{"name": "HF_HOME", "value": "/a"}]},
             {"env": [{"name": "HF_HOME", "value": "/b"}]},
-            ["env HF_HOME changes from /a to /b"],
+            ["env HF_HOME changed from /a to /b"],
         ),
-        ({}, {"env": [{"name": "A", "value": "A"}]}, ["gains env A=A"]),
-        ({"env": [{"name": "A", "value": ""}]}, {}, ['loses env A=""']),
-        ({}, {"env": [{"name": "A", "value": "x" * 99}]}, [f"gains env A={'x' * 40}…"]),
-        ({}, {"env": [{"name": "A", "value": "x\x1b[2J\ny"}]}, ["gains env A=x\\x1b[2J\\ny"]),
+        ({}, {"env": [{"name": "A", "value": "A"}]}, ["env A=A added"]),
+        ({"env": [{"name": "A", "value": ""}]}, {}, ['env A="" removed']),
+        ({}, {"env": [{"name": "A", "value": "x" * 99}]}, [f"env A={'x' * 40}… added"]),
+        ({}, {"env": [{"name": "A", "value": "x\x1b[2J\ny"}]}, ["env A=x\\x1b[2J\\ny added"]),
         (
             {},
             {"env": [{"name": "A", "valueFrom": SECRET}]},
-            ["gains env A (valueFrom.secretKeyRef.name=s, valueFrom.secretKeyRef.key=TOKEN)"],
+            ["env A (valueFrom.secretKeyRef.name=s, valueFrom.secretKeyRef.key=TOKEN) added"],
         ),
         (
             {"env": [{"name": "A", "value": "x"}]},
             {"env": [{"name": "A", "valueFrom": SECRET}]},
             [
-                "env A: gains `valueFrom.secretKeyRef.name` s",
-                "env A: gains `valueFrom.secretKeyRef.key` TOKEN",
-                "loses env A=x",
+                "env A: `valueFrom.secretKeyRef.name` set to s",
+                "env A: `valueFrom.secretKeyRef.key` set to TOKEN",
+                "env A=x removed",
             ],
         ),
         (
@@ -158,67 +158,67 @@ def near(*terms: Data) -> Data:
         (
             {},
             {"pod_volumes": [{"name": "tmp", "emptyDir": {}}], "volumeMounts": [{"name": "tmp", "mountPath": "/tmp"}]},
-            ["gains mount /tmp (name=tmp)", "gains volume tmp (emptyDir)"],
+            ["mount /tmp (name=tmp) added", "volume tmp (emptyDir) added"],
         ),
         (
             {"volumeMounts": [{"name": "a", "mountPath": "/a"}]},
             {"volumeMounts": [{"name": "a", "mountPath": "/a", "readOnly": True}]},
-            ["mount /a: gains `readOnly` true"],
+            ["mount /a: `readOnly` set to true"],
         ),
         (
             {"ports": [{"containerPort": 53}]},
             {"ports": [{"containerPort": 53}, {"containerPort": 53, "protocol": "UDP"}]},
-            ["gains port 53/UDP"],
+            ["port 53/UDP added"],
         ),
-        ({"pod_imagePullSecrets": [{"name": "a"}]}, {}, ["loses image pull secret a"]),
-        # Who they are.
-        ({}, {"pod_runtimeClassName": "nvidia"}, ["gains runtime class nvidia"]),
+        ({"pod_imagePullSecrets": [{"name": "a"}]}, {}, ["image pull secret a removed"]),
+        # Identity
+        ({}, {"pod_runtimeClassName": "nvidia"}, ["runtime class set to nvidia"]),
         (
             {"pod_securityContext": {"fsGroup": 1}},
             {"pod_securityContext": {"fsGroup": 2}},
             ["security context fsGroup 1 → 2"],
         ),
-        ({}, {"securityContext": {"capabilities": {"drop": ["ALL"]}}}, ["gains dropped capability ALL"]),
-        ({"meta_labels": {"team": "a"}}, {"meta_labels": {"team": "b"}}, ["label team changes from a to b"]),
-        ({}, {"meta_annotations": {"note": "a\nb"}}, ["gains annotation note=a\\nb"]),
+        ({}, {"securityContext": {"capabilities": {"drop": ["ALL"]}}}, ["dropped capability ALL added"]),
+        ({"meta_labels": {"team": "a"}}, {"meta_labels": {"team": "b"}}, ["label team changed from a to b"]),
+        ({}, {"meta_annotations": {"note": "a\nb"}}, ["annotation note=a\\nb added"]),
         ({"meta_namespace": "a"}, {"meta_namespace": "b"}, ["namespace a → b"]),
         ({"job_backoffLimit": 0}, {"job_backoffLimit": 3}, ["backoff limit 0 → 3"]),
-        # Containers beside the main one.
+        # Other containers
         (
             {},
             {"pod_initContainers": [{"name": "fetch", "image": "curl:8"}]},
-            ["gains init container fetch (image=curl:8)"],
+            ["init container fetch (image=curl:8) added"],
         ),
         (
             {"pod_initContainers": [{"name": "fetch", "image": "curl:7", "env": [{"name": "A", "value": "1"}]}]},
             {"pod_initContainers": [{"name": "fetch", "image": "curl:8", "env": [{"name": "A", "value": "2"}]}]},
-            ["init container fetch: image curl:7 → curl:8", "init container fetch: env A changes from 1 to 2"],
+            ["init container fetch: image curl:7 → curl:8", "init container fetch: env A changed from 1 to 2"],
         ),
-        # Whatever has no words of its own.
+        # Fields without a name
         ({"pod_x": 1}, {"pod_x": 2}, ["`spec.template.spec.x` 1 → 2"]),
         ({"pod_x": 1}, {"pod_x": "1"}, ['`spec.template.spec.x` 1 → "1"']),
         ({"pod_x": 1}, {"pod_x": True}, ["`spec.template.spec.x` 1 → true"]),
-        ({}, {"pod_x": {"y": {}}}, ["gains `spec.template.spec.x.y` {}"]),
-        ({"pod_x": []}, {}, ["loses `spec.template.spec.x` []"]),
+        ({}, {"pod_x": {"y": {}}}, ["`spec.template.spec.x.y` set to {}"]),
+        ({"pod_x": []}, {}, ["`spec.template.spec.x` removed (was [])"]),
         ({"pod_x": {"a": 1}}, {"pod_x": [1]}, ["`spec.template.spec.x` a=1 → [1]"]),
         ({"pod_x": [{"a": 1}]}, {"pod_x": [{"a": 2}]}, ["`spec.template.spec.x` [a=1] → [a=2]"]),
         ({"workingDir": "/a"}, {"workingDir": "/b"}, ["container main: `workingDir` /a → /b"]),
     ],
 )
 def test_a_change_in_words(before: Data, after: Data, expected: list[str]) -> None:
-    assert phrases(job(**before), job(**after)) == expected
+    assert summaries(job(**before), job(**after)) == expected
 
 
-def test_a_change_says_where_it_is() -> None:
+def test_a_change_has_a_path() -> None:
     env = {"name": "A", "value": "x"}
     (change,) = difference([job(env=[env])], [job(env=[{**env, "value": "y"}])])
-    assert change == Change(
+    assert change == ManifestChange(
         kind="Job",
         name="train",
         path=("spec", "template", "spec", "containers", "main", "env", "A", "value"),
         before="x",
         after="y",
-        phrase="env A changes from x to y",
+        summary="env A changed from x to y",
     )
 
 
@@ -229,11 +229,11 @@ def test_a_cron_job_changes_in_the_words_of_a_job() -> None:
 
     before = {"image": "a:1", "job_backoffLimit": 1, "meta_labels": {"a": "b"}, "pod_priorityClassName": "low"}
     after = {"image": "a:2", "job_backoffLimit": 2, "meta_labels": {"a": "c"}, "pod_priorityClassName": "high"}
-    assert phrases(cron(**before), cron(**after)) == [
+    assert summaries(cron(**before), cron(**after)) == [
         "image a:1 → a:2",
         "priority class low → high",
         "backoff limit 1 → 2",
-        "label a changes from b to c",
+        "label a changed from b to c",
     ]
 
 
@@ -241,21 +241,21 @@ def test_the_pod_of_a_model_server_changes_in_the_words_of_a_pod() -> None:
     def server(**pod: Any) -> Data:
         return thing("Server", "mlserver", spec={"serverConfig": "mlserver", "podSpec": pod})
 
-    assert phrases(server(tolerations=[GPU]), server()) == ["loses toleration nvidia.com/gpu=a100:NoSchedule"]
+    assert summaries(server(tolerations=[GPU]), server()) == ["toleration nvidia.com/gpu=a100:NoSchedule removed"]
 
 
-# Objects.
+# Objects
 
 
-def test_objects_appear_and_disappear() -> None:
+def test_objects_are_added_and_removed() -> None:
     claim = thing("PersistentVolumeClaim", "train-data", spec={})
-    assert phrases([job()], [claim, job()]) == ["PersistentVolumeClaim train-data appears"]
-    assert phrases([claim, job()], [job()]) == ["PersistentVolumeClaim train-data disappears"]
+    assert summaries([job()], [claim, job()]) == ["PersistentVolumeClaim train-data added"]
+    assert summaries([claim, job()], [job()]) == ["PersistentVolumeClaim train-data removed"]
     (change,) = difference([job()], [claim, job()])
     assert (change.path, change.before, change.after) == ((), None, claim)
 
 
-def test_one_change_of_several_objects_is_one_phrase() -> None:
+def test_the_same_change_of_several_objects_has_one_summary() -> None:
     def both(team: str) -> list[Data]:
         labels = {"labels": {"team": team}}
         deployment = job(meta_labels=labels["labels"])
@@ -265,27 +265,27 @@ def test_one_change_of_several_objects_is_one_phrase() -> None:
 
     changes = difference(both("a"), both("b"))
     assert [(change.kind, change.path[-1]) for change in changes] == [("Job", "team")] * 2 + [("Service", "team")]
-    assert {change.phrase for change in changes} == {"label team changes from a to b"}
+    assert {change.summary for change in changes} == {"label team changed from a to b"}
 
 
 def service(name: str, kind: str = "ClusterIP") -> Data:
     return thing("Service", name, spec={"type": kind, "ports": [{"port": 80}]})
 
 
-def test_what_all_objects_of_a_kind_do_names_the_kind_alone() -> None:
+def test_a_change_of_all_objects_of_a_kind_names_the_kind() -> None:
     before, after = [service("a"), service("b")], [service("a", "NodePort"), service("b", "NodePort")]
-    assert phrases(before, after) == ["Service: type ClusterIP → NodePort"]
-    assert phrases(before[:1], after[:1]) == ["Service: type ClusterIP → NodePort"]
+    assert summaries(before, after) == ["Service: type ClusterIP → NodePort"]
+    assert summaries(before[:1], after[:1]) == ["Service: type ClusterIP → NodePort"]
 
 
-def test_what_one_of_several_objects_does_names_the_object() -> None:
-    assert phrases([service("a"), service("b")], [service("a", "NodePort"), service("b")]) == [
+def test_a_change_of_one_of_several_objects_names_the_object() -> None:
+    assert summaries([service("a"), service("b")], [service("a", "NodePort"), service("b")]) == [
         "Service a: type ClusterIP → NodePort"
     ]
 
 
 def test_the_file_of_a_config_map_and_the_size_of_a_claim() -> None:
-    assert phrases(
+    assert summaries(
         [thing("ConfigMap", "a", data={"image": "x\ny"}), thing("PersistentVolumeClaim", "b", spec=storage("1Gi"))],
         [thing("ConfigMap", "a", data={"image": "x\nz"}), thing("PersistentVolumeClaim", "b", spec=storage("2Gi"))],
     ) == ["ConfigMap: file image x\\ny → x\\nz", "PersistentVolumeClaim: storage request 1Gi → 2Gi"]
@@ -296,7 +296,7 @@ def storage(size: str) -> Data:
 
 
 @pytest.mark.parametrize(
-    ("own", "name", "told"),
+    ("run_name", "name", "expected"),
     [
         ("train", "train-data", "<run>-data"),
         ("train-a", "train-a--data", "<run>-data"),
@@ -307,21 +307,21 @@ def storage(size: str) -> Data:
         ("other", "train-data", "train-data"),
     ],
 )
-def test_the_own_name_of_a_run_stands_aside(own: str, name: str, told: str) -> None:
-    """So that the same happens to all runs that get a claim, whatever they are called."""
+def test_the_name_of_the_run_is_replaced(run_name: str, name: str, expected: str) -> None:
+    """Runs that get a claim then have the same summary, whatever their names."""
     volume = {"name": "data", "persistentVolumeClaim": {"claimName": name}}
-    assert phrases([job()], [thing("PersistentVolumeClaim", name), job(pod_volumes=[volume])], own=own) == [
-        f"PersistentVolumeClaim {told} appears",
-        f"gains volume data (persistentVolumeClaim.claimName={told})",
+    assert summaries([job()], [thing("PersistentVolumeClaim", name), job(pod_volumes=[volume])], run_name=run_name) == [
+        f"PersistentVolumeClaim {expected} added",
+        f"volume data (persistentVolumeClaim.claimName={expected}) added",
     ]
 
 
-def test_only_names_of_own_objects_stand_aside() -> None:
-    assert phrases(job(), job(image="train-data"), own="train") == ["image python:3.12 → train-data"]
-    assert phrases(job(), job(image="train"), own="train") == ["image python:3.12 → <run>"]
+def test_only_names_of_objects_of_the_run_are_replaced() -> None:
+    assert summaries(job(), job(image="train-data"), run_name="train") == ["image python:3.12 → train-data"]
+    assert summaries(job(), job(image="train"), run_name="train") == ["image python:3.12 → <run>"]
 
 
-# Orders.
+# Order
 
 
 @pytest.mark.parametrize(
@@ -334,27 +334,27 @@ def test_only_names_of_own_objects_stand_aside() -> None:
         {"pod_affinity": near(ZONE, DISK)},
     ],
 )
-def test_an_order_that_means_nothing_is_no_change(fields: Data) -> None:
+def test_an_order_without_meaning_is_not_a_change(fields: Data) -> None:
     def turned(value: Any) -> Any:
         if isinstance(value, dict):
             return {key: turned(child) for key, child in reversed(value.items())}
         return [turned(item) for item in reversed(value)] if isinstance(value, list) else value
 
-    assert phrases(job(**fields), turned(job(**fields))) == []
+    assert summaries(job(**fields), turned(job(**fields))) == []
 
 
-def test_an_item_that_stands_twice_is_counted() -> None:
-    assert phrases(job(pod_tolerations=[GPU, GPU]), job(pod_tolerations=[GPU])) == [
-        "loses toleration nvidia.com/gpu=a100:NoSchedule"
+def test_duplicate_items_are_counted() -> None:
+    assert summaries(job(pod_tolerations=[GPU, GPU]), job(pod_tolerations=[GPU])) == [
+        "toleration nvidia.com/gpu=a100:NoSchedule removed"
     ]
 
 
-def test_items_are_compared_by_key_wherever_they_stand() -> None:
+def test_items_are_compared_by_key_in_any_order() -> None:
     before = [{"name": name, "image": name} for name in ("main", "a", "b")]
     after = [before[0], {"name": "new", "image": "new"}, before[2]]
-    assert phrases(job(pod_containers=before), job(pod_containers=after)) == [
-        "gains container new (image=new)",
-        "loses container a (image=a)",
+    assert summaries(job(pod_containers=before), job(pod_containers=after)) == [
+        "container new (image=new) added",
+        "container a (image=a) removed",
     ]
 
 
@@ -363,10 +363,10 @@ def test_items_are_compared_by_key_wherever_they_stand() -> None:
 def test_lists_in_an_unexpected_shape_are_compared_all_the_same(role: str, items: list[Any]) -> None:
     changes = difference([job(**{f"pod_{role}": items})], [job(**{f"pod_{role}": [*items, "more"]})])
     assert changes
-    assert all("more" in change.phrase or change.before != change.after for change in changes)
+    assert all("more" in change.summary or change.before != change.after for change in changes)
 
 
-# Laws.
+# Properties
 
 SCALARS = (
     st.none() | st.booleans() | st.integers(-2, 2) | st.floats(-1, 1) | st.sampled_from(["", "1", "a", "1Gi", "1024Mi"])
@@ -392,7 +392,7 @@ MANIFESTS = st.lists(OBJECTS, max_size=3, unique_by=lambda one: (one["kind"], on
 
 
 def shuffled(data: Any, value: Any, role: str = "") -> Any:
-    """The value with everything in another order whose order means nothing."""
+    """The value with unordered collections shuffled."""
     if isinstance(value, dict):
         keys = data.draw(st.permutations(list(value)))
         return {key: shuffled(data, value[key], key) for key in keys}
@@ -403,7 +403,7 @@ def shuffled(data: Any, value: Any, role: str = "") -> Any:
 
 
 @given(MANIFESTS, st.data())
-def test_law_nothing_changes_where_nothing_differs(manifests: list[Data], data: st.DataObject) -> None:
+def test_property_nothing_changes_where_nothing_differs(manifests: list[Data], data: st.DataObject) -> None:
     assert difference(manifests, deepcopy(manifests)) == ()
     assert difference(manifests, shuffled(data, manifests)) == ()
 
@@ -414,13 +414,13 @@ def are_same(before: list[Data], after: list[Data]) -> bool:
 
 
 @given(MANIFESTS, MANIFESTS)
-def test_law_something_changes_where_something_differs(before: list[Data], after: list[Data]) -> None:
+def test_property_something_changes_where_something_differs(before: list[Data], after: list[Data]) -> None:
     assert (difference(before, after) == ()) == are_same(before, after)
 
 
 @given(MANIFESTS, MANIFESTS)
-def test_law_the_way_back_undoes_every_change(before: list[Data], after: list[Data]) -> None:
-    def places(changes: tuple[Change, ...], *, back: bool = False) -> Counter[Any]:
+def test_property_the_way_back_undoes_every_change(before: list[Data], after: list[Data]) -> None:
+    def places(changes: tuple[ManifestChange, ...], *, back: bool = False) -> Counter[Any]:
         return Counter(
             (one.kind, one.name, one.path, *map(repr, (one.after, one.before) if back else (one.before, one.after)))
             for one in changes
@@ -430,14 +430,14 @@ def test_law_the_way_back_undoes_every_change(before: list[Data], after: list[Da
 
 
 @given(MANIFESTS, MANIFESTS)
-def test_law_a_phrase_is_one_printable_line(before: list[Data], after: list[Data]) -> None:
-    for change in difference(before, after, own="a"):
-        assert change.phrase.isprintable()
-        assert change.phrase.strip() == change.phrase != ""
+def test_property_a_phrase_is_one_printable_line(before: list[Data], after: list[Data]) -> None:
+    for change in difference(before, after, run_name="a"):
+        assert change.summary.isprintable()
+        assert change.summary.strip() == change.summary != ""
 
 
 @given(MANIFESTS, MANIFESTS)
-def test_law_comparing_leaves_its_inputs_alone(before: list[Data], after: list[Data]) -> None:
+def test_property_comparing_leaves_its_inputs_alone(before: list[Data], after: list[Data]) -> None:
     kept = deepcopy((before, after))
     difference(before, after)
     assert (before, after) == kept
@@ -452,7 +452,7 @@ def manifests_of(case: Case, profile: Mapping[str, Any] | None) -> list[Data] | 
 
 
 @given(cases(alone=True, built_in=True), cases(built_in=True))
-def test_law_runs_that_compile_can_be_compared(one: Case, other: Case) -> None:
+def test_property_runs_that_compile_can_be_compared(one: Case, other: Case) -> None:
     without = manifests_of(one, None)
     profile = {**other.profile, "id": "default"} if other.profile else None
     under = manifests_of(Case({k: v for k, v in one.run.items() if k != "profile"}, None, None), profile)
@@ -460,4 +460,4 @@ def test_law_runs_that_compile_can_be_compared(one: Case, other: Case) -> None:
         return
     changes = difference(without, under)
     assert (changes == ()) == are_same(without, under)
-    assert all(change.phrase.isprintable() for change in changes)
+    assert all(change.summary.isprintable() for change in changes)

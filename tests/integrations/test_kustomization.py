@@ -116,7 +116,7 @@ def test_check_knows_the_list(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", "--kustomization", "--changed", "runs/more.yaml"]) == 0
     Path("base/kustomization.yaml").unlink()
     assert main(["check", "--kustomization"]) == 4
-    assert "[check/missing]: the list of all files is not here" in capsys.readouterr().out
+    assert "[check/missing]: missing: this file lists the manifests" in capsys.readouterr().out
 
 
 def test_a_call_about_one_run_drops_no_other_from_the_list() -> None:

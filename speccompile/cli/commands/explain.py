@@ -1,4 +1,4 @@
-"""`speccompile explain`: show which layer set each value, and what a code means."""
+"""`speccompile explain`: show which layer set each value, or what a code means."""
 
 from __future__ import annotations
 
@@ -45,45 +45,44 @@ from speccompile.terminal.progress import counted
 from speccompile.terminal.style import Paint
 
 DONE, INPUT = 0, 1
-_SIGN = '<meta name="generator" content="speccompile">'
-"""By which a page of ours is known."""
-_PAGE = "write one page with everything in it, for browsers; - prints it"
-_FILES = (".yaml", ".yml", ".json")
+_PAGE_MARKER = '<meta name="generator" content="speccompile">'
+"""Identifies a page that `--html` may overwrite."""
+_FILE_SUFFIXES = (".yaml", ".yml", ".json")
 _EXAMPLES = """\
 examples:
-  speccompile explain run.yaml                         who set each line of the manifests, and what lost
-  speccompile explain run.yaml nodeSelector            one part of them: the end of its path is enough
+  speccompile explain run.yaml                         who set each line, and which values it overrode
+  speccompile explain run.yaml nodeSelector            one part; the end of its path is enough
   speccompile explain run.yaml 'limits["nvidia.com/gpu"]'
-  speccompile explain runs/ --html report.html         a page to click through, for one or many runs
-  speccompile explain run.yaml --format json | jq      for programs
+  speccompile explain runs/ --html report.html         a browsable page for one or many runs
+  speccompile explain run.yaml --format json | jq      for other programs
   speccompile explain --code schema/unknown-key        what a diagnostic code means
 """
 
 
 def add_explain(commands: Commands) -> None:
-    """Gives the command line its `explain`."""
+    """Add the `explain` command."""
     parser = add_command(commands, "explain", COMMANDS["explain"].what, _EXAMPLES)
     parser.set_defaults(run=run_explain)
     add_paths(
         parser,
-        "a file, a directory or - for standard input (without it, the runs of the project); "
-        "or a path inside manifests, such as spec.replicas",
+        "a file, a directory or - for standard input (default: the runs of the project); "
+        "or a path within the manifests, such as spec.replicas",
     )
     add_inputs(parser)
-    parser.add_argument("--html", metavar="FILE", type=path, help=_PAGE)
-    parser.add_argument("--code", metavar="CODE", type=known_code, help="print what a diagnostic code means, and stop")
+    parser.add_argument("--html", metavar="FILE", type=path, help="write a self-contained HTML page; - prints it")
+    parser.add_argument("--code", metavar="CODE", type=known_code, help="explain a diagnostic code and exit")
     add_format(parser, ("text", "json"), "how to print the explanation")
     add_findings(parser, "values of a run that a profile or the platform changes are errors")
 
 
 def run_explain(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:
-    """The exit code of one call; the explanation goes to stdout, or into the page, and findings to stderr."""
+    """Run the command; the explanation goes to stdout or into the page, findings to stderr."""
     files, fields = _split(arguments.paths)
     code = INPUT
     try:
         _refuse_contradictions(arguments, fields)
         if arguments.code:
-            stdout.write(_meaning(bundled_codes()[arguments.code], paint_for(stdout)))
+            stdout.write("\n".join(_code_lines(bundled_codes()[arguments.code], paint_for(stdout))))
             return DONE
         inputs = settle(flags_of(arguments)._replace(paths=files))
         code = _explain(arguments, fields, inputs, stdout, stderr)
@@ -95,17 +94,16 @@ def run_explain(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -
 
 
 def _refuse_contradictions(arguments: argparse.Namespace, fields: Sequence[str]) -> None:
-    """Raises CallError if one of the arguments would have no effect beside another."""
+    """Raise CallError if an argument would have no effect together with another."""
     as_json = ["--format json"] if arguments.format == "json" else []
     page = ["--html"] if arguments.html else []
-    alone = (
-        (arguments.code, "--code tells about a code and nothing else", [*map(quote, arguments.paths), *page, *as_json]),
-        (arguments.html, "--html shows whole manifests", [*map(quote, fields)]),
-        (arguments.html, "--html is a format of its own", as_json),
+    conflicts = (
+        (arguments.code, "--code", [*map(quote, arguments.paths), *page, *as_json]),
+        (arguments.html, "--html", [*map(quote, fields), *as_json]),
     )
-    for is_given, reason, others in alone:
-        if is_given and others:
-            raise CallError(f"{reason}; leave out {others[0]}")
+    for is_set, option, others in conflicts:
+        if is_set and others:
+            raise CallError(f"{option} cannot be combined with {others[0]}")
 
 
 def _explain(
@@ -114,36 +112,38 @@ def _explain(
     setting, results = _compiled(inputs, stderr)
     compilations = [result for result in results if not isinstance(result, CompileError)]
     left_out = len(results) - len(compilations)
-    found = [finding for result in results for finding in result.diagnostics]
+    run_findings = [finding for result in results for finding in result.diagnostics]
     stopping = list(setting.findings)
     if left_out and not compilations:
-        # With nothing left to explain, what is wrong with the runs stops the whole call.
-        stopping, found = [*stopping, *found], []
-    findings = judged(found, severities_of(arguments, inputs.severity, STRICT), stopping=stopping)
+        # Without any run to explain, errors of runs stay errors whatever their severity is set to.
+        stopping, run_findings = [*stopping, *run_findings], []
+    findings = judged(run_findings, severities_of(arguments, inputs.severity, STRICT), stopping=stopping)
     tell(findings, stderr, quiet=arguments.quiet)
     if has_errors(findings):
         return INPUT
     tell_left_out(left_out, stderr)
     if arguments.html:
-        return _write_page(compilations, arguments.html, inputs, stdout, stderr)
-    told = _chosen(compilations, fields)
-    stdout.write(_as_json(told) if arguments.format == "json" else _as_text(told, paint_for(stdout)))
+        page = Report(as_page(compilations), arguments.html, _PAGE_MARKER)
+        return write_report(page, inputs.runs, stdout, stderr)
+    explained = _select_parts(compilations, fields)
+    is_json = arguments.format == "json"
+    stdout.write(as_explained_json(explained) if is_json else _as_text(explained, paint_for(stdout)))
     return DONE
 
 
-def _split(given: Sequence[str]) -> tuple[list[str], list[str]]:
-    """What names files, and what names a place in manifests: no file of that name, nor of a name like a file's."""
+def _split(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Separate file names from paths within manifests; an argument that exists or looks like a file is a file."""
 
     def is_field(text: str) -> bool:
-        if text == "-" or text.endswith(_FILES) or "/" in text.partition("[")[0] or identity(Path(text)):
+        if text == "-" or text.endswith(_FILE_SUFFIXES) or "/" in text.partition("[")[0] or identity(Path(text)):
             return False
         try:
             return bool(parse_path(text))
         except ValueError:
             return False
 
-    fields = [text for text in given if is_field(text)]
-    return [text for text in given if text not in fields], fields
+    fields = [text for text in arguments if is_field(text)]
+    return [text for text in arguments if text not in fields], fields
 
 
 def _compiled(inputs: Inputs, stderr: TextIO) -> tuple[Setting, list[Result]]:
@@ -152,57 +152,45 @@ def _compiled(inputs: Inputs, stderr: TextIO) -> tuple[Setting, list[Result]]:
     return setting, list(compile_files(files, setting))
 
 
-Told = list[tuple["Compiled", Sequence["Explanation"]]]
+_Explained = list[tuple["Compiled", Sequence["Explanation"]]]
 
 
-def _chosen(compilations: Sequence[Compiled], fields: Sequence[str]) -> Told:
-    """Each compilation with what is to be explained of it; with fields, only those that have one of them."""
-    whole: Told = [(compiled, compiled.explain()) for compiled in compilations]
+def _select_parts(compilations: Sequence[Compiled], fields: Sequence[str]) -> _Explained:
+    """The explanations of each run; with fields, only those parts, and only runs that have one of them."""
+    whole: _Explained = [(compiled, compiled.explain()) for compiled in compilations]
     if not fields:
         return whole
-    steps = {field: parse_path(field) for field in fields}
-    found = [{field: _parts(told, steps[field]) for field in steps} for _, told in whole]
-    for field in steps:
-        if not any(parts[field] for parts in found):
-            raise CallError(_nowhere(field, whole))
-    chosen = [(compiled, [*chain(*parts.values())]) for (compiled, _), parts in zip(whole, found, strict=True)]
-    return [(compiled, parts) for compiled, parts in chosen if parts]
+    paths = {field: parse_path(field) for field in fields}
+    parts_by_run = [{field: _parts(explanations, paths[field]) for field in paths} for _, explanations in whole]
+    for field in paths:
+        if not any(parts[field] for parts in parts_by_run):
+            raise CallError(_no_such_path(field, whole))
+    selected = [(compiled, [*chain(*parts.values())]) for (compiled, _), parts in zip(whole, parts_by_run, strict=True)]
+    return [(compiled, parts) for compiled, parts in selected if parts]
 
 
-def _parts(explanations: Iterable[Explanation], steps: KeyPath) -> list[Explanation]:
-    return [part for explanation in explanations for part in explanation.matching(steps)]
+def _parts(explanations: Iterable[Explanation], path: KeyPath) -> list[Explanation]:
+    return [part for explanation in explanations for part in explanation.matching(path)]
 
 
-def _nowhere(field: str, whole: Told) -> str:
+def _no_such_path(field: str, whole: _Explained) -> str:
     last = parse_path(field)[-1]
-    lines = (line for _, explanations in whole for told in explanations for line in told.lines)
+    lines = (line for _, explanations in whole for explanation in explanations for line in explanation.lines)
     names = {step: None for line in lines for step in line.path if isinstance(step, str)}
-    meant = near(str(last), names) if last not in names else None
-    cure = f"; did you mean {quote(format_path((meant,)))}?" if meant else ""
-    return f"no manifest has anything at {quote(field)}, and there is no such file{cure}"
+    suggestion = near(str(last), names) if last not in names else None
+    hint = f"; did you mean {quote(format_path((suggestion,)))}?" if suggestion else ""
+    return f"{quote(field)} is neither a file nor a path in a manifest{hint}"
 
 
-def _as_text(told: Told, paint: Paint) -> str:
+def _as_text(explained: _Explained, paint: Paint) -> str:
     texts = (
         as_answer(compiled, parts, paint) if any(part.path for part in parts) else as_listing(compiled, paint)
-        for compiled, parts in told
+        for compiled, parts in explained
     )
     return "---\n".join(texts)
 
 
-def _as_json(told: Told) -> str:
-    return as_explained_json(told)
-
-
-def _write_page(compilations: Sequence[Compiled], file: str, inputs: Inputs, stdout: TextIO, stderr: TextIO) -> int:
-    return write_report(Report(as_page(compilations), file, _SIGN), inputs.runs, stdout, stderr)
-
-
-def _meaning(code: Code, paint: Paint) -> str:
-    return "\n".join(_meaning_lines(code, paint))
-
-
-def _meaning_lines(code: Code, paint: Paint) -> Iterator[str]:
+def _code_lines(code: Code, paint: Paint) -> Iterator[str]:
     yield f"{paint(f'{code.severity}[{code.name}]', code.severity)}"
     yield ""
     yield from textwrap.wrap(code.means, 100)

@@ -8,11 +8,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TextIO
 
-from speccompile.admin.impact import as_data as impact_data
-from speccompile.admin.impact import as_text, impact, outcomes
-from speccompile.admin.lint_profiles import lint
-from speccompile.admin.show_profiles import as_data, as_table, as_yaml, summary_data
-from speccompile.cli.findings import judged, severities_of, stream_for, tell
+from speccompile.admin.impact import group_outcomes, impact_data, impact_text, outcomes
+from speccompile.admin.lint_profiles import lint_profiles
+from speccompile.admin.show_profiles import profile_data, profile_table, profile_yaml, summary_data
+from speccompile.cli.findings import judged, report_success, severities_of, stream_for, tell
 from speccompile.cli.options import (
     COMMANDS,
     Commands,
@@ -49,17 +48,17 @@ examples:
 """
 _LIST_EXAMPLES = """\
 examples:
-  speccompile profiles list                            the profiles that speccompile.yaml names
+  speccompile profiles list                            the profiles of the project
   speccompile profiles list --profiles profiles/ --json
 """
 _SHOW_EXAMPLES = """\
 examples:
-  speccompile profiles show 1xa100                     a profile file that needs no parents
-  speccompile profiles show 1xa100 --json              the same for programs
+  speccompile profiles show 1xa100                     merged with its parents
+  speccompile profiles show 1xa100 --json              the same as JSON
 """
 _LINT_EXAMPLES = """\
 examples:
-  speccompile profiles lint                            the profiles and platform that speccompile.yaml names
+  speccompile profiles lint                            the profiles and platform file of the project
   speccompile profiles lint --profiles profiles/ --strict
 """
 _IMPACT_EXAMPLES = """\
@@ -68,43 +67,43 @@ examples:
   speccompile profiles impact --old HEAD~3 --new profiles/ runs/
   speccompile profiles impact --old profiles/ --new profiles-next/ runs/ --json
 
-exit codes: 0 nothing changes, 4 something does, 1 something does not compile
+exit codes: 0 nothing changes, 4 manifests change, 1 a run does not compile
 """
 
 
 def add_profiles(commands: Commands) -> None:
-    """Gives the command line its `profiles` with everything below it."""
+    """Add the `profiles` command with its subcommands."""
     parser = add_command(commands, "profiles", COMMANDS["profiles"].what, _EXAMPLES)
     parser.set_defaults(run=run_profiles)
     below = parser.add_subparsers(dest="about", metavar="WHAT", required=True)
-    listing = add_command(below, "list", "what each profile fixes, by default and by rule, in a table", _LIST_EXAMPLES)
+    listing = add_command(below, "list", "list profiles: what each fixes, its defaults and rules", _LIST_EXAMPLES)
     showing = add_command(
-        below, "show", "one profile with all that its parents bring, and where each value comes from", _SHOW_EXAMPLES
+        below, "show", "show a profile merged with its parents, and the origin of each value", _SHOW_EXAMPLES
     )
-    showing.add_argument("id", metavar="ID", help="the profile's id")
+    showing.add_argument("id", metavar="ID", help="id of the profile")
     linting = add_command(
-        below, "lint", "warn of what is allowed and hardly meant, such as a rule that can never fire", _LINT_EXAMPLES
+        below, "lint", "flag likely mistakes that the compiler accepts, such as a rule without effect", _LINT_EXAMPLES
     )
     add_format(linting)
-    add_findings(linting, "warnings are errors")
+    add_findings(linting, "treat warnings as errors")
     comparing = add_command(
-        below, "impact", "compile runs under old and new profiles, and group what changes", _IMPACT_EXAMPLES
+        below, "impact", "compile runs under old and new profiles and group the changes", _IMPACT_EXAMPLES
     )
     _add_impact(comparing)
     for one in (listing, showing, comparing):
-        one.add_argument("--json", action="store_true", help="print JSON, for programs")
+        one.add_argument("--json", action="store_true", help="print JSON")
     for one in (listing, showing, linting, comparing):
         add_inputs(one)
 
 
 def _add_impact(parser: argparse.ArgumentParser) -> None:
-    add_paths(parser, "runs: a file, a directory, or - for standard input; without it, the runs of the project")
+    add_paths(parser, "runs: a file, a directory, or - for standard input (default: the runs of the project)")
     parser.add_argument(
         "--old",
         required=True,
         metavar="PATH_OR_REVISION",
         type=path,
-        help="the old profiles: a path that exists, or else the git revision at which to read the new ones",
+        help="the old profiles: an existing path, or a git revision from which to read the new profiles' paths",
     )
     parser.add_argument(
         "--new",
@@ -112,45 +111,49 @@ def _add_impact(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="PATH",
         type=path,
-        help="the new profiles (repeatable); without it, those of --profiles or of the project",
+        help="the new profiles (repeatable; default: --profiles, or those of the project)",
     )
 
 
-class Answer(NamedTuple):
-    """What a call has to say: a text for stdout, findings for stderr, and its exit code if none of them is an error."""
+class _Outcome(NamedTuple):
+    """The result of a subcommand."""
 
     text: str = ""
     findings: tuple[Diagnostic, ...] = ()
     stopping: tuple[Diagnostic, ...] = ()
-    """What there is instead of an answer; errors among it are errors, whatever the call makes of their codes."""
+    """Findings that prevent a result; errors among them stay errors, whatever their severity is set to."""
     code: int = DONE
+    """The exit code, unless there are errors."""
     severity: Mapping[str, str] = {}
-    """What the project file makes of codes."""
+    """The severities of the project file."""
+    success: str = ""
+    """Reported on stderr if there are no findings."""
 
 
 def run_profiles(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:
-    """The exit code of one call; the answer goes to stdout, whatever is wrong to stderr."""
+    """Run a subcommand; its result goes to stdout, findings to stderr."""
     try:
-        answer = _COMMANDS[arguments.about](arguments, stderr)
+        outcome = _COMMANDS[arguments.about](arguments, stderr)
     except CallError as error:
         arguments.refuse(str(error))
     except CompileError as error:
-        answer = Answer(stopping=error.diagnostics)
-    findings = (*answer.findings, *answer.stopping)
+        outcome = _Outcome(stopping=error.diagnostics)
+    findings = (*outcome.findings, *outcome.stopping)
     if arguments.about == "lint":
         strict = {finding.code: Severity.ERROR for finding in findings if finding.severity is Severity.WARNING}
-        severities = severities_of(arguments, answer.severity, strict)
-        findings = judged(answer.findings, severities, stopping=answer.stopping)
-    told = vars(arguments)
-    form = told.get("format", TEXT)
-    # The findings are what `lint` is called for; in a format for programs they go where programs read.
-    tell(findings, stream_for(form, stdout, stderr), form, quiet=told.get("quiet", False))
-    stdout.write(answer.text)
-    return INPUT if has_errors(findings) else answer.code
+        severities = severities_of(arguments, outcome.severity, strict)
+        findings = judged(outcome.findings, severities, stopping=outcome.stopping)
+    form, quiet = getattr(arguments, "format", TEXT), getattr(arguments, "quiet", False)
+    # Findings are the result of `lint`, so formats for other programs go to stdout.
+    tell(findings, stream_for(form, stdout, stderr), form, quiet=quiet)
+    stdout.write(outcome.text)
+    if outcome.success and not findings:
+        report_success(outcome.success, arguments, stderr)
+    return INPUT if has_errors(findings) else outcome.code
 
 
 def _setting(arguments: argparse.Namespace) -> Setting:
-    """The setting of the call; raises everything that is wrong with it."""
+    """The profiles and platform of the call. Raise CompileError if they have errors."""
     inputs = _inputs(arguments)
     setting = read_setting(inputs.profiles, inputs.platform, inputs.templates)
     stop_if_any(setting.findings)
@@ -162,38 +165,45 @@ def _inputs(arguments: argparse.Namespace) -> Inputs:
     return settle(flags._replace(templates=arguments.templates), wants_runs=False)
 
 
-def _list(arguments: argparse.Namespace, _: TextIO) -> Answer:
+def _list(arguments: argparse.Namespace, _: TextIO) -> _Outcome:
     profiles = _setting(arguments).profiles.values()
-    return Answer(_json([summary_data(profile) for profile in profiles]) if arguments.json else as_table(profiles))
+    if arguments.json:
+        return _Outcome(_json([summary_data(profile) for profile in profiles]))
+    return _Outcome(profile_table(profiles))
 
 
-def _show(arguments: argparse.Namespace, _: TextIO) -> Answer:
-    wanted = Node(arguments.id, Span(Source("<command line>", "", Layer.PROFILE)))
-    profile, unknown = choose(wanted, _setting(arguments).profiles)
+def _show(arguments: argparse.Namespace, _: TextIO) -> _Outcome:
+    profile_id = Node(arguments.id, Span(Source("<command line>", "", Layer.PROFILE)))
+    profile, unknown = choose(profile_id, _setting(arguments).profiles)
     if profile is None:
         raise CompileError(unknown)
-    return Answer(_json(as_data(profile)) if arguments.json else as_yaml(profile))
+    return _Outcome(_json(profile_data(profile)) if arguments.json else profile_yaml(profile))
 
 
-def _lint(arguments: argparse.Namespace, _: TextIO) -> Answer:
+def _lint(arguments: argparse.Namespace, _: TextIO) -> _Outcome:
     inputs = _inputs(arguments)
     setting = read_setting(inputs.profiles, inputs.platform, inputs.templates)
     if setting.is_broken:
-        return Answer(stopping=setting.findings, severity=inputs.severity)
-    return Answer(findings=lint(setting), severity=inputs.severity)
+        return _Outcome(stopping=setting.findings, severity=inputs.severity)
+    count = len(setting.profiles)
+    return _Outcome(
+        findings=lint_profiles(setting),
+        severity=inputs.severity,
+        success=f"no findings in {count} {'profile' if count == 1 else 'profiles'}",
+    )
 
 
-def _impact(arguments: argparse.Namespace, stderr: TextIO) -> Answer:
+def _impact(arguments: argparse.Namespace, stderr: TextIO) -> _Outcome:
     profiles = arguments.new or arguments.profiles
     flags = Flags(arguments.paths, profiles, arguments.platform, None, arguments.project)
     inputs = settle(flags._replace(templates=arguments.templates))
     if not inputs.profiles:
-        raise CallError("give --new PATH, the profiles to compare the old ones with")
+        raise CallError("no new profiles: pass --new PATH")
     old, new = _old_setting(arguments.old, inputs), read_setting(inputs.profiles, inputs.platform, inputs.templates)
     stop_if_any((*old.findings, *new.findings))
     files = counted(run_files(inputs), len(inputs.runs), stderr)
-    found = impact(outcomes(files, old, new))
-    return Answer(_json(impact_data(found)) if arguments.json else as_text(found), code=found.exit_code)
+    impact = group_outcomes(outcomes(files, old, new))
+    return _Outcome(_json(impact_data(impact)) if arguments.json else impact_text(impact), code=impact.exit_code)
 
 
 def _old_setting(old: str, inputs: Inputs) -> Setting:
@@ -206,7 +216,7 @@ def _json(data: Any) -> str:
     return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
 
 
-_COMMANDS: Mapping[str, Callable[[argparse.Namespace, TextIO], Answer]] = {
+_COMMANDS: Mapping[str, Callable[[argparse.Namespace, TextIO], _Outcome]] = {
     "list": _list,
     "show": _show,
     "lint": _lint,

@@ -6,7 +6,7 @@ from copy import deepcopy
 
 from speccompile.testing import manifest_facts as witness
 from speccompile.testing.admin import Admin, Data, profile_of
-from speccompile.testing.equivalent_admins import flattened, reordered, twice
+from speccompile.testing.equivalent_admins import with_flat_profile, with_profile_twice, with_reversed_files
 from speccompile.testing.properties.field_values import shown
 
 
@@ -14,19 +14,23 @@ def twice_is_once(run: Data, admin: Admin) -> None:
     """A profile applied twice is the profile applied once."""
     profile = profile_of(run, admin)
     if profile:
-        _same(admin.manifests(run), twice(admin, profile).manifests(run), "under the profile extended by itself")
+        _same(
+            admin.manifests(run),
+            with_profile_twice(admin, profile).manifests(run),
+            "under the profile extended by itself",
+        )
 
 
 def parents_can_be_written_out(run: Data, admin: Admin) -> None:
     """A profile that extends parents is the one profile that says everything they say."""
     profile = profile_of(run, admin)
     if profile:
-        _same(admin.manifests(run), flattened(admin, profile).manifests(run), "under the profile written out")
+        _same(admin.manifests(run), with_flat_profile(admin, profile).manifests(run), "under the profile written out")
 
 
 def order_of_files_changes_nothing(run: Data, admin: Admin) -> None:
     """The order of profile files, and of the documents in them, changes nothing."""
-    other = reordered(admin)
+    other = with_reversed_files(admin)
     _same(admin.manifests(run), other.manifests(run), "with the files in another order")
     assert _findings(run, admin) == _findings(run, other), "other findings with the files in another order"
 
