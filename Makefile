@@ -5,8 +5,15 @@ BIN := $(VENV)/bin
 
 .PHONY: demo test pythons lint types docs reference golden prepared properties bench clean
 
+# A run, the profile that overrides part of it, and the origin of the result. The manifests go to examples/manifests/.
 demo: $(VENV)/.installed
-	@$(BIN)/speccompile render examples/runs
+	@echo '$$ cat examples/runs/train.yaml' && cat examples/runs/train.yaml
+	@echo && echo '$$ cat examples/profiles/1xa100.yaml' && cat examples/profiles/1xa100.yaml
+	@echo && echo '$$ speccompile explain examples/runs/train.yaml limits'
+	@$(BIN)/speccompile explain examples/runs/train.yaml limits --quiet
+	@echo && echo '$$ speccompile render --project examples/speccompile.yaml'
+	@$(BIN)/speccompile render --project examples/speccompile.yaml --quiet
+	@echo 'wrote the manifests of all five examples to examples/manifests/'
 
 test: $(VENV)/.tested
 	$(BIN)/pytest -n auto
