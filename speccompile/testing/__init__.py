@@ -1,20 +1,20 @@
-"""Property tests for an admin's profiles and platform (`speccompile[testing]`). Imports everything but `cli`."""
+"""Property tests for profiles and a platform file (`speccompile[testing]`). Imports everything but `cli`."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from speccompile.testing.admin import Admin
+    from speccompile.testing.admin import AdminConfig
     from speccompile.testing.hostile_runs import attempts
     from speccompile.testing.properties.table import PROPERTIES, Property
     from speccompile.testing.suite import AdminProperties
 
-__all__ = ["PROPERTIES", "Admin", "AdminProperties", "Property", "attempts"]
+__all__ = ["PROPERTIES", "AdminConfig", "AdminProperties", "Property", "attempts"]
 
-_HOMES = {
+_MODULES = {
     "PROPERTIES": "properties.table",
-    "Admin": "admin",
+    "AdminConfig": "admin",
     "AdminProperties": "suite",
     "Property": "properties.table",
     "attempts": "hostile_runs",
@@ -22,12 +22,12 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    # pytest imports this package with the plugin, in projects that may never use it, and must not pay for the laws.
-    if name not in _HOMES:
+    # pytest imports this package with the plugin, even in projects that do not use it, so imports are lazy.
+    if name not in _MODULES:
         raise AttributeError(f"module 'speccompile.testing' has no attribute {name!r}")
     from importlib import import_module
 
-    return getattr(import_module(f"speccompile.testing.{_HOMES[name]}"), name)
+    return getattr(import_module(f"speccompile.testing.{_MODULES[name]}"), name)
 
 
 def __dir__() -> list[str]:

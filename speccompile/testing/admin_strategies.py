@@ -11,13 +11,14 @@ from hypothesis import strategies as st
 from speccompile.model.findings import CompileError
 from speccompile.model.key_spelling import snake_case
 from speccompile.model.light_namedtuple import NamedTuple
-from speccompile.testing.admin import Admin, Data
+from speccompile.testing.admin import AdminConfig
 from speccompile.testing.hostile_runs import attempts, is_usable
+from speccompile.testing.plain_data import Data
 from speccompile.testing.strategies.documents import platforms
 from speccompile.testing.strategies.fields import ACTIONS, field_values
-from speccompile.testing.strategies.node_placement import affinities, required_affinities, selectors, tolerations
+from speccompile.testing.strategies.node_placement import affinities, required_affinities, selectors, toleration_items
 from speccompile.testing.strategies.resources import GPU_KEY
-from speccompile.testing.strategies.text import env_names, label_keys, label_values, texts
+from speccompile.testing.strategies.text import any_texts, env_names, label_keys, label_values
 from speccompile.testing.strategies.volumes import VOLUME_NAMES, VOLUME_TYPES
 
 _IDS = ("default", "gpu", "big", "1e3")
@@ -61,47 +62,47 @@ NAME_PATTERNS = ("{name}", "x-{name}", "{project}-{name}", "{id}", "j-{task}-{id
 VOLUME_PATTERNS = ("{name}-{volume}", "v-{id}-{volume}", "{project}-{name}-{volume}", "{name}{volume}")
 
 
-_TOPICS: tuple[tuple[str, ...], ...] = (
+_FIELD_GROUPS: tuple[tuple[str, ...], ...] = (
     ("envs", "secrets", "labels", "annotations"),
     ("volumes", "resources", "envs"),
     ("node_selector", "tolerations", "affinity"),
     ("resources", "image", "args", "command", "priority_class"),
     ("run_as_user", "fs_group", "service_ports", "service_name", "replicas", "schedule", "backoff_limit"),
 )
-"""Fields that stand together in documents for a law that is about no field in particular."""
+"""Groups of related fields, for properties that concern all fields."""
 
 
 class Scope(NamedTuple):
-    """What documents are drawn for: a run's action, fields that are said often, parts that are always there."""
+    """What to generate: the action of the run, fields to set often, and parts that are required."""
 
     action: str
-    about: tuple[str, ...]
-    wants: tuple[str, ...] = ()
+    fields: tuple[str, ...]
+    requires: tuple[str, ...] = ()
     gpu_key: str = GPU_KEY
 
 
 @st.composite
-def _layer(draw: st.DrawFn, root: str, scope: Scope, most: int) -> Data:
-    """Some fields, of which volumes are mounted below a root that no other layer uses."""
+def _layer(draw: st.DrawFn, root: str, scope: Scope, max_fields: int) -> Data:
+    """Some fields; volumes are mounted below a root that no other layer uses."""
     values = field_values(root=root, gpu_key=scope.gpu_key, many=False, shared=True)
-    said = [name for name in scope.about if draw(_EVEN)]
-    more = draw(st.lists(st.sampled_from(sorted(values)), max_size=1))
-    return {name: draw(values[name]) for name in dict.fromkeys((*said[:most], *more))}
+    often = [name for name in scope.fields if draw(_COIN)]
+    rarely = draw(st.lists(st.sampled_from(sorted(values)), max_size=1))
+    return {name: draw(values[name]) for name in dict.fromkeys((*often[:max_fields], *rarely))}
 
 
-_EVEN = st.booleans()
+_COIN = st.booleans()
 
 
 @cache
 def _rules(scope: Scope) -> st.SearchStrategy[Data]:
-    near = [rule for rule in _RULES if _head(rule[0]) in scope.about] or list(_RULES)
-    return st.lists(st.sampled_from(near), min_size=int("rules" in scope.wants), max_size=3).map(dict)
+    related = [rule for rule in _RULES if _head(rule[0]) in scope.fields] or list(_RULES)
+    return st.lists(st.sampled_from(related), min_size=int("rules" in scope.requires), max_size=3).map(dict)
 
 
 @cache
 def _bans(scope: Scope) -> st.SearchStrategy[list[str]]:
-    near = [ban for ban in _BANS if _head(ban) in scope.about] or list(_BANS)
-    return st.lists(st.sampled_from(near), min_size=int("forbid" in scope.wants), max_size=2, unique=True)
+    related = [ban for ban in _BANS if _head(ban) in scope.fields] or list(_BANS)
+    return st.lists(st.sampled_from(related), min_size=int("forbid" in scope.requires), max_size=2, unique=True)
 
 
 def _head(path: str) -> str:
@@ -117,16 +118,16 @@ def _metadata() -> st.SearchStrategy[Data]:
         {},
         optional={
             "labels": st.dictionaries(label_keys(), label_values(), max_size=2),
-            "annotations": st.dictionaries(label_keys(), texts(), max_size=2),
+            "annotations": st.dictionaries(label_keys(), any_texts(), max_size=2),
         },
     )
 
 
 @cache
 def _env() -> st.SearchStrategy[list[Data]]:
-    plain = st.builds(lambda name, value: {"name": name, "value": value}, env_names(), texts())
+    plain = st.builds(lambda name, value: {"name": name, "value": value}, env_names(), any_texts())
     secret = env_names().map(
-        lambda name: {"name": name, "valueFrom": {"secretKeyRef": {"name": "admins-own", "key": "token"}}}
+        lambda name: {"name": name, "valueFrom": {"secretKeyRef": {"name": "admin-secret", "key": "token"}}}
     )
     return st.lists(plain | secret, max_size=2, unique_by=lambda env: env["name"])
 
@@ -135,10 +136,10 @@ def _env() -> st.SearchStrategy[list[Data]]:
 def _base_volumes() -> st.SearchStrategy[list[Data]]:
     sources: tuple[Data, ...] = (
         {"emptyDir": {}},
-        {"configMap": {"name": "admins-config"}},
-        {"secret": {"secretName": "admins-own"}},
+        {"configMap": {"name": "admin-config"}},
+        {"secret": {"secretName": "admin-secret"}},
         {"hostPath": {"path": "/dev"}},
-        {"persistentVolumeClaim": {"claimName": "admins-claim"}},
+        {"persistentVolumeClaim": {"claimName": "admin-claim"}},
     )
     volume = st.builds(
         lambda name, source: {"name": name, **source}, st.sampled_from(VOLUME_NAMES), st.sampled_from(sources)
@@ -161,7 +162,7 @@ def _pods(draw: st.DrawFn) -> Data:
             optional={
                 "nodeSelector": selectors(),
                 "affinity": required_affinities() | affinities(),
-                "tolerations": st.lists(tolerations(), max_size=2),
+                "tolerations": st.lists(toleration_items(), max_size=2),
                 "terminationGracePeriodSeconds": st.just(30),
                 "priorityClassName": st.just("admins"),
                 "volumes": _base_volumes(),
@@ -171,7 +172,7 @@ def _pods(draw: st.DrawFn) -> Data:
     mounts = [
         {"name": volume["name"], "mountPath": f"/base/{index}"} for index, volume in enumerate(pod.get("volumes", ()))
     ]
-    beside = st.fixed_dictionaries(
+    sidecar = st.fixed_dictionaries(
         {"name": st.sampled_from(("proxy", "worker")), "image": st.just("sidecar:1")},
         optional={"env": _env(), "securityContext": _securities(), "volumeMounts": st.just(mounts)},
     )
@@ -184,9 +185,13 @@ def _pods(draw: st.DrawFn) -> Data:
             "resources": st.just({"requests": {"memory": "1Mi"}}),
         },
     )
-    containers = draw(st.lists(beside | main, max_size=2, unique_by=lambda one: str(one["name"])))
-    starters = draw(st.lists(beside, max_size=1).map(lambda found: [{**one, "name": "setup"} for one in found]))
-    return pod | ({"containers": containers} if containers else {}) | ({"initContainers": starters} if starters else {})
+    containers = draw(st.lists(sidecar | main, max_size=2, unique_by=lambda one: str(one["name"])))
+    init_containers = draw(st.lists(sidecar, max_size=1).map(lambda items: [{**one, "name": "setup"} for one in items]))
+    return (
+        pod
+        | ({"containers": containers} if containers else {})
+        | ({"initContainers": init_containers} if init_containers else {})
+    )
 
 
 _KINDS = {"job": ("Job", "CronJob"), "deploy": ("Deployment",), "serve": ("Deployment", "Service")}
@@ -195,8 +200,10 @@ _KINDS = {"job": ("Job", "CronJob"), "deploy": ("Deployment",), "serve": ("Deplo
 @st.composite
 def _bases(draw: st.DrawFn, scope: Scope) -> tuple[Data, ...]:
     kinds = _KINDS[scope.action]
-    chosen = kinds if "bases" in scope.wants and draw(_EVEN) else draw(st.lists(st.sampled_from(kinds), max_size=1))
-    return tuple(draw(_base(kind)) for kind in chosen)
+    selected = (
+        kinds if "bases" in scope.requires and draw(_COIN) else draw(st.lists(st.sampled_from(kinds), max_size=1))
+    )
+    return tuple(draw(_base(kind)) for kind in selected)
 
 
 @st.composite
@@ -217,27 +224,27 @@ def _base(draw: st.DrawFn, kind: str) -> Data:
 
 @st.composite
 def _files(draw: st.DrawFn, scope: Scope) -> tuple[tuple[Data, ...], ...]:
-    """Up to three profiles, each a child of some before it."""
+    """Up to three profiles, each extending some of the previous ones."""
     files: list[tuple[Data, ...]] = []
     for identifier in draw(st.permutations(_IDS))[: draw(st.sampled_from((2, 1, 3)))]:
-        known = [file[0]["id"] for file in files]
+        previous = [file[0]["id"] for file in files]
         key = draw(st.sampled_from((None, None, "amd.com/gpu", "slice")))
-        made: Data = {"id": identifier, **draw(_layer(f"/{identifier}", scope, 5))}
+        profile: Data = {"id": identifier, **draw(_layer(f"/{identifier}", scope, 5))}
         parts = {
-            "extends": draw(st.permutations(known))[: draw(st.sampled_from((1, 2, 0)))],
+            "extends": draw(st.permutations(previous))[: draw(st.sampled_from((1, 2, 0)))],
             "gpu_key": key,
             "defaults": draw(_layer(f"/{identifier}-default", scope, 2)),
-            "rules": draw(_rules(scope)) if "rules" in scope.wants or draw(_EVEN) else None,
-            "forbid": draw(_bans(scope)) if "forbid" in scope.wants or draw(_EVEN) else None,
+            "rules": draw(_rules(scope)) if "rules" in scope.requires or draw(_COIN) else None,
+            "forbid": draw(_bans(scope)) if "forbid" in scope.requires or draw(_COIN) else None,
         }
-        made |= {name: value for name, value in parts.items() if value}
-        files.append((made, *draw(_bases(scope))))
+        profile |= {name: value for name, value in parts.items() if value}
+        files.append((profile, *draw(_bases(scope))))
     return tuple(files)
 
 
 @st.composite
-def _demands(draw: st.DrawFn, scope: Scope) -> Data:
-    """A platform with every kind of setting that a law is about."""
+def _platforms(draw: st.DrawFn, scope: Scope) -> Data:
+    """A platform with every kind of setting that a property concerns."""
     settings: Data = {name: value for name, value in draw(platforms()).items() if value is not None}
     scope = scope._replace(gpu_key=_gpu_key(settings))
     names = st.fixed_dictionaries(
@@ -270,20 +277,20 @@ def _demands(draw: st.DrawFn, scope: Scope) -> Data:
         "rules": _rules(scope),
         "forbid": _bans(scope),
     }
-    # Rules and bans are wanted of profiles; the platform's would hide whether those of parents hold.
-    always = {name: more.pop(name) for name in scope.wants if name in more and name not in ("rules", "forbid")}
-    made: Data = settings | draw(st.fixed_dictionaries(always, optional=more))
-    volumes: Data = dict(made.get("volumes") or {})
+    # Rules and bans are required of profiles only: those of the platform would mask missing ones of parents.
+    always = {name: more.pop(name) for name in scope.requires if name in more and name not in ("rules", "forbid")}
+    platform: Data = settings | draw(st.fixed_dictionaries(always, optional=more))
+    volumes: Data = dict(platform.get("volumes") or {})
     if draw(st.booleans()):
         volumes["allowed_types"] = draw(st.lists(st.sampled_from(VOLUME_TYPES), min_size=1, unique=True))
-    return {**made, "volumes": volumes, "gpu_keys": {"slice": "nvidia.com/mig-1g.5gb", "a100": scope.gpu_key}}
+    return {**platform, "volumes": volumes, "gpu_keys": {"slice": "nvidia.com/mig-1g.5gb", "a100": scope.gpu_key}}
 
 
 @st.composite
-def admins(draw: st.DrawFn, scope: Scope) -> Admin:
-    """What an admin wrote, free of faults, though it may be so strict that nothing compiles under it."""
-    platform = draw(_demands(scope) if scope.wants else st.none() | _demands(scope) | _demands(scope))
-    admin = Admin(draw(_files(scope._replace(gpu_key=_gpu_key(platform or {})))), platform)
+def admins(draw: st.DrawFn, scope: Scope) -> AdminConfig:
+    """Valid profiles and platform, possibly so strict that no run compiles."""
+    platform = draw(_platforms(scope) if scope.requires else st.none() | _platforms(scope) | _platforms(scope))
+    admin = AdminConfig(draw(_files(scope._replace(gpu_key=_gpu_key(platform or {})))), platform)
     try:
         assert admin.setting
     except CompileError:
@@ -296,14 +303,16 @@ def _gpu_key(platform: Data) -> str:
 
 
 @st.composite
-def attempted(draw: st.DrawFn, about: tuple[str, ...] = (), wants: tuple[str, ...] = ()) -> tuple[Data, Admin]:
-    """A run that tries its best against what an admin wrote, and that; both say most about the given fields."""
+def attempted(
+    draw: st.DrawFn, fields: tuple[str, ...] = (), requires: tuple[str, ...] = ()
+) -> tuple[Data, AdminConfig]:
+    """Profiles and a platform, and a run that tries to bypass them, mostly in the given fields."""
     action = draw(st.sampled_from(ACTIONS))
-    about = about or draw(st.sampled_from(_TOPICS))
-    admin = draw(admins(Scope(action, about, wants)))
-    # The last one has most parents.
+    fields = fields or draw(st.sampled_from(_FIELD_GROUPS))
+    admin = draw(admins(Scope(action, fields, requires)))
+    # The last one has the most parents.
     profile = [*admin.profiles][-1]
     if not is_usable(admin, profile, action):
         admin = admin.lenient
         assume(is_usable(admin, profile, action))
-    return draw(attempts(admin, profile, action, about)), admin
+    return draw(attempts(admin, profile, action, fields)), admin

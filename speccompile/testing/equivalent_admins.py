@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from speccompile.admin.flatten_profile import flat_documents
-from speccompile.testing.admin import Admin, Data
+from speccompile.testing.admin import AdminConfig
+from speccompile.testing.plain_data import Data
 
 _PARENT_ID = "speccompile-again"
 
 
-def with_profile_twice(admin: Admin, profile: str) -> Admin:
+def with_profile_twice(admin: AdminConfig, profile: str) -> AdminConfig:
     """The profile as a child of a copy of itself."""
     (file,) = (file for file in admin.files if _contains(file, profile))
     parent = tuple({**data, "id": _PARENT_ID} if "kind" not in data else data for data in file)
@@ -16,14 +17,14 @@ def with_profile_twice(admin: Admin, profile: str) -> Admin:
     return admin.with_profile(profile, parent, child)
 
 
-def with_flat_profile(admin: Admin, profile: str) -> Admin:
+def with_flat_profile(admin: AdminConfig, profile: str) -> AdminConfig:
     """The profile merged with its parents."""
     return admin.with_profile(profile, flat_documents(admin.setting.profiles[profile]))
 
 
-def with_reversed_files(admin: Admin) -> Admin:
+def with_reversed_files(admin: AdminConfig) -> AdminConfig:
     """The files, and the documents in each, in reverse order."""
-    return Admin(tuple(tuple(reversed(file)) for file in reversed(admin.files)), admin.platform)
+    return AdminConfig(tuple(tuple(reversed(file)) for file in reversed(admin.files)), admin.platform)
 
 
 def _contains(file: tuple[Data, ...], profile: str) -> bool:

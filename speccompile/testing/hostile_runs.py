@@ -1,7 +1,7 @@
 """Hypothesis strategies for runs that try to bypass an admin.
 
-A run says again what profile, platform and base documents say, with other values: the same variables, volumes, keys,
-resources and nodes. What would only be refused is taken out again, most of the time, so that most runs compile.
+A run sets what the profile, the platform and base documents set, to other values: the same variables, volumes, keys,
+resources and nodes. Most of the time, fields that cause errors are removed again, so that most runs compile.
 """
 
 from __future__ import annotations
@@ -18,11 +18,13 @@ from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.quantity import parse_quantity
 from speccompile.schema.field_path import Place, place_of
 from speccompile.schema.volume_types import EXISTING, SECRET
-from speccompile.testing import manifest_facts as witness
-from speccompile.testing.admin import Admin, Data
-from speccompile.testing.strategies.fields import ACTIONS, field_values, fields_of
-from speccompile.testing.strategies.node_placement import NODE_KEYS, NODE_VALUES, REQUIRED
+from speccompile.testing import manifest_facts
+from speccompile.testing.admin import AdminConfig
+from speccompile.testing.plain_data import Data
+from speccompile.testing.strategies.fields import ACTIONS, field_values, fields_for_action
+from speccompile.testing.strategies.node_placement import NODE_KEYS, NODE_VALUES, REQUIRED_AFFINITY
 from speccompile.testing.strategies.text import (
+    any_texts,
     dns_labels,
     dns_subdomains,
     env_names,
@@ -30,19 +32,18 @@ from speccompile.testing.strategies.text import (
     label_values,
     run_names,
     secret_ids,
-    texts,
 )
 from speccompile.testing.strategies.volumes import VOLUME_NAMES, volumes
 
 _MOSTLY = st.sampled_from((True, True, True, False))
-_SEED = ("name", "action", "profile", "project")
-_ROUNDS = 8
+_REQUIRED_FIELDS = ("name", "action", "profile", "project")
+_MAX_REPAIRS = 8
 _DEVICE = "example.com/device"
-_RARE = {"container.apparmor.security.beta.kubernetes.io/main": "unconfined"}
+_UNCONFINED = {"container.apparmor.security.beta.kubernetes.io/main": "unconfined"}
 
 
-class Words(NamedTuple):
-    """What an admin's documents mention, by what it is."""
+class Mentions(NamedTuple):
+    """The names and values that the admin's documents contain, by kind."""
 
     envs: list[str]
     volumes: list[str]
@@ -56,98 +57,105 @@ class Words(NamedTuple):
     objects: list[str]
 
 
-def is_usable(admin: Admin, profile: str | None, action: str) -> bool:
-    """Whether a plain run compiles under the profile."""
-    return admin.manifests(_plain(admin, profile, action)) is not None
+def is_usable(admin: AdminConfig, profile: str | None, action: str) -> bool:
+    """Whether a minimal run with the profile compiles."""
+    return admin.manifests(_minimal_run(admin, profile, action)) is not None
 
 
-def _plain(admin: Admin, profile: str | None, action: str) -> Data:
-    run: Data = {"name": "a", "action": action, **_under(profile), "image": "python"}
+def _minimal_run(admin: AdminConfig, profile: str | None, action: str) -> Data:
+    run: Data = {"name": "a", "action": action, **_profile_field(profile), "image": "python"}
     if action == "serve":
         run["service_ports"] = [{"port": 80}]
-    for path, constraint in _demanded(admin, profile):
+    for path, constraint in _rules_for(admin, profile):
         if constraint.get("required"):
             for value in (constraint.get("options") or ["a"])[:1]:
-                _say(run, path, value)
+                _set_path(run, path, value)
     return run
 
 
-def _under(profile: str | None) -> Data:
+def _profile_field(profile: str | None) -> Data:
     return {} if profile is None else {"profile": profile}
 
 
 @st.composite
 def attempts(
-    draw: st.DrawFn, admin: Admin, profile: str | None, action: str | None = None, about: tuple[str, ...] = ()
+    draw: st.DrawFn, admin: AdminConfig, profile: str | None, action: str | None = None, fields: tuple[str, ...] = ()
 ) -> Data:
-    """A flat run under the profile that contradicts whatever it can, above all in the fields it is about."""
-    chosen = action or draw(st.sampled_from(ACTIONS))
-    words = _words(admin, profile)
-    run: Data = {"name": draw(run_names() | _few(words.objects, "a")), "action": chosen, **_under(profile)}
-    if project := draw(st.none() | run_names() | _few(admin.settled("project_profiles") or {}, "team")):
+    """A flat run with the profile that contradicts it wherever possible, mostly in the given fields."""
+    chosen_action = action or draw(st.sampled_from(ACTIONS))
+    mentions = _mentions(admin, profile)
+    run: Data = {
+        "name": draw(run_names() | _few(mentions.objects, "a")),
+        "action": chosen_action,
+        **_profile_field(profile),
+    }
+    if project := draw(st.none() | run_names() | _few(admin.platform_setting("project_profiles") or {}, "team")):
         run["project"] = project
     many = draw(st.booleans())
     values = {
-        **field_values(root="/run", gpu_key=str(admin.settled("gpu_key")), many=many, shared=many),
-        **_rivals(words, many=many),
+        **field_values(root="/run", gpu_key=str(admin.platform_setting("gpu_key")), many=many, shared=many),
+        **_contradictions(mentions, many=many),
     }
-    told = {name for one in admin.lineage(profile) for name in admin.profiles[one]} & set(fields_of(chosen))
-    told |= set(admin.demands.get("enforce") or {}) & set(fields_of(chosen))
-    told = {name for name in sorted({*about, *told} & set(fields_of(chosen))) if draw(_MOSTLY)}
-    names = st.lists(st.sampled_from(fields_of(chosen)), max_size=1 if about else 6, unique=True)
-    needed = {"image", *(("service_ports",) if chosen == "serve" else ())}
-    for name in sorted({*draw(names), *told, *needed}):
+    allowed = fields_for_action(chosen_action)
+    set_by_admin = {name for one in admin.lineage(profile) for name in admin.profiles[one]}
+    set_by_admin |= set(admin.full_platform.get("enforce") or {})
+    contested = {name for name in sorted({*fields, *set_by_admin} & set(allowed)) if draw(_MOSTLY)}
+    names = st.lists(st.sampled_from(allowed), max_size=1 if fields else 6, unique=True)
+    required = {"image", *(("service_ports",) if chosen_action == "serve" else ())}
+    for name in sorted({*draw(names), *contested, *required}):
         run[name] = draw(values[name])
-    for path, constraint in _demanded(admin, profile):
+    for path, constraint in _rules_for(admin, profile):
         if constraint.get("required") or draw(st.booleans()):
-            _say(run, path, draw(_satisfying(constraint) | _beyond(constraint)))
+            _set_path(run, path, draw(_satisfying(constraint) | _violating(constraint)))
     return run if draw(st.integers(0, 9)) == 0 else repaired(run, admin)
 
 
-def repaired(run: Data, admin: Admin) -> Data:
-    """The run without what it is refused for, as far as that can be told from the findings."""
-    for _ in range(_ROUNDS):
-        blamed = sorted(_blamed(run, admin) & set(run) - set(_SEED))
-        if not blamed:
+def repaired(run: Data, admin: AdminConfig) -> Data:
+    """The run without the fields that cause errors, as far as the findings show them."""
+    for _ in range(_MAX_REPAIRS):
+        faulty = sorted(_faulty_fields(run, admin) & set(run) - set(_REQUIRED_FIELDS))
+        if not faulty:
             return run
-        for name in blamed:
-            run = _thinned(run, name, admin)
+        for name in faulty:
+            run = _without_faults(run, name, admin)
     return run
 
 
-def _blamed(run: Data, admin: Admin) -> set[str]:
-    """The fields that the errors are about."""
+def _faulty_fields(run: Data, admin: AdminConfig) -> set[str]:
+    """The fields that have errors."""
     try:
         admin.compile(run)
     except CompileError as error:
-        return {str(found.path[0]) for found in error.diagnostics if found.path and found.severity is Severity.ERROR}
+        return {str(one.path[0]) for one in error.diagnostics if one.path and one.severity is Severity.ERROR}
     return set()
 
 
-def _thinned(run: Data, name: str, admin: Admin) -> Data:
-    """The run with only those items of the field that nobody objects to alone."""
+def _without_faults(run: Data, name: str, admin: AdminConfig) -> Data:
+    """The run with only those items of the field that cause no error on their own."""
     rest = {key: value for key, value in run.items() if key != name}
     value = run[name]
     if isinstance(value, dict):
-        fine: Any = {key: one for key, one in value.items() if name not in _blamed({**rest, name: {key: one}}, admin)}
+        valid: Any = {
+            key: one for key, one in value.items() if name not in _faulty_fields({**rest, name: {key: one}}, admin)
+        }
     elif isinstance(value, list):
-        fine = [one for one in value if name not in _blamed({**rest, name: [one]}, admin)]
+        valid = [one for one in value if name not in _faulty_fields({**rest, name: [one]}, admin)]
     else:
-        fine = None
-    return {**rest, name: fine} if fine and len(fine) < len(value) else rest
+        valid = None
+    return {**rest, name: valid} if valid and len(valid) < len(value) else rest
 
 
-# What the admin mentions
+# Names and values in the admin's documents
 
 
-def _words(admin: Admin, profile: str | None) -> Words:
+def _mentions(admin: AdminConfig, profile: str | None) -> Mentions:
     layers = [admin.profiles[one] for one in admin.lineage(profile)]
     layers += [layer.get("defaults") or {} for layer in layers]
-    layers += [admin.demands.get(name) or {} for name in ("enforce", "defaults")]
+    layers += [admin.full_platform.get(name) or {} for name in ("enforce", "defaults")]
     bases = [base for one in admin.lineage(profile) for base in admin.bases_of(one)]
-    pods = [template.get("spec") or {} for template in witness.pod_templates(bases) if template]
-    words = Words(
-        envs=[*(admin.settled("own_envs") or {})],
+    pods = [template.get("spec") or {} for template in manifest_facts.pod_templates(bases) if template]
+    mentions = Mentions(
+        envs=[*(admin.platform_setting("own_envs") or {})],
         volumes=[],
         mounts=[],
         labels=[],
@@ -159,47 +167,49 @@ def _words(admin: Admin, profile: str | None) -> Words:
         objects=["main"],
     )
     for layer in layers:
-        _learn(words, layer)
-    for name, most in (admin.settled("ceilings") or {}).items():
-        amount = parse_quantity(most).value
-        words.resources.setdefault(name, []).extend([str(int(amount)), str(int(amount) + 1), str(int(amount) * 2 + 1)])
+        _collect(mentions, layer)
+    for name, limit in (admin.platform_setting("ceilings") or {}).items():
+        amount = parse_quantity(limit).value
+        mentions.resources.setdefault(name, []).extend(
+            [str(int(amount)), str(int(amount) + 1), str(int(amount) * 2 + 1)]
+        )
     for pod in pods:
-        words.volumes.extend(volume["name"] for volume in pod.get("volumes") or ())
-        _learn_nodes(words, pod.get("nodeSelector") or {}, pod.get("affinity") or {})
-        for container in witness.containers(pod):
-            words.objects.append(container["name"])
-            words.envs.extend(env["name"] for env in container.get("env") or ())
-            words.mounts.extend(mount["mountPath"] for mount in container.get("volumeMounts") or ())
-    words.objects.extend(sorted({name for pod in pods for name in witness.secrets(pod)}))
-    return words
+        mentions.volumes.extend(volume["name"] for volume in pod.get("volumes") or ())
+        _collect_nodes(mentions, pod.get("nodeSelector") or {}, pod.get("affinity") or {})
+        for container in manifest_facts.all_containers(pod):
+            mentions.objects.append(container["name"])
+            mentions.envs.extend(env["name"] for env in container.get("env") or ())
+            mentions.mounts.extend(mount["mountPath"] for mount in container.get("volumeMounts") or ())
+    mentions.objects.extend(sorted({name for pod in pods for name in manifest_facts.secrets(pod)}))
+    return mentions
 
 
-def _learn(words: Words, layer: Data) -> None:
-    words.envs.extend(_keys(layer.get("envs"), "name"))
-    words.labels.extend(_keys(layer.get("labels"), "name"))
-    words.annotations.extend(_keys(layer.get("annotations"), "name"))
+def _collect(mentions: Mentions, layer: Data) -> None:
+    mentions.envs.extend(_keys(layer.get("envs"), "name"))
+    mentions.labels.extend(_keys(layer.get("labels"), "name"))
+    mentions.annotations.extend(_keys(layer.get("annotations"), "name"))
     for volume in layer.get("volumes") or ():
-        words.volumes.append(volume["name"])
-        words.mounts.append(volume["mount_path"])
-        words.objects.extend(str(name) for key, name in (volume.get("spec") or {}).items() if key.endswith("name"))
-    words.ports.extend(item["port"] for item in layer.get("service_ports") or ())
-    words.tolerations.extend(item["key"] for item in layer.get("tolerations") or () if item.get("key"))
-    for key, told in (layer.get("resources") or {}).items():
-        sides = told if key in ("requests", "limits") else {key: told}
+        mentions.volumes.append(volume["name"])
+        mentions.mounts.append(volume["mount_path"])
+        mentions.objects.extend(str(name) for key, name in (volume.get("spec") or {}).items() if key.endswith("name"))
+    mentions.ports.extend(item["port"] for item in layer.get("service_ports") or ())
+    mentions.tolerations.extend(item["key"] for item in layer.get("tolerations") or () if item.get("key"))
+    for key, value in (layer.get("resources") or {}).items():
+        sides = value if key in ("requests", "limits") else {key: value}
         for name, amount in sides.items():
             amounts = list(amount.values()) if isinstance(amount, dict) else [amount]
-            words.resources.setdefault(name, []).extend(amounts)
+            mentions.resources.setdefault(name, []).extend(amounts)
     selector = layer.get("node_selector") or {}
     if isinstance(selector, list):
         selector = {item["key"]: item["value"] for item in selector}
-    _learn_nodes(words, selector, layer.get("affinity") or {})
+    _collect_nodes(mentions, selector, layer.get("affinity") or {})
 
 
-def _learn_nodes(words: Words, selector: Mapping[str, str], affinity: Data) -> None:
+def _collect_nodes(mentions: Mentions, selector: Mapping[str, str], affinity: Data) -> None:
     for key, value in selector.items():
-        words.nodes.setdefault(key, []).append(value)
+        mentions.nodes.setdefault(key, []).append(value)
     for requirement in _requirements(affinity.get("nodeAffinity") or {}):
-        words.nodes.setdefault(requirement["key"], []).extend(requirement.get("values") or ())
+        mentions.nodes.setdefault(requirement["key"], []).extend(requirement.get("values") or ())
 
 
 def _requirements(value: Any) -> Iterator[Data]:
@@ -209,40 +219,40 @@ def _requirements(value: Any) -> Iterator[Data]:
         yield from _requirements(child)
 
 
-def _keys(told: Any, key: str) -> Iterable[str]:
-    return [item[key] for item in told] if isinstance(told, list) else list(told or {})
+def _keys(value: Any, key: str) -> Iterable[str]:
+    return [item[key] for item in value] if isinstance(value, list) else list(value or {})
 
 
-# The same said otherwise
+# Contradicting values
 
 
-def _few(known: Iterable[Any], *others: Any) -> st.SearchStrategy[Any]:
-    return st.sampled_from([*dict.fromkeys(known), *others])
+def _few(mentioned: Iterable[Any], *others: Any) -> st.SearchStrategy[Any]:
+    return st.sampled_from([*dict.fromkeys(mentioned), *others])
 
 
-def _rivals(words: Words, *, many: bool) -> dict[str, st.SearchStrategy[Any]]:
-    """For each field in which a run can collide with the admin, values that do."""
-    keys = _few(words.nodes, *NODE_KEYS)
-    node_values = _few([value for told in words.nodes.values() for value in told], *NODE_VALUES, "elsewhere")
+def _contradictions(mentions: Mentions, *, many: bool) -> dict[str, st.SearchStrategy[Any]]:
+    """Strategies for fields in which a run can contradict the admin."""
+    keys = _few(mentions.nodes, *NODE_KEYS)
+    node_values = _few([value for values in mentions.nodes.values() for value in values], *NODE_VALUES, "elsewhere")
     required = st.lists(
         st.lists(_node_requirements(keys, node_values), min_size=1, max_size=2), min_size=1, max_size=3
-    ).map(lambda terms: {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": [{"matchExpressions": t} for t in terms]}}})
-    labels = st.dictionaries(_few(words.labels, "team") | label_keys(), label_values(), max_size=3)
-    annotations = st.dictionaries(_few(words.annotations, "note") | label_keys(), texts(), max_size=3)
+    ).map(_required_affinity)
+    labels = st.dictionaries(_few(mentions.labels, "team") | label_keys(), label_values(), max_size=3)
+    annotations = st.dictionaries(_few(mentions.annotations, "note") | label_keys(), any_texts(), max_size=3)
     plain = field_values(root="/run", gpu_key="nvidia.com/gpu", many=False, shared=False)
     return {
-        "envs": st.dictionaries(_few(words.envs, "HOME") | env_names(), texts(), max_size=3),
-        "secrets": st.lists(secret_ids() | _few(words.envs, "S_A"), max_size=3, unique=True),
+        "envs": st.dictionaries(_few(mentions.envs, "HOME") | env_names(), any_texts(), max_size=3),
+        "secrets": st.lists(secret_ids() | _few(mentions.envs, "S_A"), max_size=3, unique=True),
         **{name: plain[name] | st.just(0) for name in ("run_as_user", "run_as_group", "fs_group")},
         "labels": labels,
-        "annotations": annotations | annotations.map(lambda told: {**told, **_RARE}),
+        "annotations": annotations | annotations.map(lambda chosen: {**chosen, **_UNCONFINED}),
         "node_selector": st.dictionaries(keys, node_values, max_size=3),
         "affinity": required | plain["affinity"],
-        "tolerations": st.lists(_tolerations(words), max_size=2),
-        "resources": _resources(words) | plain["resources"],
-        "volumes": _volumes(words, many=many),
+        "tolerations": st.lists(_tolerations(mentions), max_size=2),
+        "resources": _resources(mentions) | plain["resources"],
+        "volumes": _volumes(mentions, many=many),
         "service_ports": st.lists(
-            st.fixed_dictionaries({"port": _few(words.ports, 80, 9090)}, optional={"target_port": _few((80, 8080))}),
+            st.fixed_dictionaries({"port": _few(mentions.ports, 80, 9090)}, optional={"target_port": _few((80, 8080))}),
             min_size=1,
             max_size=2,
             unique_by=lambda item: item["port"],
@@ -250,63 +260,68 @@ def _rivals(words: Words, *, many: bool) -> dict[str, st.SearchStrategy[Any]]:
     }
 
 
+def _required_affinity(terms: list[list[Data]]) -> Data:
+    selector_terms = [{"matchExpressions": expressions} for expressions in terms]
+    return {"nodeAffinity": {REQUIRED_AFFINITY: {"nodeSelectorTerms": selector_terms}}}
+
+
 def _node_requirements(keys: st.SearchStrategy[str], values: st.SearchStrategy[str]) -> st.SearchStrategy[Data]:
-    told = st.lists(values, min_size=1, max_size=2)
-    with_values = {"key": keys, "operator": st.sampled_from(("In", "NotIn")), "values": told}
+    some_values = st.lists(values, min_size=1, max_size=2)
+    with_values = {"key": keys, "operator": st.sampled_from(("In", "NotIn")), "values": some_values}
     without = {"key": keys, "operator": st.sampled_from(("Exists", "DoesNotExist"))}
     return st.fixed_dictionaries(with_values) | st.fixed_dictionaries(without)
 
 
-def _tolerations(words: Words) -> st.SearchStrategy[Data]:
-    known = st.fixed_dictionaries({"key": _few(words.tolerations, "zone"), "operator": st.just("Exists")})
-    return known | st.just({"operator": "Exists"})
+def _tolerations(mentions: Mentions) -> st.SearchStrategy[Data]:
+    by_key = st.fixed_dictionaries({"key": _few(mentions.tolerations, "zone"), "operator": st.just("Exists")})
+    return by_key | st.just({"operator": "Exists"})
 
 
 @st.composite
-def _resources(draw: st.DrawFn, words: Words) -> Data:
-    """Amounts of the admin's own resources and of others: the same, much more, much less."""
+def _resources(draw: st.DrawFn, mentions: Mentions) -> Data:
+    """Amounts of resources that the admin sets, and of others: equal, much more, much less."""
     short = {"cpu", "mem", "gpu", "disk"}
-    known = {name: told for name, told in words.resources.items() if name != "pvc"}
-    amounts = [amount for told in words.resources.values() for amount in told]
-    made: Data = {}
-    names = draw(st.lists(_few(known, *sorted(short), _DEVICE), max_size=3, unique=True))
+    by_name = {name: amounts for name, amounts in mentions.resources.items() if name != "pvc"}
+    amounts = [amount for some in mentions.resources.values() for amount in some]
+    resources: Data = {}
+    names = draw(st.lists(_few(by_name, *sorted(short), _DEVICE), max_size=3, unique=True))
     if draw(st.booleans()):
-        # Devices count together.
+        # A limit applies to the sum of all devices.
         names = [*dict.fromkeys((*names, "gpu", _DEVICE))]
     for name in names:
-        amount = draw(_few([*words.resources.get(name, ()), *(amounts if name in short else ())], 0, 1, 3, 100))
+        amount = draw(_few([*mentions.resources.get(name, ()), *(amounts if name in short else ())], 0, 1, 3, 100))
         if name in short:
-            made[name] = amount if draw(st.booleans()) else {draw(st.sampled_from(("requests", "limits"))): amount}
+            resources[name] = amount if draw(st.booleans()) else {draw(st.sampled_from(("requests", "limits"))): amount}
         else:
-            made.setdefault(draw(st.sampled_from(("requests", "limits"))), {})[name] = amount
-    return made
+            resources.setdefault(draw(st.sampled_from(("requests", "limits"))), {})[name] = amount
+    return resources
 
 
 @st.composite
-def _volumes(draw: st.DrawFn, words: Words, *, many: bool) -> list[Data]:
-    made = draw(volumes(root="/run", shared=many))
-    for volume in made:
+def _volumes(draw: st.DrawFn, mentions: Mentions, *, many: bool) -> list[Data]:
+    drawn = draw(volumes(root="/run", shared=many))
+    for volume in drawn:
         if draw(_MOSTLY):
-            volume["name"] = draw(_few(words.volumes or VOLUME_NAMES))
+            volume["name"] = draw(_few(mentions.volumes or VOLUME_NAMES))
         if draw(st.integers(0, 7)) == 0:
-            volume["mount_path"] = draw(_few(words.mounts, "/base/0"))
+            volume["mount_path"] = draw(_few(mentions.mounts, "/base/0"))
         if volume["volume_type"] == "persistent_volume_claim" and draw(st.booleans()):
-            volume["spec"] = {**volume.get("spec", {}), "size": draw(_few(words.resources.get("pvc", ()), "1Gi"))}
+            volume["spec"] = {**volume.get("spec", {}), "size": draw(_few(mentions.resources.get("pvc", ()), "1Gi"))}
         kind = bundled_library().volume_types[volume["volume_type"]]
         if kind.usually in (EXISTING, SECRET) and kind.object_key and draw(st.booleans()):
             volume["spec"] = {
-                kind.object_key: draw(_few(words.objects, "other-secrets") | dns_subdomains() | dns_labels())
+                kind.object_key: draw(_few(mentions.objects, "other-secrets") | dns_subdomains() | dns_labels())
             }
-    return list({volume["name"]: volume for volume in made}.values())
+    return list({volume["name"]: volume for volume in drawn}.values())
 
 
-# What rules ask for
+# Rules
 
 
-def _demanded(admin: Admin, profile: str | None) -> Iterator[tuple[tuple[str, ...], Data]]:
-    holders = [admin.demands, *(admin.profiles[one] for one in admin.lineage(profile))]
-    for holder in holders:
-        for text, constraint in (holder.get("rules") or {}).items():
+def _rules_for(admin: AdminConfig, profile: str | None) -> Iterator[tuple[tuple[str, ...], Data]]:
+    documents = [admin.full_platform, *(admin.profiles[one] for one in admin.lineage(profile))]
+    for document in documents:
+        for text, constraint in (document.get("rules") or {}).items():
             place = place_of(text, bundled_library())
             if isinstance(place, Place):
                 yield tuple(map(str, place.path)), constraint
@@ -321,21 +336,21 @@ def _satisfying(constraint: Data) -> st.SearchStrategy[Any]:
     return st.sampled_from(bounds or ["a"])
 
 
-def _beyond(constraint: Data) -> st.SearchStrategy[Any]:
-    """What the rule would refuse, if anything."""
-    beyond: list[Any] = [0] if "min" in constraint else []
+def _violating(constraint: Data) -> st.SearchStrategy[Any]:
+    """Values that the rule does not allow, if there are any."""
+    values: list[Any] = [0] if "min" in constraint else []
     if "max" in constraint:
-        beyond.append(int(parse_quantity(constraint["max"]).value * 2) + 1)
-    return st.sampled_from(beyond or ["localhost/elsewhere", "naïve", "S"])
+        values.append(int(parse_quantity(constraint["max"]).value * 2) + 1)
+    return st.sampled_from(values or ["localhost/elsewhere", "naïve", "S"])
 
 
-def _say(run: Data, path: tuple[str, ...], value: Any) -> None:
-    """Puts the value where the path leads, in a shape that a run may have."""
+def _set_path(run: Data, path: tuple[str, ...], value: Any) -> None:
+    """Set the value at the path, in the form that a run uses."""
     if path[0] == "resources":
         short = path[2] in ("gpu", "disk")
         run["resources"] = {path[2]: {path[1]: value}} if short else {path[1]: {path[2]: value}}
     elif len(path) == 1:
         run[path[0]] = [value] if path[0] in ("secrets", "args", "command") else value
     else:
-        told = run.get(path[0])
-        run[path[0]] = {**(told if isinstance(told, dict) else {}), path[1]: value}
+        field = run.get(path[0])
+        run[path[0]] = {**(field if isinstance(field, dict) else {}), path[1]: value}

@@ -1,6 +1,6 @@
-"""pytest plugin that reports a broken property in its own words.
+"""pytest plugin that reports violated properties without a traceback.
 
-It stands in every pytest run where the extra is installed, so it imports next to nothing.
+pytest loads it wherever the extra is installed, so it imports as little as possible.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ from collections.abc import Generator
 import pytest
 
 
-class LawBroken(AssertionError):  # noqa: N818  reads as what it says in a report
-    """A law that does not hold, told for the people who wrote the profile."""
+class PropertyViolation(AssertionError):  # noqa: N818  pytest prints the name
+    """A violated property, with a message for the authors of the profiles."""
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(call: pytest.CallInfo[None]) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """The report, without the trace through the laws, which is nothing to an admin."""
+    """Replace the traceback of a violated property with its message."""
     report = yield
-    if call.excinfo is not None and isinstance(call.excinfo.value, LawBroken):
+    if call.excinfo is not None and isinstance(call.excinfo.value, PropertyViolation):
         report.longrepr = str(call.excinfo.value)
     return report

@@ -21,107 +21,108 @@ from speccompile.files.read import expand
 from speccompile.model.finding_text import as_text
 from speccompile.model.findings import CompileError
 from speccompile.model.source import Layer
-from speccompile.testing.admin import Admin, Data
+from speccompile.testing.admin import AdminConfig
 from speccompile.testing.hostile_runs import attempts
+from speccompile.testing.plain_data import Data
 from speccompile.testing.properties.table import PROPERTIES, Property
-from speccompile.testing.pytest_plugin import LawBroken
+from speccompile.testing.pytest_plugin import PropertyViolation
 from speccompile.yaml_text.serialize import serialize
 
 _NO_PROFILE = "no profile"
 
 
 class AdminProperties:
-    """The laws as tests, for profiles and a platform given as paths that are relative to the test file.
+    """Tests of all properties for profiles and a platform file, given as paths relative to the test file.
 
-    A subclass whose name begins with `Test` is all that a platform team writes. How many runs are tried for each law
-    and profile is hypothesis' own `max_examples`.
+    Platform teams inherit from it in a class whose name begins with `Test`. Hypothesis' `max_examples` sets the number
+    of runs that are tried for each property and profile.
     """
 
     profiles: ClassVar[Sequence[str]] = ()
     platform: ClassVar[str | None] = None
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
-        """A case for each profile, and one for runs without, where no profile is theirs by default.
+        """Generate a case for each profile, and one without a profile if there is no default profile.
 
-        The laws draw runs of the usual target and look at its manifests, so profiles of others are left out.
+        Properties generate runs for the default target only, so profiles of other targets are skipped.
         """
         if "profile" not in metafunc.fixturenames:
             return
         setting = read_setting(*_paths(type(self)))
-        known = {} if setting.is_broken else setting.profiles
+        profiles = {} if setting.is_broken else setting.profiles
         ids: list[str | None] = [
-            one for one, profile in known.items() if target_of(profile, setting.library).name == DEFAULT_TARGET
+            one for one, profile in profiles.items() if target_of(profile, setting.library).name == DEFAULT_TARGET
         ]
-        if not setting.is_broken and "default" not in known:
+        if not setting.is_broken and "default" not in profiles:
             ids.append(None)
         metafunc.parametrize("profile", ids, ids=[one or _NO_PROFILE for one in ids])
 
-    def test_profiles_and_platform_have_no_faults(self) -> None:
-        """What is wrong with them is told here, and no law is tried."""
+    def test_profiles_and_platform_have_no_errors(self) -> None:
+        """Profiles and platform file are valid; otherwise, no property is tested."""
         setting = read_setting(*_paths(type(self)))
         if setting.is_broken:
-            raise LawBroken(as_text(setting.findings))
+            raise PropertyViolation(as_text(setting.findings))
 
     def test_some_run_compiles(self, profile: str | None) -> None:
-        """A profile under which nothing compiles keeps every law, and serves nobody."""
+        """At least one run compiles; without one, every property would pass trivially."""
         admin = _read(type(self))
-        refused: list[tuple[Data, CompileError]] = []
+        rejected: list[tuple[Data, CompileError]] = []
 
         def compiles(run: Data) -> None:
             try:
                 admin.compile(run)
             except CompileError as error:
-                refused.append((run, error))
+                rejected.append((run, error))
             else:
-                raise _FoundError
+                raise _CompiledError
 
         try:
             _search(compiles, attempts(admin, profile))
-        except _FoundError:
+        except _CompiledError:
             return
-        run, error = min(refused, key=lambda one: len(str(one[0])))
-        raise LawBroken(
-            f"No run compiles under {_called(profile)}. One that was tried:\n\n{_indented(serialize([run]))}\n\n{error}"
+        run, error = min(rejected, key=lambda one: len(str(one[0])))
+        raise PropertyViolation(
+            f"No run compiles with {_profile_text(profile)}. One example:\n\n{_indented(serialize([run]))}\n\n{error}"
         )
 
 
-class _FoundError(Exception):
-    """A run that compiles: the search is over."""
+class _CompiledError(Exception):
+    """Ends the search: a run compiles."""
 
 
-def _test_of(law: Property) -> Callable[[AdminProperties, str | None], None]:
+def _make_test(prop: Property) -> Callable[[AdminProperties, str | None], None]:
     def test(self: AdminProperties, profile: str | None) -> None:
-        broken = breach(law, _read(type(self)), profile)
-        if broken:
-            raise LawBroken(f"{broken}\n\nTry it:\n\n    {_command(type(self))}")
+        violation = find_violation(prop, _read(type(self)), profile)
+        if violation:
+            raise PropertyViolation(f"{violation}\n\nTo reproduce:\n\n    {_command(type(self))}")
 
-    test.__doc__ = law.sentence
-    test.__name__ = f"test_{law.name}"
+    test.__doc__ = prop.sentence
+    test.__name__ = f"test_{prop.name}"
     return test
 
 
-for _law in PROPERTIES:
-    setattr(AdminProperties, f"test_{_law.name}", _test_of(_law))
+for _property in PROPERTIES:
+    setattr(AdminProperties, f"test_{_property.name}", _make_test(_property))
 
 
-def breach(law: Property, admin: Admin, profile: str | None) -> str | None:
-    """What to tell the admin of the smallest run found that breaks the law; None if none was found."""
+def find_violation(prop: Property, admin: AdminConfig, profile: str | None) -> str | None:
+    """A report about the smallest run that violates the property; None if there is none."""
     last: list[Data] = []
 
-    def holds(run: Data) -> None:
+    def check(run: Data) -> None:
         last[:] = [run]
-        law.holds(run, admin)
+        prop.check(run, admin)
 
     try:
-        _search(holds, attempts(admin, profile, about=law.about))
+        _search(check, attempts(admin, profile, fields=prop.fields))
     except AssertionError as error:
-        return _told(law, str(error).partition("\nassert ")[0], last[0], admin, profile)
+        return _violation_text(prop, str(error).partition("\nassert ")[0], last[0], admin, profile)
     return None
 
 
-def _search(holds: Callable[[Data], None], runs: SearchStrategy[Data]) -> None:
-    """Calls the function with many runs; if it raises, the last call was with the smallest run it raises for."""
-    quietly = settings(
+def _search(check: Callable[[Data], None], runs: SearchStrategy[Data]) -> None:
+    """Call the function with many runs. If it raises, the last call was with the smallest such run."""
+    configure = settings(
         deadline=None,
         database=None,
         report_multiple_bugs=False,
@@ -129,24 +130,23 @@ def _search(holds: Callable[[Data], None], runs: SearchStrategy[Data]) -> None:
         phases=(Phase.generate, Phase.shrink),
         suppress_health_check=list(HealthCheck),
     )
-    quietly(given(runs)(holds))()
+    configure(given(runs)(check))()
 
 
-def _told(law: Property, found: str, run: Data, admin: Admin, profile: str | None) -> str:
-    made = admin.compile(run)
+def _violation_text(prop: Property, detail: str, run: Data, admin: AdminConfig, profile: str | None) -> str:
     return "\n\n".join(
         (
-            f"Under {_called(profile)} a law is broken: {law.sentence}",
-            _indented(found),
-            "The run, which can be pasted into a file:",
+            f"Property violated with {_profile_text(profile)}: {prop.sentence}",
+            _indented(detail),
+            "The run:",
             _indented(serialize([run])),
-            "What came out:",
-            _indented(made.to_yaml()),
+            "Its manifests:",
+            _indented(admin.compile(run).to_yaml()),
         )
     )
 
 
-def _called(profile: str | None) -> str:
+def _profile_text(profile: str | None) -> str:
     return f"profile `{profile}`" if profile else _NO_PROFILE
 
 
@@ -155,36 +155,39 @@ def _indented(text: str) -> str:
 
 
 def _paths(suite: type[AdminProperties]) -> tuple[list[Path], Path | None]:
-    here = Path(inspect.getfile(suite)).parent
-    told = [suite.profiles] if isinstance(suite.profiles, str) else suite.profiles
-    return [here / path for path in told], None if suite.platform is None else here / suite.platform
+    folder = Path(inspect.getfile(suite)).parent
+    return [folder / path for path in _profiles(suite)], None if suite.platform is None else folder / suite.platform
+
+
+def _profiles(suite: type[AdminProperties]) -> Sequence[str]:
+    return [suite.profiles] if isinstance(suite.profiles, str) else suite.profiles
 
 
 def _command(suite: type[AdminProperties]) -> str:
-    told = [suite.profiles] if isinstance(suite.profiles, str) else suite.profiles
-    flags = [*(f"--profiles {path}" for path in told), *([f"--platform {suite.platform}"] if suite.platform else [])]
+    flags = [f"--profiles {path}" for path in _profiles(suite)]
+    flags += [f"--platform {suite.platform}"] if suite.platform else []
     return " ".join(("speccompile render run.yaml", *flags))
 
 
-def _read(suite: type[AdminProperties]) -> Admin:
-    """What the admin wrote as plain data; faults were told by a test of their own."""
+def _read(suite: type[AdminProperties]) -> AdminConfig:
+    """The files as plain data; another test reports their errors."""
     profiles, platform = _paths(suite)
     files = tuple(file for path in expand(profiles) for file in _files(path))
     if platform is None:
-        return Admin(files)
+        return AdminConfig(files)
     (document, *_) = load(platform, Layer.PLATFORM).documents
-    return Admin(files, document.root.plain())
+    return AdminConfig(files, document.root.plain())
 
 
 def _files(path: Path | Unlisted) -> Iterator[tuple[Data, ...]]:
-    """The documents of a file, and of each file that stands in one of its ConfigMaps."""
-    own: list[Data] = []
+    """The documents of a file, and of each file in its ConfigMaps."""
+    documents: list[Data] = []
     for document in load(path, Layer.PROFILE).documents:
         data = document.root.plain()
         if data.get("kind") != KIND:
-            own.append(data)
+            documents.append(data)
             continue
         for parsed in files_in(document):
             yield tuple(inner.root.plain() for inner in parsed.documents)
-    if own:
-        yield tuple(own)
+    if documents:
+        yield tuple(documents)

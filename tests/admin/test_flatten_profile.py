@@ -15,7 +15,7 @@ from speccompile.admin.show_profiles import profile_yaml
 from speccompile.files.load_admin_config import read_setting, setting_with
 from speccompile.model.documents import Profile
 from speccompile.model.source import Layer, Source
-from speccompile.testing.strategies.building_blocks import Data
+from speccompile.testing.plain_data import Data
 from speccompile.testing.strategies.documents import Case, cases, profiles
 from speccompile.yaml_text.parse import parse
 

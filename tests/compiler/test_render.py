@@ -19,8 +19,8 @@ from speccompile.model.key_path import KeyPath
 from speccompile.model.node import Node
 from speccompile.model.source import Layer
 from speccompile.schema.library import Library
-from speccompile.testing.strategies.building_blocks import Data
-from speccompile.testing.strategies.text import texts
+from speccompile.testing.plain_data import Data
+from speccompile.testing.strategies.text import any_texts
 
 PLACEHOLDERS = "\ue000\ue001\ue002\ue003"
 
@@ -373,7 +373,7 @@ def test_a_kept_skeleton_serves_whoever_gives_the_same_answers(template: str, sp
 # Text is never more than text
 
 
-@given(texts(), texts())
+@given(any_texts(), any_texts())
 def test_text_of_users_is_never_evaluated(one: str, other: str) -> None:
     """Whatever text stands in a value comes out as it is, placed, inside text, computed with, or as a key."""
     template = (
@@ -412,7 +412,7 @@ FILTERS: Mapping[str, Callable[[str], Any]] = {
 }
 
 
-@given(texts(), st.sampled_from(sorted(FILTERS)))
+@given(any_texts(), st.sampled_from(sorted(FILTERS)))
 @example("\ue000x", "spec.image | upper")
 @example("\ue0000\ue001", "spec.image | reverse")
 @example("\ue000", "(spec.image ~ 'x') | length")

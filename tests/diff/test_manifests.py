@@ -15,7 +15,7 @@ from speccompile import CompileError, compile_run
 from speccompile.diff.list_keys import KEYED, SETS, is_unordered
 from speccompile.diff.manifests import ManifestChange, difference, is_same
 from speccompile.model.key_path import KeyPath
-from speccompile.testing.strategies.building_blocks import Data
+from speccompile.testing.plain_data import Data
 from speccompile.testing.strategies.documents import Case, cases
 
 MAIN: KeyPath = ("spec", "template", "spec", "containers", 0)

@@ -41,11 +41,11 @@ from speccompile.model.quantity import QuantityError, parse_quantity
 from speccompile.model.source import Layer, Source
 from speccompile.schema.formats.by_name import FORMATS
 from speccompile.schema.validate import validate
-from speccompile.testing.strategies.building_blocks import Data
+from speccompile.testing.plain_data import Data
 from speccompile.testing.strategies.documents import platforms, profiles, runs
-from speccompile.testing.strategies.node_placement import PREFERRED, REQUIRED
+from speccompile.testing.strategies.node_placement import PREFERRED_AFFINITY, REQUIRED_AFFINITY
 from speccompile.testing.strategies.resources import quantities
-from speccompile.testing.strategies.text import json_trees, texts
+from speccompile.testing.strategies.text import any_texts, json_trees
 from speccompile.yaml_text.from_python import wrap
 
 LIBRARY = bundled_library()
@@ -198,18 +198,22 @@ VOLUME = {"volume_type": "config_map", "name": "v", "mount_path": "/v"}
         {
             "name": "a",
             "action": "job",
-            "affinity": {"podAffinity": {REQUIRED: [{"topologyKey": "z", "matchLabelKeys": []}]}},
-        },
-        {"name": "a", "action": "job", "affinity": {"podAffinity": {REQUIRED: [None]}, "podAntiAffinity": None}},
-        {
-            "name": "a",
-            "action": "job",
-            "affinity": {"podAffinity": {PREFERRED: [{"weight": 1, "podAffinityTerm": None}]}},
+            "affinity": {"podAffinity": {REQUIRED_AFFINITY: [{"topologyKey": "z", "matchLabelKeys": []}]}},
         },
         {
             "name": "a",
             "action": "job",
-            "affinity": {"node_affinity": {PREFERRED: [{"weight": 1, "preference": {"matchFields": None}}]}},
+            "affinity": {"podAffinity": {REQUIRED_AFFINITY: [None]}, "podAntiAffinity": None},
+        },
+        {
+            "name": "a",
+            "action": "job",
+            "affinity": {"podAffinity": {PREFERRED_AFFINITY: [{"weight": 1, "podAffinityTerm": None}]}},
+        },
+        {
+            "name": "a",
+            "action": "job",
+            "affinity": {"node_affinity": {PREFERRED_AFFINITY: [{"weight": 1, "preference": {"matchFields": None}}]}},
         },
         {"name": "a", "action": "job", "volumes": [{**VOLUME, "spec": {"data": {"a": None}}}]},
         {"name": "a", "action": "job", "volumes": [{**VOLUME, "spec": {"data": {"a": None, "b": ""}}}]},
@@ -357,7 +361,9 @@ def test_every_format_has_an_expression_or_none_on_purpose() -> None:
 @given(data=st.data())
 def test_an_expression_refuses_nothing_that_its_format_accepts(name: str, data: st.DataObject) -> None:
     pattern = EXPRESSIONS[name].pattern
-    text = data.draw(st.sampled_from(WORDS) | st.from_regex(pattern) | texts() | st.text("aA0-./_:@ {}", max_size=8))
+    text = data.draw(
+        st.sampled_from(WORDS) | st.from_regex(pattern) | any_texts() | st.text("aA0-./_:@ {}", max_size=8)
+    )
     is_good = FORMATS[name](text) is None
     if is_good or name in EXACT:
         assert bool(re.search(pattern, text)) is is_good

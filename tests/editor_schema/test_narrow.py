@@ -24,10 +24,11 @@ from speccompile.model.findings import CompileError
 from speccompile.model.object_names import placeholders
 from speccompile.model.source import Layer
 from speccompile.schema.formats.image import image_fault, is_below
-from speccompile.testing.admin import Admin, Data
+from speccompile.testing.admin import AdminConfig
 from speccompile.testing.admin_strategies import attempted
 from speccompile.testing.hostile_runs import repaired
-from speccompile.testing.strategies.node_placement import PREFERRED, REQUIRED
+from speccompile.testing.plain_data import Data
+from speccompile.testing.strategies.node_placement import PREFERRED_AFFINITY, REQUIRED_AFFINITY
 
 LEFT_TO_THE_COMPILER: Mapping[str, str] = {
     "merge/affinity-too-large": "the terms of run and profile multiply",
@@ -85,7 +86,7 @@ SETTINGS: tuple[Data, ...] = (
 
 
 @st.composite
-def strict_admins(draw: st.DrawFn, about: tuple[str, ...], wants: tuple[str, ...]) -> tuple[Data, Admin]:
+def strict_admins(draw: st.DrawFn, about: tuple[str, ...], wants: tuple[str, ...]) -> tuple[Data, AdminConfig]:
     """A run and what an admin wrote, with demands that attempts know nothing of."""
     run, admin = draw(attempted(about, wants))
     rules = dict(draw(st.lists(st.sampled_from(RULES), max_size=2)))
@@ -99,18 +100,18 @@ def strict_admins(draw: st.DrawFn, about: tuple[str, ...], wants: tuple[str, ...
     return (_spared(run, kept, stricter) if draw(st.booleans()) else run), stricter
 
 
-def _blamed(run: Data, admin: Admin) -> set[str]:
+def _blamed(run: Data, admin: AdminConfig) -> set[str]:
     return {str(one.path[0]) for one in complaints(run, admin) if one.path} & run.keys() - {"name", "action", "profile"}
 
 
-def _spared(run: Data, kept: str | None, admin: Admin) -> Data:
+def _spared(run: Data, kept: str | None, admin: AdminConfig) -> Data:
     """The run with at most one of the fields that there is something against: what is alone cannot hide."""
     for _ in range(5):
         run = {name: value for name, value in run.items() if name not in _blamed(run, admin) - {kept}}
     return run
 
 
-def complaints(run: Data, admin: Admin) -> list[Diagnostic]:
+def complaints(run: Data, admin: AdminConfig) -> list[Diagnostic]:
     """The errors of a run, and what is told of each value that it loses."""
     try:
         found = admin.compile(run).diagnostics
@@ -119,7 +120,7 @@ def complaints(run: Data, admin: Admin) -> list[Diagnostic]:
     return [one for one in found if one.severity is Severity.ERROR or one.code == "merge/overridden"]
 
 
-def is_left(found: Diagnostic, run: Data, admin: Admin) -> bool:
+def is_left(found: Diagnostic, run: Data, admin: AdminConfig) -> bool:
     """Whether it is not for the schema to see."""
     if found.code in LEFT_TO_THE_COMPILER:
         return True
@@ -135,13 +136,13 @@ def is_left(found: Diagnostic, run: Data, admin: Admin) -> bool:
         # The platform may fill in what the run does not say.
         return found.code == "rule/required" or found.span is None or found.span.source.layer is not Layer.RUN
     if found.code == "merge/overridden" and found.path[0] == "envs":
-        return any(placeholders(str((admin.settled("own_envs") or {}).get(found.path[1], ""))))
+        return any(placeholders(str((admin.platform_setting("own_envs") or {}).get(found.path[1], ""))))
     if found.code == "policy/ceiling" and found.path == ("resources", "requests"):
         return True  # devices of several kinds count together
     if found.code == "policy/registry" and found.span and found.span.source.layer is not Layer.RUN:
         return True  # what the admin wrote fails whatever the run says, unless it brings an image
     # The name of the project's store depends on the project.
-    return found.code == "policy/foreign-secret" and bool(admin.settled("volumes", "allow_existing"))
+    return found.code == "policy/foreign-secret" and bool(admin.platform_setting("volumes", "allow_existing"))
 
 
 UNCOMPARED = re.compile(r"[+-]?[0-9.]+(?:[eE][+-]?[0-9]+|[nu])")
@@ -168,7 +169,7 @@ def _is_whole(value: Any) -> bool:
     return any(isinstance(one, float) and one.is_integer() for one in _scalars(value))
 
 
-def narrowed(admin: Admin, profile: str) -> Data:
+def narrowed(admin: AdminConfig, profile: str) -> Data:
     return narrowed_schema(admin.setting.profiles.get(profile), admin.setting)
 
 
@@ -192,7 +193,7 @@ def test_the_narrowed_schema_accepts_what_compiles_without_an_override_and_nothi
 
 @settings(max_examples=10)
 @given(strict_admins((), ("rules", "forbid", "ceilings", "enforce")))
-def test_a_narrowed_schema_is_a_schema(case: tuple[Data, Admin]) -> None:
+def test_a_narrowed_schema_is_a_schema(case: tuple[Data, AdminConfig]) -> None:
     _, admin = case
     for profile in admin.setting.profiles:
         Draft7Validator.check_schema(narrowed(admin, profile))
@@ -210,7 +211,7 @@ def test_a_narrowed_schema_is_a_schema(case: tuple[Data, Admin]) -> None:
     ids=repr,
 )
 def test_what_hardly_any_run_can_satisfy_makes_a_schema_too(profile: Data, platform: Data) -> None:
-    schema = narrowed(Admin((({"id": "p", **profile},),), platform), "p")
+    schema = narrowed(AdminConfig((({"id": "p", **profile},),), platform), "p")
     Draft7Validator.check_schema(schema)
     assert not Draft7Validator(schema).is_valid({"name": "a", "action": "serve", "profile": "p", "image": "python"})
 
@@ -229,7 +230,7 @@ def test_what_hardly_any_run_can_satisfy_makes_a_schema_too(profile: Data, platf
     ids=repr,
 )
 def test_a_run_may_mend_a_default_that_is_above_a_ceiling(profile: Data, ceilings: Data, resources: Data) -> None:
-    admin = Admin((({"id": "p", **profile},),), {"ceilings": ceilings})
+    admin = AdminConfig((({"id": "p", **profile},),), {"ceilings": ceilings})
     run = {"name": "a", "action": "job", "profile": "p", "image": "python"}
     mended = {**run, "resources": resources}
     validator = Draft7Validator(narrowed(admin, "p"))
@@ -269,8 +270,14 @@ PLATFORM: Data = {
     "gpu_keys": {"a100": "nvidia.com/gpu"},
     "rules": {"resources.gpu": {"max": 2}, 'resources.limits["amd.com/gpu"]': {"max": 1}},
 }
-ADMIN = Admin(PROFILES, PLATFORM)
-GOOD: Data = {"name": "a", "action": "job", "profile": "gpu", "image": "ghcr.io/acme/a", "labels": {"team": "vision"}}
+ADMIN = AdminConfig(PROFILES, PLATFORM)
+GOOD: Data = {
+    "name": "a",
+    "action": "job",
+    "profile": "gpu",
+    "image": "ghcr.io/acme/a",
+    "labels": {"team": "vision"},
+}
 CLAIM = {"volume_type": "persistent_volume_claim", "name": "d", "mount_path": "/d"}
 
 
@@ -353,14 +360,14 @@ def _faults(run: Data) -> list[str]:
 
 
 def test_the_default_profile_need_not_be_named() -> None:
-    validator = Draft7Validator(narrowed(Admin(PROFILES), "default"), format_checker=CHECKER)
+    validator = Draft7Validator(narrowed(AdminConfig(PROFILES), "default"), format_checker=CHECKER)
     run = {"name": "a", "action": "job"}
     assert [validator.is_valid({**run, **more}) for more in ({}, {"profile": ""}, {"profile": "default"})] == [True] * 3
     assert not validator.is_valid({**run, "profile": "gpu"})
 
 
 def test_without_a_default_profile_the_platform_alone_narrows() -> None:
-    admin = Admin((({"id": "gpu"},),), {"ceilings": {"cpu": 8}, "enforce": {"run_as_user": 1000}})
+    admin = AdminConfig((({"id": "gpu"},),), {"ceilings": {"cpu": 8}, "enforce": {"run_as_user": 1000}})
     schema = narrowed(admin, "default")
     assert schema["title"] == "Run without a profile"
     run = {"name": "a", "action": "job", "image": "python"}
@@ -373,7 +380,7 @@ def test_without_a_default_profile_the_platform_alone_narrows() -> None:
 
 def test_a_confining_annotation_of_the_profile_may_be_repeated() -> None:
     key = "container.apparmor.security.beta.kubernetes.io/main"
-    admin = Admin((({"id": "p", "annotations": {key: "a"}},),), {})
+    admin = AdminConfig((({"id": "p", "annotations": {key: "a"}},),), {})
     validator = Draft7Validator(narrowed(admin, "p"))
     for told, is_good in (({key: "a"}, True), ({key: "b"}, False), ({f"{key}-2": "a"}, False)):
         run = {"name": "a", "action": "job", "profile": "p", "image": "python", "annotations": told}
@@ -394,7 +401,7 @@ def test_a_description_says_who_fixed_a_field_and_where(tmp_path: Path, monkeypa
 
 def test_the_same_bytes_come_out_again() -> None:
     profile = ADMIN.setting.profiles["gpu"]
-    assert narrowed_text(profile, ADMIN.setting) == narrowed_text(profile, Admin(PROFILES, PLATFORM).setting)
+    assert narrowed_text(profile, ADMIN.setting) == narrowed_text(profile, AdminConfig(PROFILES, PLATFORM).setting)
 
 
 def test_a_long_pattern_stands_once() -> None:
@@ -422,7 +429,7 @@ def test_the_page_lists_what_is_left_to_the_compiler(root: Path) -> None:
 
 # Every kind of rule on every kind of field
 
-AFFINE = {REQUIRED: {"nodeSelectorTerms": [{"matchExpressions": [{"key": "a", "operator": "Exists"}]}]}}
+AFFINE = {REQUIRED_AFFINITY: {"nodeSelectorTerms": [{"matchExpressions": [{"key": "a", "operator": "Exists"}]}]}}
 
 
 def _volume(spec: Data | None = None, **more: Any) -> Data:
@@ -530,11 +537,16 @@ WRITTEN: Mapping[str, tuple[list[Data], list[Data]]] = {
         _ways("affinity", {"nodeAffinity": AFFINE}, {"node_affinity": AFFINE}, {"nodeAffinity": {}}, {}),
     ),
     **dict.fromkeys(
-        ("affinity.podAffinity", f"affinity.pod_affinity.{REQUIRED}"),
+        ("affinity.podAffinity", f"affinity.pod_affinity.{REQUIRED_AFFINITY}"),
         (
             [],
-            _ways("affinity", *({key: {REQUIRED: [{"topologyKey": "z"}]}} for key in ("podAffinity", "pod_affinity")))
-            + _ways("affinity", {"podAffinity": {PREFERRED: []}}, {"podAffinity": {}}, {"nodeAffinity": AFFINE}),
+            _ways(
+                "affinity",
+                *({key: {REQUIRED_AFFINITY: [{"topologyKey": "z"}]}} for key in ("podAffinity", "pod_affinity")),
+            )
+            + _ways(
+                "affinity", {"podAffinity": {PREFERRED_AFFINITY: []}}, {"podAffinity": {}}, {"nodeAffinity": AFFINE}
+            ),
         ),
     ),
     **{
@@ -604,10 +616,10 @@ def _runs(path: str) -> Iterator[Data]:
 @pytest.mark.parametrize("path", WRITTEN)
 def test_a_rule_on_a_field_is_seen_wherever_and_however_the_field_is_written(path: str) -> None:
     for platform in (KINDS, *([PLATFORMS[path]] if path in PLATFORMS else [])):
-        plain = Admin((({"id": "p"},),), platform)
+        plain = AdminConfig((({"id": "p"},),), platform)
         runs = [run for run in _runs(path) if not complaints(run, plain)]
         for asked in _asked(path):
-            admin = Admin((({"id": "p", **asked},),), platform)
+            admin = AdminConfig((({"id": "p", **asked},),), platform)
             validator = Draft7Validator(narrowed(admin, "p"), format_checker=CHECKER)
             for run in runs:
                 found = complaints(run, admin)

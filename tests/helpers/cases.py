@@ -20,7 +20,7 @@ from speccompile.model.findings import stop_if_any
 from speccompile.model.node import Node
 from speccompile.model.source import Layer, Source
 from speccompile.model.spec import Merged, Plan
-from speccompile.testing.strategies.building_blocks import Data
+from speccompile.testing.plain_data import Data
 from speccompile.testing.strategies.documents import Case
 from speccompile.yaml_text.from_python import wrap
 from speccompile.yaml_text.parse import parse

@@ -8,7 +8,7 @@ from typing import Any
 from jsonschema import FormatChecker
 
 from speccompile.schema.formats.by_name import FORMATS
-from speccompile.testing.strategies.building_blocks import Data
+from speccompile.testing.plain_data import Data
 
 CHECKER = FormatChecker(formats=())
 for _name, _check in FORMATS.items():

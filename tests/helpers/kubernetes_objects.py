@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from speccompile.model.node import Node
 from speccompile.model.source import Layer, Source, Span
-from speccompile.testing.strategies.building_blocks import Data
+from speccompile.testing.plain_data import Data
 from speccompile.verify.kubernetes_api import versions
 from speccompile.verify.verify import Api, Subject, verdict
 

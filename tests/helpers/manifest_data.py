@@ -7,7 +7,7 @@ from typing import Any
 import yaml
 
 from speccompile import Compiled
-from speccompile.testing.strategies.building_blocks import Data
+from speccompile.testing.plain_data import Data
 
 FAST = yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
 

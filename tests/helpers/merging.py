@@ -8,7 +8,7 @@ from typing import Any
 from helpers.cases import LIBRARY
 
 from speccompile.model.documents import Profile, Run
-from speccompile.testing.strategies.building_blocks import Data
+from speccompile.testing.plain_data import Data
 from speccompile.testing.strategies.fields import ACTIONS
 
 MAPS = ("labels", "annotations", "node_selector")

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 from speccompile.model.node import Node
 from speccompile.model.quantity import parse_quantity
 from speccompile.model.source import Layer, Source
-from speccompile.testing.node_matcher import fits, nodes_for, selected
+from speccompile.testing.node_matcher import fits, nodes_for, selector_matches
 from speccompile.yaml_text.from_python import wrap
 
 Data: TypeAlias = dict[str, Any]
@@ -273,7 +273,7 @@ def obeys(pod: Data, fixed: Fixed, container: str) -> None:
     for key, value in fixed.node_selector.items():
         assert selector.get(key) == value, f"node selector {key!r} is {selector.get(key)!r}, and is fixed to {value!r}"
     for node in nodes_for(pod, fixed.node_selector, [fixed.affinity]):
-        assert selected(fixed.node_selector, node), f"{node} is let in, and the fixed node selector excludes it"
+        assert selector_matches(fixed.node_selector, node), f"{node} is let in, and the fixed node selector excludes it"
         assert fits({"affinity": fixed.affinity}, node), f"{node} is let in, and the fixed affinity excludes it"
     for toleration in fixed.tolerations:
         assert _filled(toleration) in map(_filled, pod.get("tolerations") or ()), f"{toleration} is gone"

@@ -33,7 +33,7 @@ from speccompile.placement.machine import Machine, Taint, Usage
 from speccompile.placement.pod_requirements import Needs, Port, needs_of, worded
 from speccompile.placement.scheduler_filters import Filter, Reason, reasons, standing
 from speccompile.placement.workloads import Workload, workloads
-from speccompile.testing.node_matcher import Node as Witness
+from speccompile.testing.node_matcher import ClusterNode as Witness
 from speccompile.testing.node_matcher import fits
 
 

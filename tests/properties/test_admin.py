@@ -1,4 +1,4 @@
-"""The laws that admins rely on, over arbitrary runs, profiles with parents, base documents and platforms."""
+"""The properties that admins rely on, for arbitrary runs, profiles with parents, base documents and platforms."""
 
 from __future__ import annotations
 
@@ -17,37 +17,38 @@ from speccompile.compiler.compiled import Result
 from speccompile.compiler.documents import profiles
 from speccompile.model.findings import CompileError
 from speccompile.model.manifest import Manifest
-from speccompile.testing import manifest_facts as witness
-from speccompile.testing.admin import Admin, Data
+from speccompile.testing import manifest_facts
+from speccompile.testing.admin import AdminConfig
 from speccompile.testing.admin_strategies import NAME_PATTERNS, VOLUME_PATTERNS, attempted
 from speccompile.testing.hostile_runs import attempts
-from speccompile.testing.properties.fixed_values import what_is_fixed_stays
-from speccompile.testing.properties.object_names import share_nothing
+from speccompile.testing.plain_data import Data
+from speccompile.testing.properties.fixed_values import fixed_values_apply
+from speccompile.testing.properties.object_names import runs_share_no_object
 from speccompile.testing.properties.table import PROPERTIES, Property
 from speccompile.testing.strategies.text import dns_labels, run_names
 
 IMAGE = {"name": "a", "action": "job", "image": "python"}
 
 
-@pytest.mark.parametrize("law", PROPERTIES, ids=lambda law: law.name)
-def test_law(law: Property) -> None:
-    # It is about every field, and each wants to be met.
-    @settings(max_examples=settings().max_examples * (2 if law.holds is what_is_fixed_stays else 1))
-    @given(attempted(law.about, law.wants))
-    def holds(attempt: tuple[Data, Admin]) -> None:
-        law.holds(*attempt)
+@pytest.mark.parametrize("prop", PROPERTIES, ids=lambda prop: prop.name)
+def test_property(prop: Property) -> None:
+    # It concerns every field, so it needs more examples.
+    @settings(max_examples=settings().max_examples * (2 if prop.check is fixed_values_apply else 1))
+    @given(attempted(prop.fields, prop.requires))
+    def check(attempt: tuple[Data, AdminConfig]) -> None:
+        prop.check(*attempt)
 
-    holds()
+    check()
 
 
-RARE: dict[str, tuple[Data, Admin]] = {
-    "two kinds of devices that are above the ceiling together": (
+RARE: dict[str, tuple[Data, AdminConfig]] = {
+    "two kinds of devices that together exceed the limit": (
         {**IMAGE, "resources": {"gpu": 2, "requests": {"example.com/device": 2}}},
-        Admin((), {"ceilings": {"gpu": 3}}),
+        AdminConfig((), {"ceilings": {"gpu": 3}}),
     ),
     "parents that contradict each other": (
         {**IMAGE, "priority_class": "mine"},
-        Admin(
+        AdminConfig(
             (
                 ({"id": "one", "priority_class": "first", "node_selector": {"zone": "a"}},),
                 ({"id": "two", "priority_class": "second", "node_selector": {"zone": "b"}},),
@@ -55,44 +56,44 @@ RARE: dict[str, tuple[Data, Admin]] = {
             )
         ),
     ),
-    "what `gpu` stands for comes from a parent": (
+    "`gpu_key` of a parent": (
         {**IMAGE, "resources": {"gpu": 1}},
-        Admin((({"id": "p", "gpu_key": "amd.com/gpu"},), ({"id": "default", "extends": "p"},))),
+        AdminConfig((({"id": "p", "gpu_key": "amd.com/gpu"},), ({"id": "default", "extends": "p"},))),
     ),
     "a pattern that matches the beginning only": (
         {**IMAGE, "envs": {"HOME": "/home; rm"}},
-        Admin((({"id": "default", "rules": {"envs.HOME": {"pattern": "[a-z/]*"}}},),)),
+        AdminConfig((({"id": "default", "rules": {"envs.HOME": {"pattern": "[a-z/]*"}}},),)),
     ),
-    "limits that are forbidden, and that the platform makes of a request": (
+    "forbidden limits that the platform derives from a request": (
         {**IMAGE, "resources": {"mem": "1Gi"}},
-        Admin((({"id": "default", "forbid": ["resources.limits"]},),), {"memory_limit_factor": 1.5}),
+        AdminConfig((({"id": "default", "forbid": ["resources.limits"]},),), {"memory_limit_factor": 1.5}),
     ),
     "a quantity that is less as text": (
         {**IMAGE, "resources": {"mem": "10Gi"}},
-        Admin((({"id": "default", "rules": {"resources.mem": {"max": "9Gi"}}},),)),
+        AdminConfig((({"id": "default", "rules": {"resources.mem": {"max": "9Gi"}}},),)),
     ),
 }
 
 
-@pytest.mark.parametrize("law", PROPERTIES, ids=lambda law: law.name)
+@pytest.mark.parametrize("prop", PROPERTIES, ids=lambda prop: prop.name)
 @pytest.mark.parametrize("case", RARE)
-def test_law_in_a_case_that_is_seldom_drawn(law: Property, case: str) -> None:
-    law.holds(*RARE[case])
+def test_property_in_a_rare_case(prop: Property, case: str) -> None:
+    prop.check(*RARE[case])
 
 
 def test_most_attempts_compile_and_most_contradict_the_admin() -> None:
-    """Laws that are tried on refused or harmless runs prove nothing."""
+    """Rejected or harmless runs would prove nothing."""
     seen: Counter[str] = Counter()
 
     @given(attempted(("envs", "volumes", "resources", "node_selector", "affinity")))
-    def count(attempt: tuple[Data, Admin]) -> None:
+    def count(attempt: tuple[Data, AdminConfig]) -> None:
         run, admin = attempt
         (result,) = admin.compile_all([run])
-        refused = isinstance(result, CompileError)
-        seen.update(all=1, compiled=not refused, parents=any("extends" in one for one in admin.profiles.values()))
+        rejected = isinstance(result, CompileError)
+        seen.update(all=1, compiled=not rejected, parents=any("extends" in one for one in admin.profiles.values()))
         seen["bases"] += any(admin.bases_of(one) for one in admin.profiles)
-        seen["rich"] += not refused and len(run) > len(("name", "action", "profile", "image", "service_ports"))
-        seen["contradicting"] += not refused and any(one.code == "merge/overridden" for one in result.diagnostics)
+        seen["rich"] += not rejected and len(run) > len(("name", "action", "profile", "image", "service_ports"))
+        seen["contradicting"] += not rejected and any(one.code == "merge/overridden" for one in result.diagnostics)
 
     count()
     assert seen["compiled"] >= 0.6 * seen["all"], seen
@@ -105,36 +106,36 @@ def test_most_attempts_compile_and_most_contradict_the_admin() -> None:
 
 
 @st.composite
-def _two_attempts(draw: st.DrawFn) -> tuple[Data, Data, Admin]:
+def _two_attempts(draw: st.DrawFn) -> tuple[Data, Data, AdminConfig]:
     run, admin = draw(attempted(("volumes", "envs", "service_name")))
-    return run, draw(attempts(admin, run["profile"], about=("volumes", "service_name"))), admin
+    return run, draw(attempts(admin, run["profile"], fields=("volumes", "service_name"))), admin
 
 
 @given(_two_attempts())
-def test_the_order_of_runs_changes_nothing(drawn: tuple[Data, Data, Admin]) -> None:
-    """Each run comes out the same, wherever its file stands on the command line; two that clash do so in any order."""
+def test_the_order_of_runs_has_no_effect(drawn: tuple[Data, Data, AdminConfig]) -> None:
+    """Each run produces the same manifests in any order; two conflicting runs conflict in any order."""
     one, other, admin = drawn
     first, second = admin.compile_all([one, other])
     third, fourth = admin.compile_all([other, one])
     clashing = [_clashes(result) for result in (first, second, third, fourth)]
     assert any(clashing[:2]) == any(clashing[2:])
     if not any(clashing):
-        assert _told(first) == _told(fourth)
-        assert _told(second) == _told(third)
+        assert _outcome(first) == _outcome(fourth)
+        assert _outcome(second) == _outcome(third)
 
 
 def _clashes(result: Result) -> bool:
     return any(finding.code.startswith("run/duplicate") for finding in result.diagnostics)
 
 
-def _told(result: Result) -> tuple[list[Data], list[tuple[str, str]]]:
-    made = [] if isinstance(result, CompileError) else [manifest.data for manifest in result.manifests]
-    return made, [(finding.code, finding.message) for finding in result.diagnostics]
+def _outcome(result: Result) -> tuple[list[Data], list[tuple[str, str]]]:
+    manifests = [] if isinstance(result, CompileError) else [manifest.data for manifest in result.manifests]
+    return manifests, [(finding.code, finding.message) for finding in result.diagnostics]
 
 
 @given(_two_attempts())
-def test_two_runs_share_nothing(drawn: tuple[Data, Data, Admin]) -> None:
-    share_nothing(*drawn)
+def test_two_runs_share_no_object(drawn: tuple[Data, Data, AdminConfig]) -> None:
+    runs_share_no_object(*drawn)
 
 
 _NAMES = dns_labels(4) | st.sampled_from(("a", "a-b", "b", "a-b-c", "A", "x-a")) | run_names()
@@ -154,12 +155,12 @@ def _entities(draw: st.DrawFn) -> Data:
 
 
 @given(_entities(), _entities(), st.sampled_from(NAME_PATTERNS), st.sampled_from(VOLUME_PATTERNS))
-def test_two_entities_share_nothing(one: Data, other: Data, job: str, volume: str) -> None:
-    """Whatever projects, names and ids people choose, and whatever patterns the platform has."""
-    share_nothing(one, other, Admin((), {"names": {"job": job, "volume": volume}}))
+def test_two_entities_share_no_object(one: Data, other: Data, job: str, volume: str) -> None:
+    """For any projects, names and ids, and any name patterns of the platform."""
+    runs_share_no_object(one, other, AdminConfig((), {"names": {"job": job, "volume": volume}}))
 
 
-# Every law can fail
+# Every property can fail
 
 
 def _container(name: str, **fields: Any) -> Data:
@@ -182,26 +183,26 @@ def _zone(value: str) -> Data:
 def _without_rule(name: str) -> Callable[[pytest.MonkeyPatch], None]:
     tables: dict[str, tuple[Any, ...]] = {"RULES": policy.RULES, "VOLUME_RULES": volume_rules.VOLUME_RULES}
     (table,) = (table for table, rules in tables.items() if name in [rule.__name__ for rule in rules])
-    kept = tuple(rule for rule in tables[table] if rule.__name__ != name)
-    return lambda patch: patch.setattr(approve, table, kept)
+    others = tuple(rule for rule in tables[table] if rule.__name__ != name)
+    return lambda patch: patch.setattr(approve, table, others)
 
 
 def _strategy(name: str, strategy: Any) -> Callable[[pytest.MonkeyPatch], None]:
     return lambda patch: patch.setitem(merge.STRATEGIES, name, merge.STRATEGIES[name]._replace(meet=strategy))
 
 
-def _keeping_manifests(patch: pytest.MonkeyPatch) -> None:
-    kept: dict[int, tuple[Manifest, ...]] = {}
+def _cached_manifests(patch: pytest.MonkeyPatch) -> None:
+    cache: dict[int, tuple[Manifest, ...]] = {}
 
     def filled(drawn: Sequence[render.Sketch]) -> tuple[Manifest, ...]:
-        return kept.setdefault(id(drawn[0].context["platform"]), render.filled(drawn))
+        return cache.setdefault(id(drawn[0].context["platform"]), render.filled(drawn))
 
     patch.setattr(pipeline, "filled", filled)
 
 
 def _childless(patch: pytest.MonkeyPatch) -> None:
-    def choose(*given_ones: Any) -> Any:
-        profile, findings = profiles.choose(*given_ones)
+    def choose(*arguments: Any) -> Any:
+        profile, findings = profiles.choose(*arguments)
         return profile and (
             profile._replace(fields=profile.fields.with_fields({})) if profile.parents else profile
         ), findings
@@ -209,111 +210,119 @@ def _childless(patch: pytest.MonkeyPatch) -> None:
     patch.setattr("speccompile.compiler.documents.run.choose", choose)
 
 
-BREACHES: dict[str, tuple[Callable[[pytest.MonkeyPatch], None], Data, Admin]] = {
-    "what_is_fixed_stays": (
+VIOLATIONS: dict[str, tuple[Callable[[pytest.MonkeyPatch], None], Data, AdminConfig]] = {
+    "fixed_values_apply": (
         _strategy("replace", lambda _, __, weaker, ___, ____: weaker),
         {**IMAGE, "priority_class": "mine"},
-        Admin((({"id": "default", "priority_class": "admins"},),)),
+        AdminConfig((({"id": "default", "priority_class": "admins"},),)),
     ),
-    "sidecars_stay_alone": (
+    "sidecars_cannot_be_changed": (
         _without_rule("_volumes_stay_clear_of_the_base"),
         {**IMAGE, "volumes": [_volume("persistent_volume_claim")]},
-        Admin((({"id": "default"}, _job(volumes=[{"name": "data", "emptyDir": {}}], containers=[_container("b")])),)),
+        AdminConfig(
+            (({"id": "default"}, _job(volumes=[{"name": "data", "emptyDir": {}}], containers=[_container("b")])),)
+        ),
     ),
-    "excluded_nodes_stay_excluded": (
+    "excluded_nodes_cannot_be_used": (
         _strategy("affinity", lambda _, __, weaker, ___, ____: weaker),
         {**IMAGE, "affinity": _zone("b")},
-        Admin((({"id": "default", "affinity": _zone("a")},),)),
+        AdminConfig((({"id": "default", "affinity": _zone("a")},),)),
     ),
-    "ceilings_hold": (
+    "limits_apply": (
         lambda patch: patch.setitem(ceilings._AMOUNTS, "mem", lambda _: iter(())),
         {**IMAGE, "resources": {"mem": {"limits": "2Gi"}}},
-        Admin((), {"ceilings": {"mem": "1Gi"}}),
+        AdminConfig((), {"ceilings": {"mem": "1Gi"}}),
     ),
-    "blocked_volumes_stay_out": (
+    "blocked_volumes_cannot_be_mounted": (
         _without_rule("_existing_is_allowed"),
         {**IMAGE, "volumes": [_volume("shared_volume", claim_name="theirs")]},
-        Admin(),
+        AdminConfig(),
     ),
-    "foreign_secrets_stay_out": (
+    "other_secrets_cannot_be_used": (
         _without_rule("_existing_is_allowed"),
         {**IMAGE, "volumes": [_volume("secret", name="theirs")]},
-        Admin((), {"volumes": {"allow_existing": True}}),
+        AdminConfig((), {"volumes": {"allow_existing": True}}),
     ),
-    "nobody_runs_as_root": (
+    "runs_cannot_gain_privileges": (
         _without_rule("_confinement_stays"),
         {**IMAGE, "annotations": {"container.apparmor.security.beta.kubernetes.io/main": "unconfined"}},
-        Admin(),
+        AdminConfig(),
     ),
-    "objects_are_its_own": (lambda patch: patch.setattr(clashes, "_clashes", lambda *_: ()), IMAGE, Admin()),
-    "rules_hold": (
+    "objects_belong_to_one_run": (
+        lambda patch: patch.setattr(clashes, "_clashes", lambda *_: ()),
+        IMAGE,
+        AdminConfig(),
+    ),
+    "rules_apply": (
         lambda patch: patch.setattr(approve, "broken_rules", lambda *_: ()),
         {**IMAGE, "resources": {"mem": "2Gi"}},
-        Admin((({"id": "p", "rules": {"resources.mem": {"max": "1000Mi"}}},), ({"id": "default", "extends": "p"},))),
+        AdminConfig(
+            (({"id": "p", "rules": {"resources.mem": {"max": "1000Mi"}}},), ({"id": "default", "extends": "p"},))
+        ),
     ),
-    "forbidden_fields_stay_out": (
+    "forbidden_fields_cannot_be_set": (
         lambda patch: patch.setattr(approve, "broken_bans", lambda *_: ()),
         {**IMAGE, "resources": {"gpu": 1}},
-        Admin((({"id": "default", "forbid": ["resources.gpu"]},),)),
+        AdminConfig((({"id": "default", "forbid": ["resources.gpu"]},),)),
     ),
-    "twice_is_once": (
+    "applying_twice_changes_nothing": (
         _strategy("union", lambda _, __, weaker, stronger, ___: stronger.with_value(weaker.items + stronger.items)),
         IMAGE,
-        Admin((({"id": "default", "tolerations": [{"operator": "Exists"}]},),)),
+        AdminConfig((({"id": "default", "tolerations": [{"operator": "Exists"}]},),)),
     ),
-    "parents_can_be_written_out": (
+    "parents_can_be_merged": (
         _childless,
         IMAGE,
-        Admin((({"id": "p", "priority_class": "admins"},), ({"id": "default", "extends": "p"},))),
+        AdminConfig((({"id": "p", "priority_class": "admins"},), ({"id": "default", "extends": "p"},))),
     ),
-    "order_of_files_changes_nothing": (
+    "file_order_has_no_effect": (
         lambda patch: patch.setattr(profiles, "_ordered", lambda written: (list(written), [])),
         IMAGE,
-        Admin((({"id": "p", "priority_class": "admins"},), ({"id": "default", "extends": "p"},))),
+        AdminConfig((({"id": "p", "priority_class": "admins"},), ({"id": "default", "extends": "p"},))),
     ),
-    "nothing_is_kept_between_runs": (_keeping_manifests, IMAGE, Admin((({"id": "default"},),))),
+    "runs_are_independent": (_cached_manifests, IMAGE, AdminConfig((({"id": "default"},),))),
 }
 
 
-@pytest.mark.parametrize("law", PROPERTIES, ids=lambda law: law.name)
-def test_a_law_fails_where_the_compiler_is_broken(law: Property, monkeypatch: pytest.MonkeyPatch) -> None:
-    sabotage, run, admin = BREACHES[law.name]
-    law.holds(run, Admin(admin.files, admin.platform))
+@pytest.mark.parametrize("prop", PROPERTIES, ids=lambda prop: prop.name)
+def test_a_property_fails_if_the_compiler_is_broken(prop: Property, monkeypatch: pytest.MonkeyPatch) -> None:
+    sabotage, run, admin = VIOLATIONS[prop.name]
+    prop.check(run, AdminConfig(admin.files, admin.platform))
     sabotage(monkeypatch)
     with pytest.raises(AssertionError) as caught:
-        law.holds(run, Admin(admin.files, admin.platform))
+        prop.check(run, AdminConfig(admin.files, admin.platform))
     assert str(caught.value)
 
 
 def test_alternatives_that_are_joined_widen_what_the_profile_allows(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The mistake that is easiest to make: lists of required terms added up."""
-    law = next(law for law in PROPERTIES if law.name == "excluded_nodes_stay_excluded")
-    _, run, admin = BREACHES[law.name]
+    """The easiest mistake: concatenating lists of required terms."""
+    prop = next(prop for prop in PROPERTIES if prop.name == "excluded_nodes_cannot_be_used")
+    _, run, admin = VIOLATIONS[prop.name]
     monkeypatch.setattr(affinity, "product", lambda ours, theirs: [(one, one) for one in (*ours, *theirs)])
     with pytest.raises(AssertionError, match=r"which affinity .* excludes"):
-        law.holds(run, Admin(admin.files, admin.platform))
+        prop.check(run, AdminConfig(admin.files, admin.platform))
 
 
-def test_the_witness_knows_a_weak_pod() -> None:
-    """A pod that says nothing falls short in everything; what a container says is stronger than what its pod says."""
+def test_weaknesses_of_a_pod() -> None:
+    """A pod without a security context has all weaknesses; the container's context overrides that of the pod."""
     bare = {"spec": {"containers": [{"name": "main"}]}}
-    assert len(witness.weaknesses(bare)) == 4
+    assert len(manifest_facts.weaknesses(bare)) == 4
     safe = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
     pod = {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}}
     hardened = {"spec": {"securityContext": pod, "containers": [{"name": "main", "securityContext": safe}]}}
-    assert witness.weaknesses(hardened) == set()
+    assert manifest_facts.weaknesses(hardened) == set()
     loosened = {**safe, "runAsNonRoot": False}
     spec = {"securityContext": pod, "containers": [{"name": "main", "securityContext": loosened}]}
-    assert witness.weaknesses({"spec": spec}) == {("main", "may run as root")}
-    assert list(witness.root_ids([{"securityContext": {"runAsUser": 0}}]))
+    assert manifest_facts.weaknesses({"spec": spec}) == {("main", "may run as root")}
+    assert list(manifest_facts.root_ids([{"securityContext": {"runAsUser": 0}}]))
 
 
 @pytest.mark.parametrize(
     ("field", "default", "empty"),
     [("tolerations", [{"operator": "Exists"}], []), ("args", ["--safe"], []), ("affinity", _zone("a"), {})],
 )
-def test_an_empty_value_does_not_get_round_a_ban(field: str, default: Any, empty: Any) -> None:
+def test_an_empty_value_does_not_bypass_a_ban(field: str, default: Any, empty: Any) -> None:
     """What the law of forbidden fields found: an empty list was let through, and cleared the admin's default."""
-    admin = Admin((({"id": "default", "defaults": {field: default}, "forbid": [field]},),))
+    admin = AdminConfig((({"id": "default", "defaults": {field: default}, "forbid": [field]},),))
     assert admin.manifests({**IMAGE, field: empty}) is None
     assert admin.manifests({**IMAGE, field: None}) == admin.manifests(IMAGE)

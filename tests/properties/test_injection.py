@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from speccompile.model.key_path import KeyPath
 from speccompile.testing.manifest_facts import pod_templates
-from speccompile.testing.strategies.building_blocks import Data
+from speccompile.testing.plain_data import Data
 from speccompile.testing.strategies.documents import Case, cases
-from speccompile.testing.strategies.text import json_trees, texts
+from speccompile.testing.strategies.text import any_texts, json_trees
 
 Reading: TypeAlias = Callable[[list[Data]], list[Any]]
 
@@ -117,7 +117,7 @@ def key_paths(manifests: list[Data]) -> set[KeyPath]:
     return {path for path, _ in leaves(manifests)}
 
 
-@given(cases(spelling=False), st.sampled_from(sorted(PLACES)), texts(), st.booleans())
+@given(cases(spelling=False), st.sampled_from(sorted(PLACES)), any_texts(), st.booleans())
 @example(Case({"name": "a", "action": "job", "image": "a"}), "env value", "\ue0000\ue001", False)
 @example(Case({"name": "a", "action": "job", "image": "a"}), "argument", "\ue002a:1\ue003", False)
 def test_injection_text_stays_text(case: Case, name: str, text: str, in_profile: bool) -> None:
@@ -140,7 +140,7 @@ def test_injection_text_stays_text(case: Case, name: str, text: str, in_profile:
     assert key_paths(manifests) == key_paths(with_text("harmless"))
 
 
-@given(cases(), st.sampled_from(("inputs", "parameters")), st.dictionaries(texts(), json_trees(), max_size=3))
+@given(cases(), st.sampled_from(("inputs", "parameters")), st.dictionaries(any_texts(), json_trees(), max_size=3))
 @example(Case({"name": "a", "action": "job", "image": "a"}), "parameters", {"a": [[{"b": None}]]})
 def test_injection_what_a_function_is_given_stays_as_it_is(case: Case, name: str, value: Data) -> None:
     """Inputs and parameters arrive, as JSON, exactly as they were given, nulls and all."""

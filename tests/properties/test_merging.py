@@ -10,7 +10,7 @@ from hypothesis import example, given
 
 from speccompile.compiler.merge import merge_layers, replacements
 from speccompile.model.node import Node
-from speccompile.testing.strategies.building_blocks import Data
+from speccompile.testing.plain_data import Data
 from speccompile.testing.strategies.documents import profiles
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from speccompile import CompileError, compile_run
 from speccompile.testing.manifest_facts import pod_templates
-from speccompile.testing.strategies.building_blocks import Data
+from speccompile.testing.plain_data import Data
 from speccompile.testing.strategies.documents import Case, cases
 from speccompile.testing.strategies.fields import ACTIONS
 from speccompile.testing.strategies.text import dns_labels, run_names

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from speccompile.compiler.merge import merge_layers
 from speccompile.testing.manifest_facts import pod_templates
-from speccompile.testing.node_matcher import Node as ClusterNode
-from speccompile.testing.node_matcher import fits
-from speccompile.testing.strategies.building_blocks import Data
+from speccompile.testing.node_matcher import ClusterNode, fits
+from speccompile.testing.plain_data import Data
 from speccompile.testing.strategies.documents import Case
 from speccompile.testing.strategies.node_placement import NODE_KEYS, NODE_NAMES, NODE_VALUES, placements
 

@@ -19,7 +19,7 @@ from speccompile.compiler.normalize import normalize
 from speccompile.model.key_spelling import camel_case, snake_case
 from speccompile.model.source import Layer
 from speccompile.schema.validate import validate
-from speccompile.testing.strategies.building_blocks import Data
+from speccompile.testing.plain_data import Data
 from speccompile.testing.strategies.documents import Case, cases
 from speccompile.testing.strategies.spelling import respelled
 

@@ -20,7 +20,7 @@ from speccompile.model.node import Node
 from speccompile.model.origin import Override
 from speccompile.model.quantity import parse_quantity
 from speccompile.model.source import Layer, Span
-from speccompile.testing.strategies.building_blocks import Data
+from speccompile.testing.plain_data import Data
 from speccompile.testing.strategies.documents import Case, cases
 
 

@@ -11,7 +11,7 @@ from helpers.manifest_data import annotations_on
 from hypothesis import example, given
 
 from speccompile.testing.manifest_facts import pod_templates
-from speccompile.testing.strategies.building_blocks import Data
+from speccompile.testing.plain_data import Data
 from speccompile.testing.strategies.documents import Case, cases
 
 ALLOWED_VOLUMES = {

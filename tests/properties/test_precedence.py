@@ -10,7 +10,7 @@ from hypothesis import example, given
 
 from speccompile.model.key_spelling import snake_case
 from speccompile.model.quantity import parse_quantity
-from speccompile.testing.strategies.building_blocks import Data
+from speccompile.testing.plain_data import Data
 from speccompile.testing.strategies.documents import Case, cases
 from speccompile.testing.strategies.spelling import respelled
 

@@ -7,7 +7,7 @@ from hypothesis import given
 
 from speccompile.model.quantity import parse_quantity
 from speccompile.testing.manifest_facts import pod_templates
-from speccompile.testing.strategies.building_blocks import Data
+from speccompile.testing.plain_data import Data
 from speccompile.testing.strategies.documents import Case, cases
 
 

@@ -11,10 +11,10 @@ from hypothesis import event, example, given
 from hypothesis import strategies as st
 
 from speccompile import Compiled, CompileError, compile_run
-from speccompile.testing.strategies.building_blocks import Data
+from speccompile.testing.plain_data import Data
 from speccompile.testing.strategies.documents import Case, cases
 from speccompile.testing.strategies.resources import quantities
-from speccompile.testing.strategies.text import json_trees, texts
+from speccompile.testing.strategies.text import any_texts, json_trees
 
 
 @st.composite
@@ -72,7 +72,7 @@ def test_total_every_tree_compiles_or_says_why_not(tree: Any) -> None:
     is_answered(lambda: compile_run(tree if isinstance(tree, dict) else {"name": tree}))
 
 
-@given(st.lists(texts() | st.sampled_from(("name: a", "action: job", "image: a", "  - b", "args:")), max_size=6))
+@given(st.lists(any_texts() | st.sampled_from(("name: a", "action: job", "image: a", "  - b", "args:")), max_size=6))
 def test_total_every_text_compiles_or_says_why_not(lines: list[str]) -> None:
     """Any text is a run, or is refused with a CompileError."""
     is_answered(lambda: compile_run("\n".join(lines) + "\n"))

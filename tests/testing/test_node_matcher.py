@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from speccompile.testing.node_matcher import Node as ClusterNode
-from speccompile.testing.node_matcher import any_term_matches, fits, selected
-from speccompile.testing.strategies.node_placement import REQUIRED
+from speccompile.testing.node_matcher import ClusterNode, any_term_matches, fits, selector_matches
+from speccompile.testing.strategies.node_placement import REQUIRED_AFFINITY
 
 REQUIREMENTS: list[tuple[str, list[str] | None, dict[str, bool]]] = [
     ("In", ["a", "b"], {"a": True, "c": False, "": False, "absent": False}),
@@ -39,10 +38,10 @@ def test_matcher_knows_how_terms_combine() -> None:
     assert not any_term_matches([{"matchExpressions": [yes], "matchFields": [elsewhere]}], node)
     assert not any_term_matches([{}], node)
     assert not any_term_matches([], node)
-    assert selected({"a": "1"}, node)
-    assert not selected({"a": "2"}, node)
-    assert not selected({"c": ""}, node)
-    terms = {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": [{"matchExpressions": [yes]}]}}}
+    assert selector_matches({"a": "1"}, node)
+    assert not selector_matches({"a": "2"}, node)
+    assert not selector_matches({"c": ""}, node)
+    terms = {"nodeAffinity": {REQUIRED_AFFINITY: {"nodeSelectorTerms": [{"matchExpressions": [yes]}]}}}
     assert fits({"affinity": terms, "nodeSelector": {"b": "2"}}, node)
     assert not fits({"affinity": terms, "nodeSelector": {"b": "1"}}, node)
     assert fits({}, node)

@@ -16,7 +16,7 @@ from hypothesis import given, reject
 from hypothesis import strategies as st
 
 from speccompile import CompileError
-from speccompile.testing.strategies.building_blocks import Data
+from speccompile.testing.plain_data import Data
 from speccompile.testing.strategies.documents import Case, cases
 from speccompile.verify.verify import Subject, verdict
 

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from speccompile.model.node import Node
 from speccompile.model.source import Layer, Source
-from speccompile.testing.strategies.text import texts
+from speccompile.testing.strategies.text import any_texts
 from speccompile.yaml_text.parse import parse
 from speccompile.yaml_text.parse_libyaml import parse_fast
 from speccompile.yaml_text.parse_strict import parse_exact
@@ -171,7 +171,7 @@ COMMON = st.dictionaries(
     min_size=1,
     max_size=4,
 )
-ANY = trees(PLAIN | texts(), texts())
+ANY = trees(PLAIN | any_texts(), any_texts())
 
 
 class Case(NamedTuple):

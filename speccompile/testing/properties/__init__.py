@@ -1,5 +1,5 @@
-"""Laws: properties that every run keeps under an admin's profiles and platform, one module per subject.
+"""Properties of all runs under an admin's profiles and platform, one module per subject.
 
-A law raises AssertionError where a run breaks it. It reads manifests and what the admin's documents say, never how
-layers were merged; a run that is refused breaks no law. Imports from the rest of `speccompile.testing`.
+A property raises AssertionError for a run that violates it. It compares manifests with the admin's documents, without
+the compiler's merge; a run with errors violates no property. Imports from the rest of `speccompile.testing`.
 """

@@ -1,4 +1,4 @@
-"""Values of a run's field as they appear in its manifests."""
+"""Values of a run's fields in its manifests."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import re
 from typing import Any
 
 from speccompile.model.object_names import PLACEHOLDER
-from speccompile.testing import manifest_facts as witness
-from speccompile.testing.admin import Admin, Data
-from speccompile.testing.manifest_facts import at
+from speccompile.testing import manifest_facts
+from speccompile.testing.admin import AdminConfig
+from speccompile.testing.manifest_facts import lookup
+from speccompile.testing.plain_data import Data
 
 IN_POD = {
     "runtime_class": ("runtimeClassName",),
@@ -37,44 +38,44 @@ IN_SPEC = {
 """The key of a field in the workload's `spec`."""
 
 
-def values_at(path: tuple[str, ...], manifests: list[Data], admin: Admin) -> list[Any]:
-    """What the manifests say of a field, as single values; empty where they say nothing, or it has no one place."""
+def values_at(path: tuple[str, ...], manifests: list[Data], admin: AdminConfig) -> list[Any]:
+    """The values of a field in the manifests; empty if it is unset or has no single path."""
     field, rest = path[0], path[1:]
-    load, (pod,) = witness.workload(manifests), list(witness.pods(manifests))
-    main = _main(load, pod, admin)
-    job = at(load, "spec", "jobTemplate", "spec") or load["spec"]
+    workload, (pod,) = manifest_facts.workload(manifests), list(manifest_facts.pods(manifests))
+    main = _main(workload, pod, admin)
+    job = lookup(workload, "spec", "jobTemplate", "spec") or workload["spec"]
     if field in IN_POD:
-        return single(at(pod, *IN_POD[field], *rest))
+        return as_list(lookup(pod, *IN_POD[field], *rest))
     if field in IN_MAIN:
-        return single(at(main, *IN_MAIN[field], *rest))
+        return as_list(lookup(main, *IN_MAIN[field], *rest))
     if field in IN_SPEC:
-        holders = (load["spec"], job) if field != "suspend" else (load["spec"],)
-        return [holder[IN_SPEC[field]] for holder in holders if IN_SPEC[field] in holder][:1]
+        specs = (workload["spec"], job) if field != "suspend" else (workload["spec"],)
+        return [spec[IN_SPEC[field]] for spec in specs if IN_SPEC[field] in spec][:1]
     if field == "resources":
-        return single(at(main, "resources", *rest))
+        return as_list(lookup(main, "resources", *rest))
     if field in ("labels", "annotations") and rest:
-        return single(at(load, "metadata", field, rest[0]))
+        return as_list(lookup(workload, "metadata", field, rest[0]))
     if field == "envs":
         return [env["value"] for env in main.get("env", ()) if "value" in env and rest[:1] in ((), (env["name"],))]
     if field == "secrets":
-        return [key for env in main.get("env", ()) if (key := at(env, "valueFrom", "secretKeyRef", "key"))]
+        return [key for env in main.get("env", ()) if (key := lookup(env, "valueFrom", "secretKeyRef", "key"))]
     return []
 
 
-def _main(load: Data, pod: Data, admin: Admin) -> Data:
-    """The main container: a base document's may stand before it, and it alone has the platform's name for it."""
-    pattern = PLACEHOLDER.sub(".*", str(admin.settled("names", "container")))
-    fitting: list[Data] = [one for one in pod["containers"] if re.fullmatch(pattern, one["name"])]
-    return next((one for one in fitting if one["name"] == load["metadata"]["name"]), fitting[0])
+def _main(workload: Data, pod: Data, admin: AdminConfig) -> Data:
+    """The main container, identified by name, because containers of a base document may come first."""
+    pattern = PLACEHOLDER.sub(".*", str(admin.platform_setting("names", "container")))
+    candidates: list[Data] = [one for one in pod["containers"] if re.fullmatch(pattern, one["name"])]
+    return next((one for one in candidates if one["name"] == workload["metadata"]["name"]), candidates[0])
 
 
-def single(value: Any) -> list[Any]:
-    """A value as a list: empty for none, as it is for a list, and of one item otherwise."""
+def as_list(value: Any) -> list[Any]:
+    """A value as a list: empty for None, a list unchanged, any other value as its only item."""
     if isinstance(value, dict):
         return [value] if value else []
     return value if isinstance(value, list) else [] if value is None else [value]
 
 
-def shown(place: witness.Place) -> str:
-    """A place as messages name it: kind and name of the object, then the path."""
-    return " ".join(place[:2]) + ": " + ".".join(place[2:])
+def format_fact_path(path: manifest_facts.FactPath) -> str:
+    """A path for messages: kind and name of the object, then the path in it."""
+    return " ".join(path[:2]) + ": " + ".".join(path[2:])

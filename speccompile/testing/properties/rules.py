@@ -9,50 +9,51 @@ from typing import Any
 from speccompile.compiler.bundled_library import bundled_library
 from speccompile.model.quantity import QuantityError, parse_quantity
 from speccompile.schema.field_path import SIDES, Place, place_of
-from speccompile.testing.admin import Admin, Data
-from speccompile.testing.properties.baseline import gpu_key, least, lineage
+from speccompile.testing.admin import AdminConfig
+from speccompile.testing.plain_data import Data
+from speccompile.testing.properties.baseline import baseline_manifests, gpu_key, lineage
 from speccompile.testing.properties.field_values import values_at
 
 
-def rules_hold(run: Data, admin: Admin) -> None:
-    """Whatever compiles satisfies the rules of its profile and of the platform."""
+def rules_apply(run: Data, admin: AdminConfig) -> None:
+    """Every run that compiles satisfies the rules of its profile and the platform."""
     manifests = admin.manifests(run)
-    rules = [rule for holder in _demanding(run, admin) for rule in (holder.get("rules") or {}).items()]
+    rules = [rule for document in _documents_for(run, admin) for rule in (document.get("rules") or {}).items()]
     if manifests is None or not rules:
         return
-    usual = least(run, manifests, admin.lenient)
+    baseline = baseline_manifests(run, manifests, admin.lenient)
     for text, constraint in rules:
         for path in _paths(text, admin, run)[:1]:
-            found, before = values_at(path, manifests, admin), values_at(path, usual, admin)
-            for value in found:
-                # What stands there though the run says nothing is the admin's own, or what Kubernetes needs.
-                assert value in before or _satisfies(value, constraint), f"`{text}` is {value!r}, against {constraint}"
+            actual, minimal = values_at(path, manifests, admin), values_at(path, baseline, admin)
+            for value in actual:
+                # A minimal run has only values that the admin sets or Kubernetes requires.
+                assert value in minimal or _satisfies(value, constraint), f"`{text}` is {value!r}, rule: {constraint}"
 
 
-def forbidden_fields_stay_out(run: Data, admin: Admin) -> None:
+def forbidden_fields_cannot_be_set(run: Data, admin: AdminConfig) -> None:
     """A field that a profile or the platform forbids never reaches a manifest from a run."""
     manifests = admin.manifests(run)
-    bans = [text for holder in _demanding(run, admin) for text in holder.get("forbid") or ()]
+    bans = [text for document in _documents_for(run, admin) for text in document.get("forbid") or ()]
     if manifests is None or not bans:
         return
-    usual = least(run, manifests, admin.lenient)
+    baseline = baseline_manifests(run, manifests, admin.lenient)
     for text in bans:
         for path in _paths(text, admin, run):
-            assert len(path) > 1 or run.get(path[0]) is None, f"the run says `{text}`"
+            assert len(path) > 1 or run.get(path[0]) is None, f"the run sets `{text}`"
             if not _is_derived(path, admin):
-                found, before = values_at(path, manifests, admin), values_at(path, usual, admin)
-                assert found == before, f"`{text}` comes to {found}, and without the run's word to {before}"
+                actual, minimal = values_at(path, manifests, admin), values_at(path, baseline, admin)
+                assert actual == minimal, f"`{text}` is {actual}, but {minimal} if the run does not set it"
 
 
-def _demanding(run: Data, admin: Admin) -> list[Data]:
-    """Every document whose rules and bans the run is under."""
-    return [admin.demands, *(admin.profiles[one] for one in dict.fromkeys(lineage(run, admin)))]
+def _documents_for(run: Data, admin: AdminConfig) -> list[Data]:
+    """The documents whose rules and bans apply to the run."""
+    return [admin.full_platform, *(admin.profiles[one] for one in dict.fromkeys(lineage(run, admin)))]
 
 
-def _paths(text: str, admin: Admin, run: Data) -> list[tuple[str, ...]]:
-    """The places in the spec that a path means; `resources.mem` means its request first, and its limit."""
+def _paths(text: str, admin: AdminConfig, run: Data) -> list[tuple[str, ...]]:
+    """The paths in the spec that a path refers to; `resources.mem` refers to the request, then the limit."""
     place = place_of(text, bundled_library())
-    assert isinstance(place, Place), f"no path: {text}"
+    assert isinstance(place, Place), f"not a path: {text}"
     path = tuple(map(str, place.path))
     if path[0] != "resources" or len(path) < len(("resources", "requests", "cpu")):
         return [path]
@@ -62,11 +63,11 @@ def _paths(text: str, admin: Admin, run: Data) -> list[tuple[str, ...]]:
     return [("resources", side, names.get(path[2], path[2])) for side in sides]
 
 
-def _is_derived(path: tuple[str, ...], admin: Admin) -> bool:
-    """Whether the platform makes the value from another, which the run may say."""
+def _is_derived(path: tuple[str, ...], admin: AdminConfig) -> bool:
+    """Whether the platform derives the value from another one, which the run may set."""
     factors = {"memory": "memory_limit_factor", "cpu": "cpu_limit_factor"}
-    told = {name for name, factor in factors.items() if admin.settled(factor) is not None}
-    return path[:2] == ("resources", "limits") and bool(told.intersection(path[2:] or factors))
+    derived = {name for name, factor in factors.items() if admin.platform_setting(factor) is not None}
+    return path[:2] == ("resources", "limits") and bool(derived.intersection(path[2:] or factors))
 
 
 def _satisfies(value: Any, constraint: Mapping[str, Any]) -> bool:

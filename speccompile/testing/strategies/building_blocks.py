@@ -1,19 +1,19 @@
-"""Basic strategies that the others are composed of, each made once: making one costs more than drawing from it."""
+"""Basic strategies, cached because creating a strategy costs more than drawing from it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any, TypeAlias
+from typing import Any
 
 from hypothesis import strategies as st
 
-Data: TypeAlias = dict[str, Any]
+from speccompile.testing.plain_data import Data
 
 
 @lru_cache(maxsize=None, typed=True)
-def integers(least: int, most: int) -> st.SearchStrategy[int]:
-    return st.integers(least, most)
+def integers(minimum: int, maximum: int) -> st.SearchStrategy[int]:
+    return st.integers(minimum, maximum)
 
 
 @lru_cache(maxsize=None, typed=True)
@@ -21,7 +21,7 @@ def among(*choices: Any) -> st.SearchStrategy[Any]:
     return st.sampled_from(choices)
 
 
-def mapping(
+def fixed_mappings(
     required: Mapping[str, st.SearchStrategy[Any]] | None = None,
     optional: Mapping[str, st.SearchStrategy[Any]] | None = None,
 ) -> st.SearchStrategy[Data]:

@@ -14,18 +14,19 @@ from speccompile.model.key_spelling import snake_case
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.object_names import object_name
 from speccompile.schema.volume_types import EXISTING, SECRET
-from speccompile.testing.strategies.building_blocks import Data, among, coins, mapping, often, seldom
-from speccompile.testing.strategies.fields import ACTIONS, field_values, fields_of
+from speccompile.testing.plain_data import Data
+from speccompile.testing.strategies.building_blocks import among, coins, fixed_mappings, often, seldom
+from speccompile.testing.strategies.fields import ACTIONS, field_values, fields_for_action
 from speccompile.testing.strategies.resources import GPU_KEY, sizes
 from speccompile.testing.strategies.spelling import respelled, respellings
-from speccompile.testing.strategies.text import dns_subdomains, run_names, texts
+from speccompile.testing.strategies.text import any_texts, dns_subdomains, run_names
 from speccompile.testing.strategies.volumes import ACCESS_MODES
 
 STORE = "{project}-secrets"
 
 
 class Case(NamedTuple):
-    """A run and what it is compiled under."""
+    """A run with its profile and platform."""
 
     run: Data
     profile: Data | None = None
@@ -38,12 +39,12 @@ class Case(NamedTuple):
         return deepcopy(self)
 
 
-_RICH = frozenset({"volumes", "resources", "envs", "affinity", "tolerations", "schedule", "parameters"})
-"""Fields of many shapes, which are drawn more often."""
+_FREQUENT_FIELDS = frozenset({"volumes", "resources", "envs", "affinity", "tolerations", "schedule", "parameters"})
+"""Fields with many forms, which are generated more often."""
 
 
 def _setting(platform: Data | None, *path: str) -> Any:
-    """What the platform says at the path, in whatever spelling; None where it says nothing."""
+    """The platform setting at the path, in any spelling; None if it is unset."""
     value: Any = respelled(platform or {}, snake_case)
     for step in path:
         value = (value or {}).get(step)
@@ -59,25 +60,25 @@ def runs(
     spelling: bool = True,
     always: tuple[str, ...] = (),
 ) -> Data:
-    """A valid run in the flat form that compiles under the platform.
+    """A valid flat run that compiles under the platform.
 
-    `spelling` mixes in camelCase and nulls; the fields in `always` are there, if the action has them.
+    `spelling` mixes in camelCase and nulls; fields in `always` are set if the action has them.
     """
-    made: Data = {"name": draw(run_names()), "action": action or draw(among(*ACTIONS))}
+    run: Data = {"name": draw(run_names()), "action": action or draw(among(*ACTIONS))}
     if draw(coins):
-        made["project"] = draw(run_names())
+        run["project"] = draw(run_names())
     many = draw(coins)
     fields = field_values(root="/run", gpu_key=_setting(platform, "gpu_key") or GPU_KEY, many=many, shared=many)
-    always = (*always, "image", *(("service_ports",) if made["action"] == "serve" else ()))
-    for name in fields_of(made["action"]):
-        if name in always or draw(coins if name in _RICH else seldom):
-            made[name] = draw(fields[name])
-    _mount_what_is_allowed(made, platform)
-    return draw(respellings(made, nulls=("project", "args", "node_selector", "replicas"))) if spelling else made
+    always = (*always, "image", *(("service_ports",) if run["action"] == "serve" else ()))
+    for name in fields_for_action(run["action"]):
+        if name in always or draw(coins if name in _FREQUENT_FIELDS else seldom):
+            run[name] = draw(fields[name])
+    _replace_forbidden_volumes(run, platform)
+    return draw(respellings(run, nulls=("project", "args", "node_selector", "replicas"))) if spelling else run
 
 
-def _mount_what_is_allowed(run: Data, platform: Data | None) -> None:
-    """Replaces volumes that mount existing storage the platform does not allow; a Secret is the project's store."""
+def _replace_forbidden_volumes(run: Data, platform: Data | None) -> None:
+    """Replace existing volumes that the platform does not allow, and Secrets by that of the project."""
     existing, foreign = _setting(platform, "volumes", "allow_existing"), _setting(platform, "secrets", "allow_foreign")
     store = str(_setting(platform, "secrets", "store") or STORE)
     for volume in run.get("volumes", ()):
@@ -87,28 +88,28 @@ def _mount_what_is_allowed(run: Data, platform: Data | None) -> None:
             name = store.replace("{project}", object_name(run.get("project", "default")))
             volume["spec"] = {**spec, kind.object_key: name}
         if not existing and (mounted == EXISTING or (mounted == SECRET and not foreign)):
-            kept = {key: value for key, value in spec.items() if key == "sub_path"}
-            volume |= {"volume_type": "empty_dir", "spec": kept}
+            sub_path = {key: value for key, value in spec.items() if key == "sub_path"}
+            volume |= {"volume_type": "empty_dir", "spec": sub_path}
 
 
 @st.composite
 def profiles(
     draw: st.DrawFn, *, platform: Data | None = None, spelling: bool = True, always: tuple[str, ...] = ()
 ) -> Data:
-    """A valid profile, with fields for all actions, that suits every run; the fields in `always` are there."""
-    made: Data = {"id": draw(among("default", "1xa100", "no", "1e3"))}
+    """A valid profile with fields for all actions, compatible with every run; fields in `always` are set."""
+    profile: Data = {"id": draw(among("default", "1xa100", "no", "1e3"))}
     if draw(seldom):
-        made |= {"name": draw(texts()), "description": draw(texts())}
+        profile |= {"name": draw(any_texts()), "description": draw(any_texts())}
     gpu_key = _setting(platform, "gpu_key") or GPU_KEY
     for name, values in field_values(root="/profile", gpu_key=gpu_key, many=False, shared=True).items():
-        if name in always or draw(coins if name in _RICH else seldom):
-            made[name] = draw(values)
-    return draw(respellings(made, nulls=("args", "node_selector", "labels"))) if spelling else made
+        if name in always or draw(coins if name in _FREQUENT_FIELDS else seldom):
+            profile[name] = draw(values)
+    return draw(respellings(profile, nulls=("args", "node_selector", "labels"))) if spelling else profile
 
 
 @cache
 def platforms() -> st.SearchStrategy[Data]:
-    """A valid platform; what it leaves out is the built-in platform's."""
+    """A valid platform file."""
     claim = {"size": sizes(), "storage_class": dns_subdomains(), "access_mode": among(*ACCESS_MODES)}
     disk = {"as": among("ephemeral-storage", "volume"), "mount_path": st.just("/mnt/scratch")}
     secrets = {"store": among("s-{project}", "{project}.secrets", STORE), "allow_foreign": coins}
@@ -117,17 +118,19 @@ def platforms() -> st.SearchStrategy[Data]:
         "gpu_key": among(GPU_KEY, "amd.com/gpu"),
         "memory_limit_factor": among(1, 1.1, 1.5, 2, 3.75, 100),
         "service_type": among("ClusterIP", "NodePort", "LoadBalancer"),
-        "pvc": mapping(optional=claim),
-        "disk": mapping(optional=disk),
-        "secrets": mapping(optional=secrets),
-        "security": mapping(optional=security),
-        "volumes": mapping({"allow_existing": often}),
+        "pvc": fixed_mappings(optional=claim),
+        "disk": fixed_mappings(optional=disk),
+        "secrets": fixed_mappings(optional=secrets),
+        "security": fixed_mappings(optional=security),
+        "volumes": fixed_mappings({"allow_existing": often}),
     }
-    return mapping(optional=settings).flatmap(lambda made: respellings(made, nulls=("pvc", "memory_limit_factor")))
+    return fixed_mappings(optional=settings).flatmap(
+        lambda platform: respellings(platform, nulls=("pvc", "memory_limit_factor"))
+    )
 
 
 @st.composite
-def cases(  # noqa: PLR0913  each narrows what a law is about
+def cases(  # noqa: PLR0913  each narrows the cases
     draw: st.DrawFn,
     *,
     action: str | None = None,
@@ -136,9 +139,9 @@ def cases(  # noqa: PLR0913  each narrows what a law is about
     spelling: bool = True,
     always: tuple[str, ...] = (),
 ) -> Case:
-    """A run, mostly with a profile that it names or gets by default, and sometimes with a platform.
+    """A run, usually with a profile that it names or gets by default, and sometimes with a platform.
 
-    `built_in` leaves the platform out, and `alone` the profile; fields in `always` are there, in run and profile.
+    `built_in` omits the platform, and `alone` the profile; fields in `always` are set in run and profile.
     """
     platform = None if built_in or draw(coins) else draw(platforms())
     run = draw(runs(action=action, platform=platform, spelling=spelling, always=always))

@@ -10,10 +10,17 @@ from hypothesis import strategies as st
 
 from speccompile.compiler.bundled_library import bundled_library
 from speccompile.schema.library import Schema
-from speccompile.testing.strategies.building_blocks import Data, among, coins, mapping
-from speccompile.testing.strategies.node_placement import affinities, node_selectors, required_affinities, tolerations
+from speccompile.testing.plain_data import Data
+from speccompile.testing.strategies.building_blocks import among, coins, fixed_mappings
+from speccompile.testing.strategies.node_placement import (
+    affinities,
+    node_selectors,
+    required_affinities,
+    toleration_items,
+)
 from speccompile.testing.strategies.resources import resources
 from speccompile.testing.strategies.text import (
+    any_texts,
     dns_1035_labels,
     dns_subdomains,
     env_names,
@@ -22,7 +29,6 @@ from speccompile.testing.strategies.text import (
     label_keys,
     label_values,
     secret_ids,
-    texts,
 )
 from speccompile.testing.strategies.volumes import volumes
 
@@ -33,29 +39,29 @@ _SCHEDULES = ("5 4 * * *", "@daily", "@every 1h30m", "*/5 0-6 1,15 JAN-MAR mon",
 @cache
 def _service_ports() -> st.SearchStrategy[list[Data]]:
     ports = among(80, 443, 8080, 1, 65535)
-    item = mapping({"port": ports}, {"target_port": ports})
+    item = fixed_mappings({"port": ports}, {"target_port": ports})
     return st.lists(item, min_size=1, max_size=3, unique_by=lambda port: port["port"])
 
 
 @cache
 def field_values(*, root: str, gpu_key: str, many: bool, shared: bool) -> Mapping[str, st.SearchStrategy[Any]]:
-    """A strategy for each field of the schema; one that nobody has thought of here takes the schema's examples."""
-    words = st.lists(texts(), max_size=3)
-    envs = st.dictionaries(env_names(), texts(), max_size=3)
+    """A strategy for each field of the schema; unknown fields take the examples of the schema."""
+    words = st.lists(any_texts(), max_size=3)
+    envs = st.dictionaries(env_names(), any_texts(), max_size=3)
     user_ids = among(1, 1000, 2**31 - 1, "1", "8877")
     any_count = among(0, 1, 2, 7, 2**31 - 1)
     pods = any_count if many else among(0, 1)
-    known: dict[str, st.SearchStrategy[Any]] = {
+    by_name: dict[str, st.SearchStrategy[Any]] = {
         "image": images(),
         "image_pull_policy": among("Always", "IfNotPresent", "Never"),
-        "command": words | texts().filter(bool),
+        "command": words | any_texts().filter(bool),
         "args": words,
         "envs": envs | envs.map(lambda chosen: [{"name": name, "value": value} for name, value in chosen.items()]),
         "secrets": st.lists(secret_ids(), max_size=3, unique=True),
         "volumes": st.builds(list) | volumes(root=root, shared=shared),
         "resources": resources(gpu_key),
         "node_selector": node_selectors(),
-        "tolerations": st.lists(tolerations(), max_size=3),
+        "tolerations": st.lists(toleration_items(), max_size=3),
         "affinity": required_affinities() | affinities(),
         "fs_group": user_ids,
         "run_as_user": user_ids,
@@ -75,19 +81,19 @@ def field_values(*, root: str, gpu_key: str, many: bool, shared: bool) -> Mappin
         "completions": any_count,
         "suspend": coins,
         "labels": st.dictionaries(label_keys(), label_values(), max_size=3),
-        "annotations": st.dictionaries(label_keys(), texts(), max_size=3),
+        "annotations": st.dictionaries(label_keys(), any_texts(), max_size=3),
         "inputs": json_objects(),
         "parameters": json_objects(),
     }
-    others = {name: schema for name, schema in _fields().items() if name not in known}
-    return {name: st.sampled_from(schema["examples"]) for name, schema in others.items()} | known
+    others = {name: schema for name, schema in _fields().items() if name not in by_name}
+    return {name: st.sampled_from(schema["examples"]) for name, schema in others.items()} | by_name
 
 
 def _fields() -> Mapping[str, Schema]:
-    """The fields of all targets."""
+    """The fields that are common to all targets."""
     return {name: schema for name, schema in bundled_library().fields.items() if "x-targets" not in schema}
 
 
-def fields_of(action: str) -> tuple[str, ...]:
-    """The fields a run with the action may have."""
+def fields_for_action(action: str) -> tuple[str, ...]:
+    """The fields that a run with the action may set."""
     return tuple(name for name, schema in _fields().items() if action in schema.get("x-actions", ACTIONS))

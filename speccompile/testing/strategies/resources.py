@@ -10,16 +10,17 @@ from typing import TypeAlias
 from hypothesis import strategies as st
 
 from speccompile.model.light_namedtuple import NamedTuple
-from speccompile.testing.strategies.building_blocks import Data, among, integers
+from speccompile.testing.plain_data import Data
+from speccompile.testing.strategies.building_blocks import among, integers
 
 GPU_KEY = "nvidia.com/gpu"
 _UNITS = ("", "m", "k", "M", "G", "T", "P", "Ki", "Mi", "Gi", "Ti", "Pi", "n", "u", "e3", "E-2", "e0")
-Amount: TypeAlias = str | int | float
+QuantityValue: TypeAlias = str | int | float
 
 
 @cache
-def quantities() -> st.SearchStrategy[Amount]:
-    """Any quantity, in any spelling, from nothing to the largest there is."""
+def quantities() -> st.SearchStrategy[QuantityValue]:
+    """Any quantity in any notation, from zero to the maximum."""
     numbers = among("0", "1", "7", "12", ".5", "1.", "0.001", "00010", "1023.25", "+3")
     return st.one_of(
         st.builds("{}{}".format, numbers, st.sampled_from(_UNITS)),
@@ -29,33 +30,33 @@ def quantities() -> st.SearchStrategy[Amount]:
     )
 
 
-def _cores(count: int) -> tuple[Amount, ...]:
+def _cores(count: int) -> tuple[QuantityValue, ...]:
     return (count, str(count), f"{count}000m", f"{count}.0", float(count), f"{count}e0")
 
 
-def _mebibytes(count: int) -> tuple[Amount, ...]:
+def _mebibytes(count: int) -> tuple[QuantityValue, ...]:
     return (f"{count}Mi", f"{count * 1024}Ki", count * 2**20, str(count * 2**20), f"{float(Fraction(count, 1024))}Gi")
 
 
-def _pieces(count: int) -> tuple[Amount, ...]:
+def _counts(count: int) -> tuple[QuantityValue, ...]:
     return (count, str(count), f"{count}000m")
 
 
 @cache
-def sizes() -> st.SearchStrategy[Amount]:
-    """More than nothing, in bytes, in any spelling."""
+def sizes() -> st.SearchStrategy[QuantityValue]:
+    """Positive sizes in bytes, in any notation."""
     return st.builds(lambda count, turn: _mebibytes(count)[turn], integers(1, 2**20), integers(0, 4))
 
 
 class _Resource(NamedTuple):
-    """A resource by its short and full name, how an amount of it is spelled, and how much of it is asked for."""
+    """A resource: its short and full name, the notations of an amount, and the ranges of amounts."""
 
     short: str | None
     name: str
-    spellings: Callable[[int], tuple[Amount, ...]]
+    spellings: Callable[[int], tuple[QuantityValue, ...]]
     request: range
     both: range
-    """A single amount that is request and limit at once lies between those of its own."""
+    """For a single amount that is both request and limit."""
     limit: range
 
     @property
@@ -70,28 +71,28 @@ def _resource_kinds(gpu_key: str) -> tuple[_Resource, ...]:
         _Resource("cpu", "cpu", _cores, range(5), range(5, 8), range(8, 64)),
         _Resource("mem", "memory", _mebibytes, small, middle, large),
         _Resource("disk", "ephemeral-storage", _mebibytes, small, middle, large),
-        _Resource("gpu", gpu_key, _pieces, few, few, few),
-        _Resource(None, "nvidia.com/mig-1g.5gb", _pieces, few, few, few),
+        _Resource("gpu", gpu_key, _counts, few, few, few),
+        _Resource(None, "nvidia.com/mig-1g.5gb", _counts, few, few, few),
         _Resource(None, "hugepages-2Mi", _mebibytes, few, few, few),
     )
 
 
 @st.composite
 def resources(draw: st.DrawFn, gpu_key: str = GPU_KEY) -> Data:
-    """Resources in every shape, each resource in one of them."""
+    """Resources in every form, each resource in one of them."""
 
-    def amount(kind: _Resource, counts: range) -> Amount:
+    def amount(kind: _Resource, counts: range) -> QuantityValue:
         spellings = kind.spellings(draw(integers(counts[0], counts[-1])))
         return spellings[draw(integers(0, 11)) % len(spellings)]
 
-    made: Data = {}
+    result: Data = {}
     for kind in _resource_kinds(gpu_key):
         shape = draw(among("absent", "scalar", "pair", "map") if kind.short else among("absent", "absent", "map"))
         if shape == "absent":
             continue
         if shape == "scalar":
-            # A single `disk` is request and limit at once; any other is a request.
-            made[str(kind.short)] = amount(kind, kind.both if kind.short == "disk" else kind.request)
+            # A single `disk` is both request and limit; other single amounts are requests.
+            result[str(kind.short)] = amount(kind, kind.both if kind.short == "disk" else kind.request)
             continue
         sides = draw(among(("requests",), ("limits",), ("requests", "limits")))
         if kind.whole:
@@ -100,8 +101,8 @@ def resources(draw: st.DrawFn, gpu_key: str = GPU_KEY) -> Data:
         else:
             amounts = {side: amount(kind, kind.request if side == "requests" else kind.limit) for side in sides}
         if shape == "pair":
-            made[str(kind.short)] = amounts
+            result[str(kind.short)] = amounts
         else:
             for side, quantity in amounts.items():
-                made.setdefault(side, {})[kind.name] = quantity
-    return made
+                result.setdefault(side, {})[kind.name] = quantity
+    return result

@@ -1,4 +1,4 @@
-"""Strategies for text, names of all kinds, and JSON."""
+"""Strategies for text, names and JSON."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from speccompile.testing.strategies.building_blocks import Data, among
+from speccompile.testing.plain_data import Data
+from speccompile.testing.strategies.building_blocks import among
 
 TRAPS = (
     "",
@@ -77,29 +78,29 @@ TRAPS = (
     "e\u0301",
     "\u00a0",
 )
-"""What has fooled some reader, template engine or terminal before."""
+"""Texts that YAML readers, template engines or terminals are known to misinterpret."""
 _characters = st.characters(
     exclude_categories=("Cs", "Cc"), include_characters="\t\n\r", exclude_characters="\ufffe\uffff"
 )
 
 
 @cache
-def texts() -> st.SearchStrategy[str]:
-    """Any text a run may hold, the traps often."""
-    pieces = st.lists(st.sampled_from(TRAPS), min_size=2, max_size=3).map("".join)
-    return st.sampled_from(TRAPS) | pieces | st.text(_characters, max_size=12)
+def any_texts() -> st.SearchStrategy[str]:
+    """Any text that a run may contain, often from TRAPS."""
+    combinations = st.lists(st.sampled_from(TRAPS), min_size=2, max_size=3).map("".join)
+    return st.sampled_from(TRAPS) | combinations | st.text(_characters, max_size=12)
 
 
 @cache
 def one_line_texts() -> st.SearchStrategy[str]:
-    """Text without tabs and line ends, as paths have it."""
-    return texts().map(lambda text: "".join(character for character in text if character.isprintable()))
+    """Text without control characters, for paths."""
+    return any_texts().map(lambda text: "".join(character for character in text if character.isprintable()))
 
 
 @cache
-def joined(first: str, middle: str, last: str, longest: int) -> st.SearchStrategy[str]:
-    """Short text of the alphabets for its first character, those between, and its last."""
-    inner = st.text(middle, max_size=longest - 2)
+def texts_from_alphabets(first: str, middle: str, last: str, max_length: int) -> st.SearchStrategy[str]:
+    """Short text with an alphabet each for the first, the inner and the last characters."""
+    inner = st.text(middle, max_size=max_length - 2)
     return st.sampled_from(first) | st.builds("{}{}{}".format, st.sampled_from(first), inner, st.sampled_from(last))
 
 
@@ -109,13 +110,13 @@ ALPHANUMERIC = _LOWER + _LOWER.upper() + _DIGITS
 
 
 @cache
-def dns_labels(longest: int = 10) -> st.SearchStrategy[str]:
-    return joined(_LOWER + _DIGITS, _LOWER + _DIGITS + "-", _LOWER + _DIGITS, longest)
+def dns_labels(max_length: int = 10) -> st.SearchStrategy[str]:
+    return texts_from_alphabets(_LOWER + _DIGITS, _LOWER + _DIGITS + "-", _LOWER + _DIGITS, max_length)
 
 
 @cache
 def dns_1035_labels() -> st.SearchStrategy[str]:
-    return joined(_LOWER, _LOWER + _DIGITS + "-", _LOWER + _DIGITS, 10)
+    return texts_from_alphabets(_LOWER, _LOWER + _DIGITS + "-", _LOWER + _DIGITS, 10)
 
 
 @cache
@@ -125,33 +126,35 @@ def dns_subdomains() -> st.SearchStrategy[str]:
 
 @cache
 def run_names() -> st.SearchStrategy[str]:
-    """Good names, names that look like those made for bad ones, long ones, and any text at all."""
+    """Valid names, names that look like generated ones, long names, and any text."""
     hashed = st.builds("{}-x{}".format, dns_labels(), st.text("0123456789abcdef", min_size=10, max_size=10))
     return st.one_of(
         dns_labels(),
         dns_labels(70),
         hashed,
         st.text("aA1-. _/é", min_size=1, max_size=6),
-        texts().filter(bool),
+        any_texts().filter(bool),
         st.text(_characters, min_size=60, max_size=66),
     )
 
 
 @cache
 def label_keys() -> st.SearchStrategy[str]:
-    names = joined(ALPHANUMERIC, ALPHANUMERIC + "-_.", ALPHANUMERIC, 8)
+    names = texts_from_alphabets(ALPHANUMERIC, ALPHANUMERIC + "-_.", ALPHANUMERIC, 8)
     return among("team", "tier", "example.com/team") | names | st.builds("{}/{}".format, dns_subdomains(), names)
 
 
 @cache
 def label_values() -> st.SearchStrategy[str]:
-    return among("", "a", "b", "no", "1e3", "012") | joined(ALPHANUMERIC, ALPHANUMERIC + "-_.", ALPHANUMERIC, 12)
+    return among("", "a", "b", "no", "1e3", "012") | texts_from_alphabets(
+        ALPHANUMERIC, ALPHANUMERIC + "-_.", ALPHANUMERIC, 12
+    )
 
 
 @cache
 def env_names() -> st.SearchStrategy[str]:
-    """Names of variables; those of secrets begin with `S_`."""
-    return among("HOME", "HF_HOME", "no", "a.b-c") | joined("_ABCabc", "_ABC-.09", "_AZ09", 8).filter(
+    """Names of variables, distinct from those of secrets, which begin with `S_`."""
+    return among("HOME", "HF_HOME", "no", "a.b-c") | texts_from_alphabets("_ABCabc", "_ABC-.09", "_AZ09", 8).filter(
         lambda name: not name.startswith("S_")
     )
 
@@ -174,15 +177,15 @@ def images() -> st.SearchStrategy[str]:
 
 @cache
 def json_trees() -> st.SearchStrategy[Any]:
-    """Any JSON value that Python, YAML and Kubernetes can hold alike."""
+    """Any JSON value that Python, YAML and Kubernetes represent alike."""
     numbers = st.integers(-(2**63) + 1, 2**63 - 1) | st.floats(-(2.0**62), 2.0**62)
     return st.recursive(
-        st.none() | st.booleans() | numbers | texts(),
-        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts(), inner, max_size=3),
+        st.none() | st.booleans() | numbers | any_texts(),
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(any_texts(), inner, max_size=3),
         max_leaves=6,
     )
 
 
 @cache
 def json_objects() -> st.SearchStrategy[Data]:
-    return st.dictionaries(texts(), json_trees(), max_size=3)
+    return st.dictionaries(any_texts(), json_trees(), max_size=3)

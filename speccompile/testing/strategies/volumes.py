@@ -10,16 +10,17 @@ from hypothesis import strategies as st
 
 from speccompile.compiler.bundled_library import bundled_library
 from speccompile.schema.library import Schema
-from speccompile.testing.strategies.building_blocks import Data, among, coins, mapping
+from speccompile.testing.plain_data import Data
+from speccompile.testing.strategies.building_blocks import among, coins, fixed_mappings
 from speccompile.testing.strategies.resources import sizes
 from speccompile.testing.strategies.text import (
     ALPHANUMERIC,
+    any_texts,
     dns_labels,
     dns_subdomains,
     images,
-    joined,
     one_line_texts,
-    texts,
+    texts_from_alphabets,
 )
 
 VOLUME_NAMES = ("data", "cache", "a-b", "models")
@@ -30,29 +31,30 @@ VOLUME_TYPES = tuple(bundled_library().volume_types)
 
 @cache
 def config_keys() -> st.SearchStrategy[str]:
-    return among("app.yaml", "no", "a") | joined(ALPHANUMERIC, ALPHANUMERIC + "-_.", ALPHANUMERIC, 8)
+    return among("app.yaml", "no", "a") | texts_from_alphabets(ALPHANUMERIC, ALPHANUMERIC + "-_.", ALPHANUMERIC, 8)
 
 
 @cache
 def _volume_specs(*, shared: bool) -> Mapping[str, st.SearchStrategy[Data]]:
-    """A strategy for the `spec` of each type in the schema; an unknown one takes the examples of its `spec`."""
+    """A strategy for the `spec` of each volume type; unknown types take the examples of the schema."""
     claim = {"size": sizes(), "storage_class": dns_subdomains()}
-    one_pod = mapping(optional=claim | {"access_mode": among(*ACCESS_MODES)})
-    many_pods = mapping({"access_mode": among(*SHARED_MODES)}, claim)
-    named = mapping(optional={"name": dns_subdomains()})
-    data = st.dictionaries(config_keys(), texts(), min_size=1, max_size=3)
-    known = {
+    one_pod = fixed_mappings(optional=claim | {"access_mode": among(*ACCESS_MODES)})
+    many_pods = fixed_mappings({"access_mode": among(*SHARED_MODES)}, claim)
+    named = fixed_mappings(optional={"name": dns_subdomains()})
+    data = st.dictionaries(config_keys(), any_texts(), min_size=1, max_size=3)
+    by_type = {
         "persistent_volume_claim": many_pods if shared else one_pod,
-        "config_map": named | mapping({"data": data}),
+        "config_map": named | fixed_mappings({"data": data}),
         "secret": named,
-        "empty_dir": mapping(optional={"size_limit": sizes(), "medium": among("", "Memory")}),
+        "empty_dir": fixed_mappings(optional={"size_limit": sizes(), "medium": among("", "Memory")}),
         "ephemeral": one_pod,
-        "shared_volume": mapping(optional={"claim_name": dns_subdomains()}),
-        "image": mapping({"image": images()}) | mapping({"reference": images()}),
+        "shared_volume": fixed_mappings(optional={"claim_name": dns_subdomains()}),
+        "image": fixed_mappings({"image": images()}) | fixed_mappings({"reference": images()}),
     }
     types = bundled_library().schemas["fields"]["$defs"]["volume_types"]
     return {
-        name: known[name] if name in known else _examples(entry["properties"]["spec"]) for name, entry in types.items()
+        name: by_type[name] if name in by_type else _examples(entry["properties"]["spec"])
+        for name, entry in types.items()
     }
 
 
@@ -77,8 +79,8 @@ def _volume_names() -> st.SearchStrategy[list[str]]:
 
 @st.composite
 def volumes(draw: st.DrawFn, *, root: str = "/run", shared: bool = False) -> list[Data]:
-    """Volumes of all types, mounted below the root; shared claims are fit for several pods."""
-    made = []
+    """Volumes of all types, mounted below the root; shared claims can be used by several pods."""
+    result = []
     for index, name in enumerate(draw(_volume_names())):
         kind = draw(among(*VOLUME_TYPES))
         spec = draw(_volume_specs(shared=shared)[kind])
@@ -90,5 +92,5 @@ def volumes(draw: st.DrawFn, *, root: str = "/run", shared: bool = False) -> lis
             (spec if inside else volume)["sub_path"] = draw(_sub_paths())
         if draw(coins) or spec:
             volume["spec"] = spec
-        made.append(volume)
-    return made
+        result.append(volume)
+    return result

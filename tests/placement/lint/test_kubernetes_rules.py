@@ -36,7 +36,7 @@ from speccompile.placement.node_pools import Pool, declared_pools, pools_of
 from speccompile.placement.scheduler_filters import reasons
 from speccompile.placement.workloads import workloads
 from speccompile.testing.node_matcher import nodes_for
-from speccompile.testing.strategies.node_placement import required_affinities, selectors, tolerations
+from speccompile.testing.strategies.node_placement import required_affinities, selectors, toleration_items
 from speccompile.testing.strategies.text import json_trees
 from speccompile.yaml_text.parse import parse
 
@@ -610,7 +610,7 @@ def asking_pods(draw: st.DrawFn) -> Data:
     return {
         **chosen,
         "containers": [{"name": "main", "resources": {"limits": amounts}}],
-        "tolerations": draw(st.lists(tolerations(), max_size=2)),
+        "tolerations": draw(st.lists(toleration_items(), max_size=2)),
     }
 
 
