@@ -90,7 +90,7 @@ def stale(committed: Committed, text: str, compiled: Compiled | None, *, has_no_
 
 
 def _run(compiled: Compiled | None) -> tuple[Note, ...]:
-    return (Note("the run", Span(compiled.run.source)),) if compiled else ()
+    return (Note("run defined here", Span(compiled.run.source)),) if compiled else ()
 
 
 def _first_difference(committed: Committed, text: str) -> Span:

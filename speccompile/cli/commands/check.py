@@ -225,7 +225,7 @@ def _other_drifts(
 ) -> Iterator[Drift]:
     """Files that are left over, and the drift of the Kustomization.
 
-    Raise OSError if the Kustomization cannot be read or is not a Kustomization of ours.
+    Raise OSError if the Kustomization cannot be read, or if speccompile did not write it.
     """
     if work.is_idle:
         return
@@ -280,13 +280,12 @@ _DRIFT_WORDS = {"check/stale": "out of date", "check/missing": "missing", "check
 
 
 def _summary(drifts: Sequence[Drift], *, is_fixed: bool) -> str:
-    files = "file" if len(drifts) == 1 else "files"
     if is_fixed:
-        return f"updated {len(drifts)} {files}"
+        return f"updated {len(drifts)} {'file' if len(drifts) == 1 else 'files'}"
     counts = Counter(drift.findings[0].code for drift in drifts)
-    first, *others = (f"{counts[code]} {words}" for code, words in _DRIFT_WORDS.items() if counts[code])
-    count, _, words = first.partition(" ")
-    return ", ".join((f"{count} {'file' if count == '1' else 'files'} {words}", *others))
+    (count, words), *others = ((counts[code], words) for code, words in _DRIFT_WORDS.items() if counts[code])
+    first = f"{count} {'file' if count == 1 else 'files'} {words}"
+    return ", ".join((first, *(f"{count} {words}" for count, words in others)))
 
 
 def _success(comparison: Comparison, work: ChangedWork) -> str:
