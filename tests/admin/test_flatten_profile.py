@@ -1,4 +1,4 @@
-"""A profile that says everything itself means what it meant with its parents."""
+"""A flattened profile is equivalent to the profile with its parents."""
 
 from __future__ import annotations
 
@@ -51,13 +51,13 @@ CHILD = {
 BASE = {**JOB, "spec": {"ttlSecondsAfterFinished": 60}}
 
 
-def resolved(*given: Any, platform: Any = None, name: str = "child") -> Profile:
-    setting = read_setting(given, platform)
+def resolved(*documents: Any, platform: Any = None, name: str = "child") -> Profile:
+    setting = read_setting(documents, platform)
     assert setting.findings == ()
     return setting.profiles[name]
 
 
-def test_a_child_says_all_that_it_and_its_parents_say() -> None:
+def test_a_flattened_child_has_the_values_of_its_parents() -> None:
     own, *bases = flat_documents(resolved([PARENT, JOB], [CHILD, BASE]))
     assert own == {
         "id": "child",
@@ -86,15 +86,15 @@ def test_a_child_says_all_that_it_and_its_parents_say() -> None:
     ]
 
 
-def test_what_is_flat_stays_as_it_is() -> None:
+def test_a_profile_without_parents_is_unchanged() -> None:
     once = flat_documents(resolved([PARENT, JOB], [CHILD, BASE]))
     again = flat_documents(resolved(once))
     assert again == once
 
 
 @pytest.mark.parametrize("field", ["args", "replicas", "resources.gpu", 'labels["a.b/c"]'])
-def test_many_rules_on_one_field_all_hold(field: str) -> None:
-    """Each stands under a path of its own that leads to the same field."""
+def test_many_rules_for_one_field_all_apply(field: str) -> None:
+    """Each is under another spelling of the same path."""
     rule = {"required": True}
     line = [{"id": "p0", "rules": {field: {**rule, "reason": "0"}}}]
     line += [{"id": f"p{n}", "extends": f"p{n - 1}", "rules": {field: {**rule, "reason": str(n)}}} for n in range(1, 6)]
@@ -106,13 +106,13 @@ def test_many_rules_on_one_field_all_hold(field: str) -> None:
     ]
 
 
-def test_rules_that_say_different_words_join() -> None:
+def test_rules_with_different_checks_are_combined() -> None:
     parent = {"id": "parent", "rules": {"replicas": {"max": 3}}}
     own, *_ = flat_documents(resolved(parent, {"id": "child", "extends": "parent", "rules": {"replicas": {"min": 2}}}))
     assert own["rules"] == {"replicas": {"max": 3, "min": 2}}
 
 
-def test_rules_that_say_the_same_words_both_hold() -> None:
+def test_rules_with_the_same_check_both_apply() -> None:
     parent = {"id": "parent", "rules": {"replicas": {"max": 3}}}
     own, *_ = flat_documents(resolved(parent, {"id": "child", "extends": "parent", "rules": {"replicas": {"max": 2}}}))
     assert own["rules"] == {"replicas": {"max": 2}, '["replicas"]': {"max": 3}}
@@ -128,7 +128,7 @@ def test_disk_that_becomes_a_volume_is_still_disk() -> None:
     assert alone["resources"] == {"disk": "10Gi"}
 
 
-def test_a_gpu_key_comes_along_as_the_resource_it_means() -> None:
+def test_a_gpu_key_is_resolved() -> None:
     platform = {"gpu_keys": {"a100": "nvidia.com/a100"}}
     child = {"id": "child", "extends": "p"}
     document, *_ = flat_documents(resolved({"id": "p", "gpu_key": "a100"}, child, platform=platform))
@@ -173,7 +173,7 @@ def families(draw: st.DrawFn, platform: Data | None) -> list[list[Data]]:
 
 
 @given(cases(alone=True), st.data())
-def test_law_a_run_under_a_child_is_the_run_under_the_flattened_child(case: Case, data: st.DataObject) -> None:
+def test_property_a_flattened_profile_is_equivalent(case: Case, data: st.DataObject) -> None:
     family = data.draw(families(case.platform))
     setting = read_setting(family, case.platform)
     if setting.findings or "child" not in setting.profiles:
@@ -184,11 +184,11 @@ def test_law_a_run_under_a_child_is_the_run_under_the_flattened_child(case: Case
 
 
 @given(families(None))
-def test_law_what_show_prints_is_the_profile(family: list[list[Data]]) -> None:
+def test_property_show_prints_an_equivalent_profile(family: list[list[Data]]) -> None:
     setting = read_setting(family, None)
     if setting.findings or "child" not in setting.profiles:
         return
-    shown = parse(Source("child.yaml", profile_yaml(setting.profiles["child"]), Layer.PROFILE))
-    again = setting_with([shown], None)
+    printed = parse(Source("child.yaml", profile_yaml(setting.profiles["child"]), Layer.PROFILE))
+    again = setting_with([printed], None)
     assert again.findings == ()
     assert flat_documents(again.profiles["child"]) == flat_documents(setting.profiles["child"])

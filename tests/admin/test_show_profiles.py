@@ -1,4 +1,4 @@
-"""Profiles as a table, as YAML with origins, and as data."""
+"""Profiles as a table, annotated YAML and JSON data."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def files(folder: Path) -> dict[str, Profile]:
 
 
 def test_a_table_has_a_row_for_each_profile(tmp_path: Path) -> None:
-    """The golden case `profiles-list` has the whole of it."""
+    """The golden case `profiles-list` contains a whole table."""
     lines = profile_table(files(tmp_path).values()).splitlines()
     assert lines[0].split() == ["ID", "DESCRIPTION", "EXTENDS", "FIXES", "DEFAULTS", "RULES", "FORBIDS"]
     assert [line.split()[0] for line in lines if not line.startswith(" ")] == ["ID", "1xa100", "gpu"]
@@ -58,7 +58,7 @@ def test_a_table_has_a_row_for_each_profile(tmp_path: Path) -> None:
     assert "resources.requests.memory" in {line[column:].split(" ")[0] for line in lines}
 
 
-def test_words_break_only_if_nothing_else_helps() -> None:
+def test_words_break_only_as_a_last_resort() -> None:
     profile = {"id": "q" * 60, "name": "b" * 80, "image": "x:1"}
     table = profile_table(read_setting([profile], None).profiles.values())
     assert max(map(len, table.splitlines())) <= TABLE_WIDTH
@@ -66,7 +66,7 @@ def test_words_break_only_if_nothing_else_helps() -> None:
     assert table.count("b") == 80
 
 
-def test_columns_that_nobody_needs_are_left_out() -> None:
+def test_empty_columns_are_omitted() -> None:
     profiles = read_setting([{"id": "a"}, {"id": "b", "image": "x:1"}], None).profiles
     assert profile_table(profiles.values()) == "ID  FIXES\na\nb   image\n"
     assert profile_table([]) == "no profiles\n"
@@ -91,16 +91,16 @@ def test_the_data_of_a_row(tmp_path: Path) -> None:
     }
 
 
-def test_every_value_has_its_origin_beside_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The golden case `profiles-show` has the whole of another."""
+def test_every_value_has_its_origin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The golden case `profiles-show` contains a whole profile."""
     monkeypatch.chdir(tmp_path)
     files(Path())
     profile = read_setting([Path()], None).profiles["1xa100"]
     lines = profile_yaml(profile).splitlines()
-    told = {line.split("  # ")[0].rstrip(): line.split("  # ")[1] for line in lines if "  # " in line}
-    assert told["  value: |"] == "child.yaml:6"
-    assert told["- key: nvidia.com/gpu"] == "gpu.yaml:4"
-    assert told["  backoffLimit: 2"] == "gpu.yaml:13"
+    comments = {line.split("  # ")[0].rstrip(): line.split("  # ")[1] for line in lines if "  # " in line}
+    assert comments["  value: |"] == "child.yaml:6"
+    assert comments["- key: nvidia.com/gpu"] == "gpu.yaml:4"
+    assert comments["  backoffLimit: 2"] == "gpu.yaml:13"
     assert [line for line in lines if "two" in line] == ["    two"]
     assert len({line.index("#") for line in lines if "  # " in line}) == 1
 
@@ -126,14 +126,14 @@ def test_the_name_of_a_file_cannot_break_out_of_its_comment(tmp_path: Path) -> N
     assert profile_yaml(profile).count("\n") == 1
 
 
-def test_what_a_gpu_key_stands_for_is_told() -> None:
+def test_a_gpu_key_is_resolved() -> None:
     platform = {"gpu_keys": {"a100": "nvidia.com/a100"}}
     profile = read_setting([{"id": "a", "gpu_key": "a100"}], platform).profiles["a"]
     assert "gpu_key: nvidia.com/a100  # <profile> (the platform's `a100`)\n" in profile_yaml(profile)
 
 
 @given(cases())
-def test_law_the_table_fits_and_is_printable(case: Case) -> None:
+def test_property_the_table_fits_and_is_printable(case: Case) -> None:
     setting = read_setting([case.profile] if case.profile else [], case.platform)
     lines = profile_table(setting.profiles.values()).split("\n")
     assert all(len(line) <= TABLE_WIDTH and line.isprintable() and line == line.rstrip() for line in lines)

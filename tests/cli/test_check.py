@@ -1,4 +1,4 @@
-"""`speccompile check`: what is stale, missing or left over is found, told, and mended; nothing else is touched."""
+"""`speccompile check` finds and fixes files that are out of date, missing or left over, and touches no others."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RUN = "name: {name}\naction: job\nimage: python:3.12\nprofile: {profile}\nresour
 GPU = "id: gpu\nresources: {gpu: 1}\nnode_selector: {gpu: a100}\n"
 
 LABEL = "app.kubernetes.io/managed-by: speccompile\n"
-OURS = f"metadata:\n  labels:\n    {LABEL}"
+LABELLED = f"metadata:\n  labels:\n    {LABEL}"
 
 Call = Callable[[str], tuple[int, str, str]]
 
@@ -43,7 +43,7 @@ def files() -> dict[str, str]:
 
 @pytest.fixture
 def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Call:
-    """A call in a project with three runs under two profiles, whose manifests are fresh."""
+    """A call in a project with three runs and two profiles, whose manifests are up to date."""
     monkeypatch.chdir(tmp_path)
     write(
         {
@@ -61,8 +61,8 @@ def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
             code = main(shlex.split(line))
         except SystemExit as stop:
             code = int(stop.code or 0)
-        told = capsys.readouterr()
-        return code, told.out, told.err
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
 
     assert answer("render")[0] == 0
     return answer
@@ -76,7 +76,7 @@ def test_what_render_wrote_is_up_to_date(call: Call) -> None:
     assert call("check --quiet") == (0, "", "")
 
 
-def test_each_way_to_differ_is_found_and_mended(call: Call) -> None:
+def test_each_kind_of_drift_is_found_and_fixed(call: Call) -> None:
     fresh = files()
     replace("manifests/train.yaml", "6Gi", "7Gi")
     Path("manifests/clean.yaml").unlink()
@@ -87,27 +87,27 @@ def test_each_way_to_differ_is_found_and_mended(call: Call) -> None:
     assert "-            memory: 7Gi\n+            memory: 6Gi\n" in out
     assert "error[check/orphan]: left over: no run produces this file\n  --> manifests/vision/old.yaml\n" in out
     assert err == "speccompile: 1 file out of date, 1 missing, 1 left over\n"
-    told = "wrote manifests/clean.yaml\nwrote manifests/train.yaml\nremoved manifests/vision/old.yaml\n"
-    assert call("check --fix") == (4, told, "speccompile: updated 3 files\n")
+    output = "wrote manifests/clean.yaml\nwrote manifests/train.yaml\nremoved manifests/vision/old.yaml\n"
+    assert call("check --fix") == (4, output, "speccompile: updated 3 files\n")
     assert files() == fresh
     assert call("check --fix")[0] == 0
 
 
-def test_a_folder_that_removing_empties_goes_too(call: Call) -> None:
+def test_empty_folders_are_removed(call: Call) -> None:
     Path("runs/team.yaml").unlink()
     assert call("check --fix")[1] == "removed manifests/vision/label.yaml\n"
     assert not Path("manifests/vision").exists()
     assert Path("manifests").exists()
 
 
-def test_files_of_others_are_no_orphans(call: Call) -> None:
+def test_other_files_are_not_left_over(call: Call) -> None:
     others = {"manifests/hand.yaml": "kind: Service\n", "manifests/notes.txt": "managed-by: speccompile\n"}
     write(others)
     assert call("check --fix")[0] == 0
     assert all(Path(name).exists() for name in others)
 
 
-def test_a_file_of_somebody_else_is_never_written_over(call: Call) -> None:
+def test_other_files_are_never_overwritten(call: Call) -> None:
     Path("manifests/clean.yaml").write_text("kind: Service\n")
     replace("manifests/train.yaml", "6Gi", "7Gi")
     before = files()
@@ -118,15 +118,15 @@ def test_a_file_of_somebody_else_is_never_written_over(call: Call) -> None:
 
 
 @pytest.mark.parametrize("paths", ["runs/train.yaml", "runs", "runs/train.yaml runs/clean.yaml"])
-def test_a_call_about_some_runs_knows_nothing_of_the_others(call: Call, paths: str) -> None:
-    """Removing what other runs gave would be a disaster."""
+def test_a_call_for_some_runs_removes_nothing(call: Call, paths: str) -> None:
+    """It must not remove the manifests of other runs."""
     write({"manifests/old.yaml": files()["manifests/train.yaml"]})
     assert call(f"check --fix {paths}")[0] == 0
     assert Path("manifests/old.yaml").exists()
     assert call("check speccompile.yaml")[0] == 4
 
 
-def test_without_a_project_nobody_knows_all_runs_there_are(call: Call) -> None:
+def test_without_a_project_nothing_is_left_over(call: Call) -> None:
     Path("speccompile.yaml").unlink()
     before = files()
     assert call("check runs/train.yaml --profiles profiles -o manifests --fix")[0] == 0
@@ -145,10 +145,10 @@ def test_nothing_is_compared_or_removed_while_a_run_has_errors(call: Call) -> No
     assert files() == before
     code, _, err = call("check --fix --ignore profile/unknown")
     assert "1 run is left out" in err
-    assert Path("manifests/train.yaml").exists(), "it may be what the run gives once it is mended"
+    assert Path("manifests/train.yaml").exists(), "the run may produce it once it is fixed"
 
 
-def test_an_orphan_of_a_platform_with_labels_of_its_own_is_found(call: Call) -> None:
+def test_left_over_files_with_labels_of_the_platform_are_found(call: Call) -> None:
     write({"speccompile.yaml": PROJECT.replace("manifests", "other") + "platform: digitalhub\n"})
     assert call("render")[0] == 0
     write({"other/service.yaml": "kind: Service\nmetadata:\n  labels:\n    app.kubernetes.io/managed-by: dhcore\n"})
@@ -171,14 +171,14 @@ THEIRS = {
 
 
 @pytest.mark.parametrize("text", THEIRS.values(), ids=THEIRS.keys())
-def test_what_merely_speaks_of_the_label_is_not_ours(call: Call, text: str) -> None:
+def test_files_that_only_mention_the_label_are_not_left_over(call: Call, text: str) -> None:
     write({"manifests/theirs.yaml": text.replace("{label}", LABEL)})
     assert call("check --fix")[0] == 0
     assert Path("manifests/theirs.yaml").exists()
 
 
 @pytest.mark.parametrize("text", list(THEIRS.values())[:4], ids=list(THEIRS)[:4])
-def test_what_merely_speaks_of_the_label_is_not_replaced(call: Call, text: str) -> None:
+def test_files_that_only_mention_the_label_are_not_replaced(call: Call, text: str) -> None:
     write({"manifests/train.yaml": text.replace("{label}", LABEL)})
     before = files()
     assert call("render")[0] == 1
@@ -187,7 +187,7 @@ def test_what_merely_speaks_of_the_label_is_not_replaced(call: Call, text: str) 
 
 
 def test_specs_are_never_removed_or_replaced(call: Call) -> None:
-    """Not even if they stand in the folder of manifests and look like these."""
+    """Not even if they are in the directory of manifests and look like manifests."""
     manifest = Path("manifests/train.yaml").read_text()
     replace("speccompile.yaml", "profiles: [profiles]", "profiles: [profiles]\nplatform: platform.yaml")
     write({"platform.yaml": "labels: {}\n".replace("labels", "defaults")})
@@ -195,13 +195,13 @@ def test_specs_are_never_removed_or_replaced(call: Call) -> None:
     assert call("check -o . --fix")[0] == 4
     after = {str(path): path.read_bytes() for path in Path().rglob("*.yaml")}
     assert before.items() <= after.items()
-    assert after["manifests/train.yaml"] == manifest.encode(), "the project's own folder is another matter"
-    write({"runs/odd.yaml": manifest})
+    assert after["manifests/train.yaml"] == manifest.encode(), "the directory of the project is another matter"
+    write({"runs/other.yaml": manifest})
     assert call("check -o runs --fix --ignore run/unknown-form --warning run/unknown-form")[0] in (1, 4)
-    assert Path("runs/odd.yaml").read_text() == manifest
+    assert Path("runs/other.yaml").read_text() == manifest
 
 
-def test_a_value_of_a_run_does_not_decide_what_is_ours(call: Call) -> None:
+def test_a_value_of_a_run_does_not_make_a_file_left_over(call: Call) -> None:
     label = "app.kubernetes.io/managed-by: Helm"
     write(
         {
@@ -216,7 +216,7 @@ def test_a_value_of_a_run_does_not_decide_what_is_ours(call: Call) -> None:
     assert Path("other/svc.yaml").exists()
 
 
-def test_a_link_is_stale_and_what_is_behind_it_is_not_shown(call: Call, tmp_path: Path) -> None:
+def test_a_link_is_out_of_date_and_its_target_is_not_shown(call: Call, tmp_path: Path) -> None:
     fresh = files()
     secret = tmp_path / "outside.yaml"
     for text in ("password: hunter2\n", fresh["manifests/train.yaml"]):
@@ -233,7 +233,7 @@ def test_a_link_is_stale_and_what_is_behind_it_is_not_shown(call: Call, tmp_path
         assert secret.read_text() == text
 
 
-def test_what_somebody_wrote_into_a_manifest_is_not_shown_if_it_may_be_a_secret(call: Call) -> None:
+def test_possible_secrets_in_a_manifest_are_not_shown(call: Call) -> None:
     replace("manifests/train.yaml", "spec:\n  backoff", "secrets: {token: hunter2}\nspec:\n  backoff")
     for how in ("", "--semantic", "--format json", "--format github", "--format sarif"):
         code, out, err = call(f"check {how}")
@@ -241,7 +241,7 @@ def test_what_somebody_wrote_into_a_manifest_is_not_shown_if_it_may_be_a_secret(
         assert "hunter2" not in out + err
 
 
-def test_nothing_is_done_if_something_cannot_be(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fix_changes_all_files_or_none(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     replace("manifests/clean.yaml", "6Gi", "7Gi")
     write({"manifests/vision/old.yaml": Path("manifests/train.yaml").read_text()})
     before = files()
@@ -260,16 +260,16 @@ def test_nothing_is_done_if_something_cannot_be(call: Call, monkeypatch: pytest.
 
 
 @pytest.mark.parametrize("name", ["speccompile", "kustomization"])
-def test_a_run_takes_the_place_of_no_file_that_means_more(call: Call, name: str) -> None:
-    write({"runs/odd.yaml": RUN.format(name=name, profile="cpu")})
+def test_a_run_never_replaces_a_special_file(call: Call, name: str) -> None:
+    write({"runs/other.yaml": RUN.format(name=name, profile="cpu")})
     assert call("render --kustomization")[0] == 0
     assert f"name: {name}\n" in Path(f"manifests/{name}_.yaml").read_text()
     assert call("check --kustomization")[0] == 0
-    Path("runs/odd.yaml").unlink()
+    Path("runs/other.yaml").unlink()
     assert call("check --fix --kustomization")[1].endswith(f"removed manifests/{name}_.yaml\n")
 
 
-def test_a_very_large_file_is_told_without_reading_all_of_it(call: Call) -> None:
+def test_a_very_large_file_is_reported_without_reading_it(call: Call) -> None:
     with Path("manifests/train.yaml").open("a") as stream:
         stream.truncate(3 * 1024 * 1024 * 1024)
     code, out, _ = call("check")
@@ -279,7 +279,7 @@ def test_a_very_large_file_is_told_without_reading_all_of_it(call: Call) -> None
     assert call("check --fix")[0] == 4
 
 
-def test_names_of_files_cannot_forge_what_is_told(call: Call) -> None:
+def test_file_names_cannot_forge_output(call: Call) -> None:
     text = Path("manifests/train.yaml").read_text()
     write({"manifests/\x1b[31mred.yaml": text, "manifests/x\nremoved everything.yaml": text})
     for how in ("", "--fix"):
@@ -293,12 +293,12 @@ def test_quiet_shows_errors_only(call: Call) -> None:
     assert call("check --warning check/orphan --quiet") == (0, "", "")
 
 
-def test_null_is_told_apart_from_what_is_missing(call: Call) -> None:
+def test_null_differs_from_absent(call: Call) -> None:
     replace("manifests/train.yaml", "  backoffLimit: 0\n", "  backoffLimit: 0\n  suspend: null\n")
     assert "`spec.suspend` of Job `train` is `null`, expected to be absent" in call("check --semantic")[1]
 
 
-def test_severities_and_ignored_codes_count(call: Call) -> None:
+def test_severities_apply(call: Call) -> None:
     write({"manifests/old.yaml": files()["manifests/train.yaml"]})
     assert call("check --ignore check/orphan") == (0, "", "3 files up to date\n")
     assert call("check --ignore check/orphan --fix")[0] == 0
@@ -308,7 +308,7 @@ def test_severities_and_ignored_codes_count(call: Call) -> None:
     assert "warning[check/orphan]" in out
 
 
-def test_programs_get_findings_with_file_and_line(call: Call) -> None:
+def test_formats_contain_file_and_line(call: Call) -> None:
     replace("manifests/train.yaml", "6Gi", "7Gi")
     code, out, err = call("check --format json")
     assert (code, err) == (4, "speccompile: 1 file out of date\n")
@@ -320,7 +320,7 @@ def test_programs_get_findings_with_file_and_line(call: Call) -> None:
     assert "runs/train.yaml:5:18" in out
 
 
-def test_by_field_a_difference_names_the_field_and_who_says_otherwise(call: Call) -> None:
+def test_by_field_a_difference_names_the_field_and_its_origin(call: Call) -> None:
     replace("manifests/train.yaml", "gpu: a100", "gpu: h100")
     code, out, _ = call("check --semantic")
     assert code == 4
@@ -329,7 +329,7 @@ def test_by_field_a_difference_names_the_field_and_who_says_otherwise(call: Call
     assert "+++" not in out
 
 
-def test_by_field_layout_does_not_count_and_by_line_it_does(call: Call) -> None:
+def test_by_field_formatting_does_not_count(call: Call) -> None:
     text = Path("manifests/train.yaml").read_text()
     Path("manifests/train.yaml").write_text("# a comment\n" + text.replace("backoffLimit: 0", "backoffLimit:   0"))
     assert call("check --semantic")[0] == 0
@@ -351,19 +351,19 @@ def test_by_field_whole_objects_can_be_missing_or_too_many(call: Call) -> None:
     "text",
     [
         "",
-        OURS,
-        f"{OURS}---\n- 1\n",
-        f"kind: [Job]\nname: 1\n{OURS}",
-        f"kind: Job\n{OURS}  name: train\nspec: [{{}}, null]\n",
-        f"kind: Job\n{OURS}  name: train\n---\nkind: Job\n{OURS}  name: train\n",
-        f"a: &a [*a]\nb: \x00\x1b[31m\n{OURS}",
-        "x: no\n" * 9000 + OURS,
-        f"<<<<<<< HEAD\n{OURS}=======\n>>>>>>> other\n" + "[" * 3000,
+        LABELLED,
+        f"{LABELLED}---\n- 1\n",
+        f"kind: [Job]\nname: 1\n{LABELLED}",
+        f"kind: Job\n{LABELLED}  name: train\nspec: [{{}}, null]\n",
+        f"kind: Job\n{LABELLED}  name: train\n---\nkind: Job\n{LABELLED}  name: train\n",
+        f"a: &a [*a]\nb: \x00\x1b[31m\n{LABELLED}",
+        "x: no\n" * 9000 + LABELLED,
+        f"<<<<<<< HEAD\n{LABELLED}=======\n>>>>>>> other\n" + "[" * 3000,
     ],
     ids=range(9),
 )
 @pytest.mark.parametrize("how", ["", "--semantic"])
-def test_whatever_stands_in_the_file_is_told_and_mended(call: Call, text: str, how: str) -> None:
+def test_any_content_is_reported_and_fixed(call: Call, text: str, how: str) -> None:
     fresh = files()
     Path("manifests/train.yaml").write_text(text)
     code, out, err = call(f"check {how}")
@@ -374,7 +374,7 @@ def test_whatever_stands_in_the_file_is_told_and_mended(call: Call, text: str, h
     assert files() == fresh
 
 
-def test_a_missing_end_of_line_and_windows_line_ends_are_told(call: Call) -> None:
+def test_missing_newline_and_windows_line_endings_are_reported(call: Call) -> None:
     text = Path("manifests/train.yaml").read_text()
     Path("manifests/train.yaml").write_text(text.rstrip("\n"))
     assert "\\ No newline at end of file\n" in call("check")[1]
@@ -385,7 +385,7 @@ def test_a_missing_end_of_line_and_windows_line_ends_are_told(call: Call) -> Non
     assert "\n+kind: Job\n" in out
 
 
-def test_the_diff_is_one_that_patch_understands(call: Call) -> None:
+def test_the_diff_can_be_applied(call: Call) -> None:
     fresh = files()
     replace("manifests/train.yaml", "6Gi", "7Gi")
     replace("manifests/clean.yaml", "backoffLimit: 0", "backoffLimit: 3")
@@ -394,7 +394,7 @@ def test_the_diff_is_one_that_patch_understands(call: Call) -> None:
     assert files() == fresh
 
 
-def test_what_cannot_be_read_stops_the_call(call: Call) -> None:
+def test_unreadable_files_stop_the_call(call: Call) -> None:
     Path("manifests/train.yaml").unlink()
     Path("manifests/train.yaml").mkdir()
     code, _, err = call("check")
@@ -403,7 +403,7 @@ def test_what_cannot_be_read_stops_the_call(call: Call) -> None:
     assert "--> manifests/train.yaml\n" in err
 
 
-def test_somebody_has_to_say_where_the_manifests_are(call: Call) -> None:
+def test_a_directory_is_required(call: Call) -> None:
     write({"speccompile.yaml": "runs: [runs]\nprofiles: [profiles]\n"})
     code, _, err = call("check")
     assert code == 2
@@ -425,7 +425,7 @@ def test_json_and_chart_templates_are_checked_as_they_were_written(call: Call) -
         assert "is `7Gi`, expected `6Gi`" in out
 
 
-def test_render_does_not_touch_what_is_fresh(call: Call) -> None:
+def test_render_does_not_touch_files_that_are_up_to_date(call: Call) -> None:
     os.utime("manifests/train.yaml", (1, 1))
     replace("runs/clean.yaml", "3.12", "3.13")
     assert call("render")[0] == 0
@@ -439,8 +439,8 @@ def test_the_command_finds_the_projects_folder_for_single_runs(call: Call) -> No
     assert call("check runs/train.yaml")[0] == 4
 
 
-def test_by_field_nothing_hides_behind_what_is_not_read(call: Call) -> None:
-    """A file that is cut short, and templates in comments, which Helm executes."""
+def test_by_field_unread_text_is_compared_too(call: Call) -> None:
+    """A truncated file, and templates in comments, which Helm executes."""
     pod = "\n---\napiVersion: v1\nkind: Pod\nmetadata:\n  name: evil\n"
     with Path("manifests/train.yaml").open("a", encoding="utf-8") as stream:
         stream.write(f"#{'一' * 699_500}{pod}")
@@ -461,14 +461,14 @@ def test_a_linked_folder_is_not_followed(call: Call, tmp_path: Path) -> None:
     assert (tmp_path / "elsewhere/label.yaml").exists()
 
 
-def test_what_cannot_be_compared_is_never_up_to_date(call: Call) -> None:
+def test_incomparable_files_are_never_up_to_date(call: Call) -> None:
     Path("manifests/train.yaml").unlink()
     Path("manifests/train.yaml").mkdir()
     assert call("check --ignore check/in-the-way")[0] == 1
     assert call("check --fix --warning check/in-the-way")[0] == 1
 
 
-def test_another_project_below_the_folder_keeps_its_manifests(call: Call) -> None:
+def test_manifests_of_a_nested_project_are_not_touched(call: Call) -> None:
     write(
         {"manifests/team/speccompile.yaml": PROJECT, "manifests/team/manifests/x.yaml": files()["manifests/train.yaml"]}
     )
@@ -477,14 +477,14 @@ def test_another_project_below_the_folder_keeps_its_manifests(call: Call) -> Non
     assert files() == before
 
 
-def test_another_folder_than_the_projects_own_may_be_shared(call: Call) -> None:
+def test_other_directories_may_be_shared(call: Call) -> None:
     assert call("render -o shared")[0] == 0
     write({"shared/other.yaml": files()["manifests/train.yaml"]})
     assert call("check -o shared --fix")[0] == 0
     assert Path("shared/other.yaml").exists()
 
 
-def test_a_manager_that_others_have_too_makes_no_orphans(call: Call) -> None:
+def test_a_common_manager_label_is_not_enough(call: Call) -> None:
     labels = "{app.kubernetes.io/managed-by: Helm, app.kubernetes.io/name: '{name}'}"
     foreign = {"app.kubernetes.io/managed-by": "Helm", "app.kubernetes.io/name": "redis"}
     write(
@@ -516,7 +516,7 @@ def test_pipes_in_the_folder_are_left_alone(call: Call) -> None:
     assert call("check --fix")[0] == 0
 
 
-def test_windows_line_ends_and_a_new_name_of_the_application_are_mended(call: Call) -> None:
+def test_windows_line_endings_and_a_new_application_name_are_fixed(call: Call) -> None:
     fresh = files()
     path = Path("manifests/train.yaml")
     path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
@@ -529,7 +529,7 @@ def test_windows_line_ends_and_a_new_name_of_the_application_are_mended(call: Ca
 
 
 class TestChanged:
-    """With `--changed`, only runs that the files concern are compiled."""
+    """With `--changed`, only affected runs are compiled."""
 
     @pytest.fixture(autouse=True)
     def _in_a_repository(self, call: Call) -> None:
@@ -561,18 +561,18 @@ class TestChanged:
         write({"README.md": "hello\n"})
         assert call("check --changed README.md") == (0, "", success)
 
-    def test_the_platform_concerns_all(self, call: Call) -> None:
+    def test_the_platform_affects_all_runs(self, call: Call) -> None:
         write(
             {"platform.yaml": "enforce: {labels: {a: b}}\n", "speccompile.yaml": PROJECT + "platform: platform.yaml\n"}
         )
         call("render")
         assert call("check --changed platform.yaml")[2] == "3 files up to date\n"
 
-    def test_a_parent_concerns_the_runs_of_its_children(self, call: Call) -> None:
+    def test_a_parent_affects_runs_of_its_children(self, call: Call) -> None:
         write({"profiles/gpu.yaml": "extends: [base]\n" + GPU, "profiles/base.yaml": "id: base\nfs_group: 5\n"})
         assert call("check --fix --changed profiles/base.yaml")[1] == "wrote manifests/train.yaml\n"
 
-    def test_a_broken_run_stops_only_its_own_change(self, call: Call) -> None:
+    def test_a_broken_run_stops_only_its_change(self, call: Call) -> None:
         replace("runs/train.yaml", "image: python:3.12", "imaeg: python:3.12")
         write({"runs/syntax.yaml": "a: [\n"})
         assert call("check --changed runs/clean.yaml")[0] == 0
@@ -581,8 +581,8 @@ class TestChanged:
         assert call("validate --changed runs/syntax.yaml")[0] == 1
         assert call("check --changed profiles/gpu.yaml")[0] == 1
 
-    def test_nothing_is_left_over_where_a_file_cannot_be_read(self, call: Call) -> None:
-        """It may hold the run that gives the file."""
+    def test_nothing_is_left_over_if_a_file_cannot_be_read(self, call: Call) -> None:
+        """It may contain the run that produces the file."""
         write({"runs/clean.yaml": "a: [\n"})
         code, _, err = call("check --fix --changed runs/train.yaml")
         assert code == 0
@@ -591,8 +591,8 @@ class TestChanged:
 
     def test_a_renamed_run_leaves_its_old_file(self, call: Call) -> None:
         replace("runs/clean.yaml", "name: clean", "name: tidy")
-        told = "wrote manifests/tidy.yaml\nremoved manifests/clean.yaml\n"
-        assert call("check --fix --changed runs/clean.yaml")[1] == told
+        output = "wrote manifests/tidy.yaml\nremoved manifests/clean.yaml\n"
+        assert call("check --fix --changed runs/clean.yaml")[1] == output
 
     def test_a_run_that_takes_the_name_of_another_is_found(self, call: Call) -> None:
         replace("runs/clean.yaml", "name: clean", "name: train")
@@ -600,7 +600,7 @@ class TestChanged:
         assert code == 1
         assert "error[run/duplicate]" in err
 
-    def test_a_default_profile_that_is_gone_concerns_the_runs_it_was_for(self, call: Call) -> None:
+    def test_a_removed_default_profile_affects_its_runs(self, call: Call) -> None:
         write({"profiles/default.yaml": "id: default\nfs_group: 5\n"})
         replace("runs/clean.yaml", "profile: cpu\n", "")
         call("render")
@@ -614,14 +614,14 @@ class TestChanged:
         replace("runs/team.yaml", "profile: cpu\n", "")
         assert "wrote manifests/clean.yaml\n" in call("check --fix --changed profiles/cpu.yaml")[1]
 
-    def test_a_directory_is_all_that_is_in_it(self, call: Call) -> None:
-        """A submodule is named in this way, and so is a link to a directory."""
+    def test_a_directory_means_all_files_in_it(self, call: Call) -> None:
+        """As for a submodule, or a link to a directory."""
         assert "(checked 3 of 3 runs)" in call("check --changed profiles")[2]
         Path("profiles").rename("elsewhere")
         Path("profiles").symlink_to("elsewhere")
         assert "(checked 3 of 3 runs)" in call("check --changed profiles")[2]
 
-    def test_a_link_is_what_it_leads_to(self, call: Call) -> None:
+    def test_a_link_means_its_target(self, call: Call) -> None:
         Path("profiles/gpu.yaml").rename("gpu.yaml")
         Path("profiles/gpu.yaml").symlink_to("../gpu.yaml")
         git("add", "--all")
@@ -629,8 +629,8 @@ class TestChanged:
         assert "(checked 1 of 3 runs)" in call("check --changed profiles/gpu.yaml")[2]
         assert "(checked 1 of 3 runs)" in call("check --changed gpu.yaml")[2]
 
-    def test_a_run_of_the_same_name_in_another_project_is_beside_it(self, call: Call) -> None:
-        """Both would make one Job."""
+    def test_a_run_with_the_same_name_in_another_project_is_affected(self, call: Call) -> None:
+        """Both would produce the same Job."""
         write({"runs/other.yaml": "project: other\n" + RUN.format(name="train", profile="cpu")})
         code, _, err = call("check --changed runs/other.yaml")
         assert code == 1
@@ -649,7 +649,7 @@ class TestChanged:
         monkeypatch.chdir("/")
         assert call(f"check --changed --project {tmp_path} {tmp_path}/profiles/default.yaml")[0] == 4
 
-    def test_what_is_gone_is_asked_of_the_repository_of_the_project(
+    def test_removed_files_are_those_of_the_projects_repository(
         self, call: Call, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     ) -> None:
         Path("runs/clean.yaml").unlink()
@@ -664,39 +664,37 @@ class TestChanged:
         monkeypatch.setenv("PRE_COMMIT_FROM_REF", "HEAD~1")
         assert call("check --changed")[0] == 4
 
-    def test_where_git_does_not_say_what_is_gone_all_runs_are_looked_at(
-        self, call: Call, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_without_git_all_runs_are_checked(self, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
         Path("runs/clean.yaml").unlink()
         Path(".git/config").write_text("[nonsense")
         assert call("check --changed")[0] == 4
         monkeypatch.setenv("PATH", "")
         assert call("check --changed")[0] == 0, "without git there is nobody to ask"
 
-    def test_a_merge_concerns_all_runs(self, call: Call) -> None:
-        """Then pre-commit names only the files that both sides changed."""
+    def test_a_merge_affects_all_runs(self, call: Call) -> None:
+        """During a merge, pre-commit passes only the files that both sides changed."""
         replace("manifests/train.yaml", "6Gi", "7Gi")
         assert call("check --changed runs/clean.yaml")[0] == 0
         Path(".git/MERGE_HEAD").write_text(git("rev-parse", "HEAD"))
         assert call("check --changed runs/clean.yaml")[0] == 4
 
-    def test_before_the_first_commit_nothing_is_gone(self, call: Call) -> None:
+    def test_before_the_first_commit_nothing_is_removed(self, call: Call) -> None:
         shutil.rmtree(".git")
         git("init", "--quiet")
         assert "(checked 1 of 3 runs)" in call("check --changed runs/train.yaml")[2]
 
     @pytest.mark.parametrize("name", ["a" * 300, "nowhere/a.yaml", "\n", "*"])
-    def test_odd_names_of_files_concern_nobody(self, call: Call, name: str) -> None:
+    def test_unusual_file_names_affect_no_run(self, call: Call, name: str) -> None:
         assert call(f"check --changed {shlex.quote(name)}")[0] == 0
 
-    def test_a_file_is_no_option(self, call: Call) -> None:
+    def test_a_file_name_is_not_an_option(self, call: Call) -> None:
         write(
             {"evil/speccompile.yaml": "runs: [a.yaml]\noutput: m\n", "evil/a.yaml": RUN.format(name="a", profile="''")}
         )
         replace("manifests/train.yaml", "6Gi", "7Gi")
         assert call("check --changed -- --project=evil/speccompile.yaml manifests/train.yaml")[0] == 4
 
-    def test_only_what_is_concerned_is_compiled(self, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_only_affected_runs_are_compiled(self, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
         compiled: list[str] = []
 
         def watched(*arguments: object) -> object:

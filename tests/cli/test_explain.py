@@ -51,43 +51,41 @@ def report_schema(root: Path, name: str) -> Draft202012Validator:
     return Draft202012Validator(schema)
 
 
-# What is a file, and what is a place in manifests.
+# Files and paths within manifests
 
 
-def test_a_path_of_manifests_may_stand_anywhere_among_the_arguments(call: Call) -> None:
+def test_paths_and_files_in_any_order(call: Call) -> None:
     first = call("explain", "run.yaml", "limits", "--quiet")
     assert first.code == 0
     assert first == call("explain", "--quiet", "limits", "run.yaml") == call("explain", "run.yaml", "--quiet", "limits")
     assert 'nvidia.com/gpu: "1"' in first.stdout
 
 
-def test_several_paths_are_answered_together(call: Call) -> None:
+def test_several_paths(call: Call) -> None:
     answer = call("explain", "run.yaml", "image", "kind", "--quiet")
     assert "image: python:3.12" in answer.stdout
     assert "kind: Job" in answer.stdout
 
 
-def test_a_file_that_is_missing_is_not_taken_for_a_path_of_manifests(call: Call) -> None:
+def test_a_missing_file_is_not_a_path(call: Call) -> None:
     answer = call("explain", "rnu.yaml")
     assert (answer.code, answer.stdout) == (1, "")
     assert "error[input/missing-file]" in answer.stderr
 
 
-def test_a_path_that_no_manifest_has_is_a_wrong_call_with_a_near_name(call: Call) -> None:
+def test_an_unknown_path_is_refused_with_a_suggestion(call: Call) -> None:
     answer = call("explain", "run.yaml", "containers[0].imagee")
     assert (answer.code, answer.stdout) == (2, "")
     assert "did you mean `image`?" in answer.stderr
 
 
-def test_a_long_path_that_no_manifest_has_is_cut_short(call: Call) -> None:
+def test_a_long_unknown_path_is_truncated(call: Call) -> None:
     answer = call("explain", "run.yaml", "x" * 10_000)
     assert answer.code == 2
     assert f"`{'x' * 40}…` is neither a file nor a path in a manifest" in answer.stderr
 
 
-def test_manifests_are_explained_once_however_many_paths_are_asked_for(
-    call: Call, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_manifests_are_explained_once_for_several_paths(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     explained: list[Manifest] = []
 
     def counted(manifest: Manifest) -> Explanation:
@@ -108,7 +106,7 @@ def test_a_run_with_errors_is_not_explained(call: Call) -> None:
     assert not Path("report.html").exists()
 
 
-def test_the_project_is_explained_where_no_path_is_given(call: Call) -> None:
+def test_without_files_the_project_is_explained(call: Call) -> None:
     Path("speccompile.yaml").write_text("runs: [run.yaml]\n")
     assert call("explain", "kind").stdout == call("explain", "run.yaml", "kind").stdout != ""
 
@@ -119,7 +117,7 @@ def test_several_runs_are_one_stream_of_yaml(call: Call) -> None:
     assert [manifest["metadata"]["name"] for manifest in yaml.safe_load_all(answer.stdout)] == ["train", "other"]
 
 
-def test_json_is_as_its_schema_says_and_goes_to_stdout_alone(call: Call, root: Path) -> None:
+def test_json_is_valid_and_goes_to_stdout(call: Call, root: Path) -> None:
     answer = call("explain", "run.yaml", "--format", "json")
     data = json.loads(answer.stdout)
     assert list(report_schema(root, "explain").iter_errors(data)) == []
@@ -132,7 +130,7 @@ def test_json_is_as_its_schema_says_and_goes_to_stdout_alone(call: Call, root: P
     assert answer.stderr.startswith("notice[merge/overridden]")
 
 
-# Codes.
+# Codes
 
 
 def test_a_code_is_explained_without_any_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: Call) -> None:
@@ -159,17 +157,17 @@ def test_a_code_that_does_not_exist_gets_a_near_name(option: str, call: Call) ->
         ("run.yaml kind --html page.html", "--html cannot be combined with `kind`"),
     ],
 )
-def test_a_call_that_asks_for_two_things_at_once_is_refused(arguments: str, reason: str, call: Call) -> None:
+def test_contradicting_arguments_are_refused(arguments: str, reason: str, call: Call) -> None:
     answer = call("explain", *arguments.split())
     assert (answer.code, answer.stdout) == (2, "")
     assert answer.stderr.endswith(f"error: {reason}\n")
     assert not Path("page.html").exists()
 
 
-# The page.
+# The page
 
 
-def test_the_page_is_written_whole_and_only_over_one_of_ours(call: Call) -> None:
+def test_the_page_replaces_only_a_page(call: Call) -> None:
     assert call("explain", "run.yaml", "--html", "report.html", "--quiet") == (0, "", "")
     first = Path("report.html").read_text(encoding="utf-8")
     assert first.startswith("<!doctype html>")
@@ -181,7 +179,7 @@ def test_the_page_is_written_whole_and_only_over_one_of_ours(call: Call) -> None
     assert Path("run.yaml").read_text() == RUN
 
 
-# Severity.
+# Severity
 
 
 def test_the_exit_code_follows_the_severity(call: Call) -> None:
@@ -192,7 +190,7 @@ def test_the_exit_code_follows_the_severity(call: Call) -> None:
     assert "warning[merge/overridden]" in call("validate", "run.yaml", "--warning", "merge/overridden").stderr
 
 
-def test_the_last_word_on_a_code_counts_and_flags_win_over_strict_and_the_project(call: Call) -> None:
+def test_the_last_option_for_a_code_overrides_strict_and_the_project(call: Call) -> None:
     Path("speccompile.yaml").write_text("runs: [run.yaml]\nseverity: {merge/overridden: error}\n")
     assert call("validate").code == 1
     assert call("validate", "--notice", "merge/overridden").code == 0
@@ -200,14 +198,14 @@ def test_the_last_word_on_a_code_counts_and_flags_win_over_strict_and_the_projec
     assert call("validate", "--notice", "merge/overridden", "--error", "merge/overridden").code == 1
 
 
-def test_strict_wins_over_the_project(call: Call) -> None:
+def test_strict_overrides_the_project(call: Call) -> None:
     Path("speccompile.yaml").write_text("runs: [run.yaml]\nseverity: {merge/overridden: ignore}\n")
     assert call("validate") == (0, "", "")
     assert call("validate", "--strict").code == 1
 
 
-def test_an_error_that_is_called_less_gives_no_manifest_all_the_same(call: Call) -> None:
-    """Severity is about telling: nobody gets round the admin by it."""
+def test_a_run_with_an_ignored_error_has_no_manifests(call: Call) -> None:
+    """Severity affects reports only and cannot bypass the admin."""
     Path("platform.yaml").write_text("ceilings: {mem: 1Gi}\n")
     Path("large.yaml").write_text("name: large\naction: job\nimage: python:3.12\nresources: {mem: 2Gi}\n")
     given = ("render", "large.yaml", "run.yaml", "--platform", "platform.yaml", "--quiet")
@@ -220,7 +218,7 @@ def test_an_error_that_is_called_less_gives_no_manifest_all_the_same(call: Call)
 
 @pytest.fixture
 def large(call: Call) -> tuple[str, ...]:
-    """A run above the ceiling and a good one, in a call that makes nothing of it."""
+    """A run above a limit and a valid one, in a call that ignores the error."""
     del call  # it says in which folder
     Path("platform.yaml").write_text("ceilings: {mem: 1Gi}\n")
     Path("large.yaml").write_text("name: large\naction: job\nimage: python:3.12\nresources: {mem: 2Gi}\n")
@@ -236,15 +234,13 @@ def large(call: Call) -> tuple[str, ...]:
         *("explain", "explain kind", "explain --format json", "explain --html page.html"),
     ],
 )
-def test_whoever_ignores_errors_is_told_that_runs_are_left_out(
-    command: str, large: tuple[str, ...], call: Call
-) -> None:
+def test_skipped_runs_are_reported_if_errors_are_ignored(command: str, large: tuple[str, ...], call: Call) -> None:
     answer = call(*command.split(), *large)
     assert (answer.code, answer.stderr) == (0, LEFT_OUT)
     assert "large" not in answer.stdout
 
 
-def test_runs_that_are_left_out_are_counted(large: tuple[str, ...], call: Call) -> None:
+def test_skipped_runs_are_counted(large: tuple[str, ...], call: Call) -> None:
     Path("larger.yaml").write_text(Path("large.yaml").read_text().replace("large", "larger"))
     answer = call("validate", "larger.yaml", *large)
     assert answer == (0, "", LEFT_OUT.replace("1 run is", "2 runs are"))
@@ -253,7 +249,7 @@ def test_runs_that_are_left_out_are_counted(large: tuple[str, ...], call: Call) 
 
 @pytest.mark.parametrize("quiet", [[], ["--quiet"]], ids=["", "quiet"])
 @pytest.mark.parametrize("form", ["json", "sarif"])
-def test_a_document_beside_manifests_keeps_errors_that_are_ignored(
+def test_a_report_next_to_manifests_contains_ignored_errors(
     form: str, quiet: list[str], large: tuple[str, ...], call: Call
 ) -> None:
     answer = call("render", *large, "--format", form, *quiet)
@@ -270,7 +266,7 @@ def test_a_document_beside_manifests_keeps_errors_that_are_ignored(
 
 @pytest.mark.parametrize("severity", ["--ignore", "--notice"])
 @pytest.mark.parametrize("more", [[], ["kind"], ["--format", "json"], ["--html", "page.html"]], ids=" ".join)
-def test_with_no_run_left_to_explain_its_errors_are_errors(
+def test_errors_stay_errors_if_no_run_can_be_explained(
     more: list[str], severity: str, large: tuple[str, ...], call: Call
 ) -> None:
     answer = call("explain", large[0], *large[2:4], severity, "policy/ceiling", *more)
@@ -282,8 +278,8 @@ def test_with_no_run_left_to_explain_its_errors_are_errors(
 
 @pytest.mark.parametrize("command", ["render", "validate", "explain", "profiles lint"])
 @pytest.mark.parametrize("faulty", ["speccompile.yaml", "profiles/gpu.yaml", "platform.yaml"])
-def test_errors_that_stop_the_whole_call_are_errors(faulty: str, command: str, call: Call) -> None:
-    """Whatever the project and the call make of their codes: nothing can be compiled."""
+def test_errors_of_the_setting_stay_errors(faulty: str, command: str, call: Call) -> None:
+    """Whatever their severity is set to: nothing can be compiled."""
     Path("platform.yaml").write_text("namespace: team\n")
     Path("speccompile.yaml").write_text(
         "runs: [run.yaml]\nplatform: platform.yaml\nseverity: {schema/unknown-key: notice}\n"
@@ -298,13 +294,13 @@ def test_errors_that_stop_the_whole_call_are_errors(faulty: str, command: str, c
         assert answer.stderr.endswith("\nspeccompile: 1 error\n")
 
 
-def test_the_platforms_own_word_on_overrides_is_not_for_users_to_change(call: Call) -> None:
+def test_users_cannot_change_the_overrides_setting_of_the_platform(call: Call) -> None:
     Path("platform.yaml").write_text("overrides: error\n")
     answer = call("render", "run.yaml", "--platform", "platform.yaml", "--ignore", "merge/overridden")
     assert answer.stdout == ""
 
 
-def test_lint_knows_severity_and_formats_too(call: Call) -> None:
+def test_severity_and_formats_of_profiles_lint(call: Call) -> None:
     Path("profiles/gpu.yaml").write_text("id: gpu\ntolerations: [{key: gpu, operator: Exists}]\n")
     assert call("profiles", "lint").code == 0
     assert call("profiles", "lint", "--strict").code == 1
@@ -318,11 +314,11 @@ def test_lint_knows_severity_and_formats_too(call: Call) -> None:
     assert [finding["code"] for finding in found["findings"]] == ["lint/pins-nothing"]
 
 
-# Formats.
+# Formats
 
 
 @pytest.mark.parametrize("form", ["json", "sarif", "github"])
-def test_formats_for_programs_go_to_stdout_where_nothing_else_does(form: str, call: Call) -> None:
+def test_formats_go_to_stdout_if_it_is_free(form: str, call: Call) -> None:
     validated, rendered = call("validate", "run.yaml", "--format", form), call("render", "run.yaml", "--format", form)
     assert validated.stderr == ""
     assert "merge/overridden" in validated.stdout
@@ -331,12 +327,12 @@ def test_formats_for_programs_go_to_stdout_where_nothing_else_does(form: str, ca
 
 
 @pytest.mark.parametrize("form", ["json", "sarif"])
-def test_a_document_is_written_even_if_nothing_was_found(form: str, call: Call) -> None:
+def test_a_document_is_written_without_findings_too(form: str, call: Call) -> None:
     Path("run.yaml").write_text("name: train\naction: job\nimage: python:3.12\n")
     assert json.loads(call("validate", "run.yaml", "--format", form).stdout)
 
 
-def test_faults_of_the_project_file_have_the_format_of_the_call(call: Call) -> None:
+def test_errors_of_the_project_file_have_the_format_of_the_call(call: Call) -> None:
     Path("speccompile.yaml").write_text("runs: [run.yaml]\nnonsense: 1\n")
     found = json.loads(call("validate", "--format", "json").stdout)
     assert [finding["code"] for finding in found["findings"]] == ["schema/unknown-key"]
@@ -352,7 +348,7 @@ def overrides(root: Path) -> list[dict[str, Any]]:
     return found
 
 
-def test_the_report_lists_what_was_replaced_and_added_to(call: Call, root: Path) -> None:
+def test_the_report_lists_replaced_and_extended_values(call: Call, root: Path) -> None:
     Path("run.yaml").write_text(RUN + "tolerations: [{key: spot, operator: Exists}]\n")
     Path("profiles/gpu.yaml").write_text(PROFILE + "tolerations: [{key: gpu, operator: Exists}]\n")
     assert call("render", "run.yaml", "--report", "overrides.json").code == 0
@@ -377,7 +373,7 @@ REFUSALS: Mapping[str, tuple[str, str]] = {
 
 
 @pytest.mark.parametrize("what", REFUSALS)
-def test_the_report_lists_what_was_refused_though_nothing_is_rendered(what: str, call: Call, root: Path) -> None:
+def test_the_report_lists_refused_values(what: str, call: Call, root: Path) -> None:
     platform, code = REFUSALS[what]
     Path("run.yaml").write_text(RUN.replace("profile: gpu\n", ""))
     Path("platform.yaml").write_text(platform)
@@ -400,7 +396,7 @@ def test_an_override_that_is_an_error_is_reported_too(call: Call, root: Path) ->
     assert [entry["change"] for entry in overrides(root)] == ["replaced"]
 
 
-def test_strict_makes_errors_of_what_the_report_lists(call: Call) -> None:
+def test_strict_makes_overrides_errors(call: Call) -> None:
     Path("run.yaml").write_text(RUN + "tolerations: [{key: spot, operator: Exists}]\n")
     Path("profiles/gpu.yaml").write_text(PROFILE + "tolerations: [{key: gpu, operator: Exists}]\n")
     answer = call("render", "run.yaml", "--strict")
@@ -409,14 +405,14 @@ def test_strict_makes_errors_of_what_the_report_lists(call: Call) -> None:
     assert "error[merge/extended]" in answer.stderr
 
 
-def test_a_report_never_replaces_a_file_that_is_not_one(call: Call) -> None:
+def test_a_report_replaces_only_a_report(call: Call) -> None:
     answer = call("render", "run.yaml", "--report", "run.yaml")
     assert (answer.code, answer.stdout) == (1, "")
     assert "run.yaml was not written" in answer.stderr
     assert Path("run.yaml").read_text() == RUN
 
 
-def test_a_report_holds_no_secret(call: Call) -> None:
+def test_a_report_contains_no_secret(call: Call) -> None:
     Path("run.yaml").write_text(RUN + "envs:\n  CLIENT_SECRET: hunter2\n")
     Path("profiles/gpu.yaml").write_text(PROFILE + "envs:\n  CLIENT_SECRET: other\n")
     assert call("render", "run.yaml", "--report", "overrides.json").code == 0
@@ -427,7 +423,7 @@ def test_a_report_holds_no_secret(call: Call) -> None:
 
 
 def on_a_terminal(*arguments: str, **environment: str) -> str:
-    """What a terminal gets to see of the command, both streams together."""
+    """The output of the command on a terminal, both streams together."""
     ours, theirs = pty.openpty()
     command = [sys.executable, "-m", "speccompile", *arguments]
     known = {key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "TERM")}
@@ -447,7 +443,7 @@ def on_a_terminal(*arguments: str, **environment: str) -> str:
     return seen.decode()
 
 
-def test_colour_is_for_terminals_and_for_those_who_want_it(call: Call) -> None:
+def test_colour_is_for_terminals_only(call: Call) -> None:
     assert "\x1b" not in "".join(map(str, call("explain", "run.yaml")))
     given = ("explain", "run.yaml", "--profiles", "profiles")
     seen = on_a_terminal(*given, TERM="xterm")

@@ -182,7 +182,7 @@ def test_runs_from_standard_input(call: Any, monkeypatch: pytest.MonkeyPatch) ->
     assert caught.value.code == 2
 
 
-def test_a_run_that_does_not_compile_is_called_by_what_it_says(call: Any) -> None:
+def test_a_run_that_does_not_compile_is_listed_by_its_name(call: Any) -> None:
     write(
         {
             "p.yaml": "id: gpu\n",
@@ -203,14 +203,14 @@ def test_a_run_that_does_not_compile_is_called_by_what_it_says(call: Any) -> Non
 
 @pytest.mark.usefixtures("project")
 @pytest.mark.parametrize("old", ["nope", "-x", "--all"])
-def test_an_old_that_is_neither_path_nor_revision(call: Any, old: str) -> None:
+def test_old_is_neither_path_nor_revision(call: Any, old: str) -> None:
     result = call("impact", f"--old={old}")
     assert (result.code, result.out) == (1, "")
     assert f"error[revision/unknown]: git knows no commit `{old}`\n" in result.err
 
 
 @pytest.mark.usefixtures("project")
-def test_faults_of_either_side_are_told_before_anything_is_compiled(call: Any) -> None:
+def test_errors_of_either_side_are_reported_first(call: Any) -> None:
     write({"profiles/gpu.yaml": "id: gpu\nresorces: {}\n"})
     result = call("impact", "--old", "HEAD")
     assert (result.code, result.out) == (1, "")

@@ -1,4 +1,4 @@
-"""Explanations: every line of every manifest, who set it, and what lost; and the listing that shows them."""
+"""Explanations: the origin of every line, the values it overrides, and their text output."""
 
 from __future__ import annotations
 
@@ -79,20 +79,20 @@ def manifest_of(data: dict[str, Any]) -> Manifest:
 @given(cases())
 def test_the_lines_are_what_the_compiler_writes(case: Case) -> None:
     compiled = compiled_of(case)
-    for told in compiled.explain():
-        assert "\n".join(line.text for line in told.lines) + "\n" == serialize([told.manifest.data])
+    for explanation in compiled.explain():
+        assert "\n".join(line.text for line in explanation.lines) + "\n" == serialize([explanation.manifest.data])
 
 
 @given(st.dictionaries(HOSTILE, trees(HOSTILE | st.booleans() | st.integers()), min_size=1, max_size=4))
 def test_the_lines_of_any_manifest_show_its_values(data: dict[str, Any]) -> None:
-    """Whatever the shape: lists of lists, texts of several lines, keys of any kind."""
+    """With nested lists, multi-line strings and keys of any kind."""
     try:
         text = serialize([data])
     except ValueError:
         reject()
-    told = explain(manifest_of(data))
-    assert "\n".join(line.text for line in told.lines) + "\n" == text
-    for line in told.lines:
+    explanation = explain(manifest_of(data))
+    assert "\n".join(line.text for line in explanation.lines) + "\n" == text
+    for line in explanation.lines:
         value: Any = data
         for step in line.path:
             value = value[step]
@@ -102,31 +102,36 @@ def test_the_lines_of_any_manifest_show_its_values(data: dict[str, Any]) -> None
 @given(cases())
 def test_every_leaf_has_a_line_with_its_origin(case: Case) -> None:
     compiled = compiled_of(case)
-    for told in compiled.explain():
-        leaves = {path: node for path, node in told.manifest.tree.walk() if node.is_scalar or not node.value}
-        lines = {line.path: line.origin for line in told.lines if line.origin}
+    for explanation in compiled.explain():
+        leaves = {path: node for path, node in explanation.manifest.tree.walk() if node.is_scalar or not node.value}
+        lines = {line.path: line.origin for line in explanation.lines if line.origin}
         assert lines == {path: origin_of(node) for path, node in leaves.items()}
 
 
 @given(cases())
-def test_whatever_lost_stands_beside_what_won(case: Case) -> None:
-    """Only where what won leaves nothing in the manifests, such as an empty list, there is no line to stand beside."""
+def test_overridden_values_are_at_the_overriding_line(case: Case) -> None:
+    """Except if the overriding value, such as an empty list, has no line in the manifests."""
     compiled = compiled_of(case)
     for override in unseen_overrides(compiled.replaced, compiled.manifests):
         assert override.overriding.value in ((), {}) or override.path[0] in ("secrets", "volumes")
 
 
 @given(cases())
-def test_every_rule_is_a_real_one(case: Case) -> None:
+def test_every_override_has_a_specific_rule(case: Case) -> None:
     compiled = compiled_of(case)
-    rules = {overridden.rule for told in compiled.explain() for line in told.lines for overridden in line.overridden}
+    rules = {
+        overridden.rule
+        for explanation in compiled.explain()
+        for line in explanation.lines
+        for overridden in line.overridden
+    }
     assert STRONGER not in rules
 
 
-# Who won, and why.
+# Overridden values and rules
 
 
-def test_a_value_that_lost_stands_where_it_would_have_stood() -> None:
+def test_an_overridden_value_is_at_its_path() -> None:
     compiled = compile_run(
         {**RUN, "node_selector": {"gpu": "v100"}}, profiles=[{"id": "p", "node_selector": {"gpu": "a100"}}]
     )
@@ -138,7 +143,7 @@ def test_a_value_that_lost_stands_where_it_would_have_stood() -> None:
     assert overridden.rule == "a profile overrides the run and the defaults"
 
 
-def test_the_chain_of_losers_goes_from_strong_to_weak() -> None:
+def test_overridden_values_are_ordered_by_precedence() -> None:
     compiled = compile_run(
         {**RUN, "priority_class": "run", "profile": "child"},
         profiles=[
@@ -159,7 +164,7 @@ def test_the_chain_of_losers_goes_from_strong_to_weak() -> None:
     ]
 
 
-def test_a_default_gives_way_to_the_run() -> None:
+def test_a_run_overrides_a_default() -> None:
     profile = {"id": "p", "defaults": {"priority_class": "high"}}
     line = line_at(compile_run({**RUN, "priority_class": "low"}, profiles=[profile]), "priorityClassName")
     assert [(overridden.value.value, overridden.rule) for overridden in line.overridden] == [
@@ -167,7 +172,7 @@ def test_a_default_gives_way_to_the_run() -> None:
     ]
 
 
-def test_a_default_of_a_field_that_adds_up_gives_way_as_a_whole() -> None:
+def test_a_run_overrides_a_default_list_as_a_whole() -> None:
     profile = {"id": "p", "defaults": {"tolerations": [{"key": "y", "operator": "Exists"}]}}
     run = {**RUN, "tolerations": [{"key": "x", "operator": "Exists"}]}
     line = line_at(compile_run(run, profiles=[profile]), "tolerations")
@@ -177,8 +182,8 @@ def test_a_default_of_a_field_that_adds_up_gives_way_as_a_whole() -> None:
     ]
 
 
-def test_what_comes_out_the_same_in_the_end_did_not_lose() -> None:
-    """The profile says otherwise than the run, and the platform then says the same as the run."""
+def test_an_equal_final_value_is_not_overridden() -> None:
+    """The profile overrides the run, and the platform sets the value of the run again."""
     compiled = compile_run(
         {**RUN, "priority_class": "low"},
         profiles=[{"id": "p", "priority_class": "high"}],
@@ -189,7 +194,7 @@ def test_what_comes_out_the_same_in_the_end_did_not_lose() -> None:
     assert compiled.overrides == ()
 
 
-def test_base_documents_win_over_what_nobody_asked_for_and_lose_to_the_run() -> None:
+def test_base_documents_override_the_template_and_runs_override_them() -> None:
     base = {
         "apiVersion": "batch/v1",
         "kind": "Job",
@@ -205,12 +210,12 @@ def test_base_documents_win_over_what_nobody_asked_for_and_lose_to_the_run() -> 
     ]
 
 
-def test_an_item_that_lost_as_a_whole_stands_beside_the_value_that_differs() -> None:
+def test_an_overridden_item_is_at_the_differing_value() -> None:
     compiled = compile_run(
         {**RUN, "envs": {"HOME": "/a", "MODE": "x"}}, profiles=[{"id": "p", "envs": {"HOME": "/b", "MODE": "x"}}]
     )
-    (told,) = compiled.explain()
-    (line,) = told.overridden
+    (explanation,) = compiled.explain()
+    (line,) = explanation.overridden
     assert (format_path(line.path), line.value.value) == ("spec.template.spec.containers[0].env[0].value", "/b")
     assert [overridden.value.value for overridden in line.overridden] == ["/a"]
 
@@ -220,7 +225,7 @@ def volume(size: str, **more: Any) -> dict[str, Any]:
     return {"name": "data", **kind, **more}
 
 
-def test_a_volume_that_lost_stands_beside_each_value_that_differs() -> None:
+def test_an_overridden_volume_is_at_each_differing_value() -> None:
     compiled = compile_run(
         {**RUN, "volumes": [volume("5Gi")]}, profiles=[{"id": "p", "volumes": [volume("9Gi", mount_path="/d")]}]
     )
@@ -230,17 +235,17 @@ def test_a_volume_that_lost_stands_beside_each_value_that_differs() -> None:
     assert unseen_overrides(compiled.replaced, compiled.manifests) == ()
 
 
-def test_what_a_volume_says_that_has_no_place_stands_beside_its_name() -> None:
+def test_values_of_a_volume_without_a_line_are_at_its_name() -> None:
     other = {"name": "data", "volume_type": "empty_dir", "mount_path": "/other"}
-    said = ((other, {"volume_type": "empty_dir", "spec": {}}), (volume("5Gi", read_only=True), {"read_only": True}))
-    for overridden, rest in said:
+    cases = ((other, {"volume_type": "empty_dir", "spec": {}}), (volume("5Gi", read_only=True), {"read_only": True}))
+    for overridden, rest in cases:
         compiled = compile_run({**RUN, "volumes": [overridden]}, profiles=[{"id": "p", "volumes": [volume("9Gi")]}])
         assert [one.value.plain() for one in line_at(compiled, "volumeMounts[0].name").overridden] == [rest]
         assert unseen_overrides(compiled.replaced, compiled.manifests) == ()
     assert [one.value.value for one in line_at(compiled, "storage").overridden] == ["5Gi"]
 
 
-def test_the_preset_stands_in_the_chain_below_the_file(tmp_path: Path) -> None:
+def test_a_preset_is_below_the_platform_file(tmp_path: Path) -> None:
     platform = tmp_path / "platform.yaml"
     platform.write_text("preset: digitalhub\nservice_type: LoadBalancer\n")
     run = {**RUN, "profile": None, "action": "serve", "service_ports": [{"port": 80}], "service_type": "ClusterIP"}
@@ -248,7 +253,7 @@ def test_the_preset_stands_in_the_chain_below_the_file(tmp_path: Path) -> None:
     assert [overridden.value.value for overridden in line.overridden] == ["LoadBalancer", "NodePort"]
 
 
-def test_an_equal_base_hides_nothing_behind_it() -> None:
+def test_an_equal_base_document_hides_no_override() -> None:
     bases = [
         {"apiVersion": "apps/v1", "kind": "Deployment", "spec": {"template": {"spec": {"priorityClassName": name}}}}
         for name in ("same", "other")
@@ -258,7 +263,7 @@ def test_an_equal_base_hides_nothing_behind_it() -> None:
     assert [overridden.value.value for overridden in line_at(compiled, "priorityClassName").overridden] == ["other"]
 
 
-def test_a_setting_is_weaker_than_what_anybody_said(tmp_path: Path) -> None:
+def test_a_setting_has_the_lowest_precedence(tmp_path: Path) -> None:
     platform = tmp_path / "platform.yaml"
     platform.write_text("pvc: {size: 1Gi}\n")
     profile = {"id": "p", "volumes": [volume("9Gi")]}
@@ -266,7 +271,7 @@ def test_a_setting_is_weaker_than_what_anybody_said(tmp_path: Path) -> None:
     assert [overridden.value.value for overridden in line_at(compiled, "storage").overridden] == ["5Gi", "1Gi"]
 
 
-def test_parameters_that_lost_stand_beside_the_annotation_they_become() -> None:
+def test_overridden_parameters_are_at_their_annotation() -> None:
     compiled = compile_run({**RUN, "parameters": {"a": 1}}, profiles=[{"id": "p", "parameters": {"a": 2}}])
     line = line_at(compiled, 'metadata.annotations["speccompile.dev/parameters"]')
     assert [overridden.value.plain() for overridden in line.overridden] == [{"a": 1}]
@@ -279,9 +284,7 @@ def test_parameters_that_lost_stand_beside_the_annotation_they_become() -> None:
         ("pvc: {size: 7Gi}", {"volumes": [volume("5Gi")]}, "storage"),
     ],
 )
-def test_a_setting_of_the_platforms_file_gives_way_visibly(
-    setting: str, fields: dict[str, Any], path: str, tmp_path: Path
-) -> None:
+def test_an_overridden_setting_is_shown(setting: str, fields: dict[str, Any], path: str, tmp_path: Path) -> None:
     platform = tmp_path / "platform.yaml"
     platform.write_text(f"{setting}\n")
     run = {**RUN, "profile": None, "action": "serve", "service_ports": [{"port": 80}], **fields}
@@ -292,7 +295,7 @@ def test_a_setting_of_the_platforms_file_gives_way_visibly(
     assert line_at(compile_run(run), path).overridden == (), "nobody wrote what the built-in platform has"
 
 
-def test_the_platforms_file_wins_over_its_preset(tmp_path: Path) -> None:
+def test_the_platform_file_overrides_its_preset(tmp_path: Path) -> None:
     platform = tmp_path / "platform.yaml"
     platform.write_text("preset: digitalhub\nservice_type: ClusterIP\n")
     run = {**RUN, "profile": None, "action": "serve", "service_ports": [{"port": 80}]}
@@ -302,7 +305,7 @@ def test_the_platforms_file_wins_over_its_preset(tmp_path: Path) -> None:
     ] == [("NodePort", "presets/digitalhub.yaml", "the platform file overrides its preset")]
 
 
-def test_what_the_platform_sets_in_every_run_wins_over_what_it_enforces() -> None:
+def test_platform_values_for_every_run_override_enforced_ones() -> None:
     platform = {"own_envs": {"RUN": "{name}"}, "enforce": {"envs": {"RUN": "x"}}}
     line = line_at(compile_run({**RUN, "profile": None}, platform=platform), "env[0].value")
     assert [overridden.rule for overridden in line.overridden] == [
@@ -310,7 +313,7 @@ def test_what_the_platform_sets_in_every_run_wins_over_what_it_enforces() -> Non
     ]
 
 
-def test_a_default_list_lost_to_the_run_whoever_adds_to_it() -> None:
+def test_a_run_overrides_a_default_list_that_the_platform_extends() -> None:
     toleration = [{"key": "x", "operator": "Exists"}]
     profile = {"id": "p", "defaults": {"tolerations": [{"key": "d", "operator": "Exists"}]}}
     platform = {"enforce": {"tolerations": [{"key": "e", "operator": "Exists"}]}}
@@ -320,7 +323,7 @@ def test_a_default_list_lost_to_the_run_whoever_adds_to_it() -> None:
     assert [overridden.rule for overridden in line.overridden] == ["a run overrides the defaults"]
 
 
-def test_a_default_that_left_nothing_is_told_too() -> None:
+def test_an_overridden_default_without_a_line_is_listed() -> None:
     profile = {"id": "p", "defaults": {"secrets": ["D"]}}
     compiled = compile_run({**RUN, "secrets": ["S"]}, profiles=[profile])
     (override,) = unseen_overrides(compiled.replaced, compiled.manifests)
@@ -328,7 +331,7 @@ def test_a_default_that_left_nothing_is_told_too() -> None:
     assert '# ✗ secrets: ["D"]  # profile default  <profile>' in as_listing(compiled)
 
 
-def test_what_a_manifest_is_the_template_says() -> None:
+def test_the_template_sets_the_kind() -> None:
     base = {"apiVersion": "batch/v1", "kind": "Job", "spec": {"backoffLimit": 3}}
     for more in ({}, {"schedule": "0 3 * * *"}):
         compiled = compile_run({**RUN, **more}, profiles=[[{"id": "p"}, base]])
@@ -337,7 +340,7 @@ def test_what_a_manifest_is_the_template_says() -> None:
         assert (kind.origin.layer, kind.origin.derived, kind.overridden) == (Layer.TEMPLATE, None, ())
 
 
-def test_a_derived_value_that_lost_says_how_it_was_made() -> None:
+def test_an_overridden_derived_value_shows_its_derivation() -> None:
     limits = {"name": "main", "resources": {"limits": {"memory": "7Gi"}}}
     base = {"apiVersion": "batch/v1", "kind": "Job", "spec": {"template": {"spec": {"containers": [limits]}}}}
     compiled = compile_run(
@@ -349,10 +352,10 @@ def test_a_derived_value_that_lost_says_how_it_was_made() -> None:
     assert "the memory request × 2" in as_page([compiled])
 
 
-# What a value was made of.
+# Derived values
 
 
-def test_a_derived_value_names_what_it_was_made_of(tmp_path: Path) -> None:
+def test_a_derived_value_names_its_inputs(tmp_path: Path) -> None:
     run, platform = tmp_path / "run.yaml", tmp_path / "platform.yaml"
     run.write_text("name: train\naction: job\nimage: python:3.12\nresources:\n  mem: 4Gi\n")
     platform.write_text("namespace: x\nmemory_limit_factor: 1.5\n")
@@ -363,7 +366,7 @@ def test_a_derived_value_names_what_it_was_made_of(tmp_path: Path) -> None:
     assert line.origin.span.line == 5
 
 
-def test_a_hashed_name_says_so_and_names_what_it_was_made_of(tmp_path: Path) -> None:
+def test_a_hashed_name_names_its_inputs(tmp_path: Path) -> None:
     run = tmp_path / "run.yaml"
     run.write_text(
         "name: Train_1\naction: job\nimage: python:3.12\nvolumes:\n"
@@ -377,10 +380,10 @@ def test_a_hashed_name_says_so_and_names_what_it_was_made_of(tmp_path: Path) -> 
     assert compiled.manifests[0].name == claim.value.value
 
 
-# One path.
+# One path
 
 
-def test_the_end_of_a_path_is_enough_and_the_whole_of_it_counts_first() -> None:
+def test_the_end_of_a_path_is_enough() -> None:
     compiled = compile_run({**RUN, "profile": None, "action": "serve", "service_ports": [{"port": 80}]})
     assert [(part.manifest.kind, format_path(part.path)) for part in compiled.explain("ports[0]")] == [
         ("Deployment", "spec.template.spec.containers[0].ports[0]"),
@@ -394,7 +397,7 @@ def test_the_end_of_a_path_is_enough_and_the_whole_of_it_counts_first() -> None:
         compiled.explain("a b")
 
 
-# The listing.
+# Text output
 
 
 def both_readers(text: str) -> Iterator[list[Any]]:
@@ -410,10 +413,10 @@ def test_a_listing_is_yaml_with_the_same_data(case: Case) -> None:
 
 
 @given(HOSTILE, HOSTILE, HOSTILE)
-def test_no_value_can_break_out_of_its_line(said: str, fixed: str, key: str) -> None:
+def test_no_value_can_break_out_of_its_line(value: str, fixed: str, key: str) -> None:
     try:
         compiled = compile_run(
-            {**RUN, "envs": {"A": said, "B": fixed}, "args": [said], "annotations": {"a": said}},
+            {**RUN, "envs": {"A": value, "B": fixed}, "args": [value], "annotations": {"a": value}},
             profiles=[{"id": "p", "envs": {"A": fixed}, "args": [fixed, key], "annotations": {"a": fixed}}],
         )
     except CompileError:
@@ -426,27 +429,27 @@ def test_no_value_can_break_out_of_its_line(said: str, fixed: str, key: str) -> 
 
 @given(cases())
 def test_a_listing_keeps_to_its_width(case: Case) -> None:
-    """Only a value that is longer itself, or a file name, makes a line longer."""
+    """Only a single long value or file name exceeds it."""
     compiled = compiled_of(case)
-    longest = {line for told in compiled.explain() for one in told.lines for line in one.text.split("\n")}
+    longest = {line for explanation in compiled.explain() for one in explanation.lines for line in one.text.split("\n")}
     for line in as_listing(compiled).splitlines()[1:]:
         assert len(line) <= MAX_COLUMNS or line in longest or line.partition("  # ")[0].rstrip() in longest
 
 
-def test_origins_stand_in_one_column() -> None:
+def test_origins_are_aligned() -> None:
     compiled = compile_run({**RUN, "profile": None, "args": ["x" * 70], "priority_class": "high"})
     marked = [line for line in as_listing(compiled).splitlines() if "  # " in line]
     assert len({line.index("  # ") for line in marked}) == 1
 
 
-def test_a_terminal_sees_colours_and_struck_values() -> None:
+def test_a_terminal_gets_colours_and_struck_values() -> None:
     compiled = compile_run({**RUN, "priority_class": "low"}, profiles=[{"id": "p", "priority_class": "high"}])
     text = as_listing(compiled, coloured)
     assert "\x1b[9mpriorityClassName: low\x1b[0m" in text
     assert "\x1b" not in as_listing(compiled)
 
 
-def test_the_value_of_a_secret_is_not_shown_when_it_loses(tmp_path: Path) -> None:
+def test_an_overridden_secret_is_not_shown(tmp_path: Path) -> None:
     run = tmp_path / "run.yaml"
     run.write_text(
         "name: t\naction: job\nimage: a\nprofile: p\nenvs:\n  CLIENT_SECRET: hunter2\nargs: [{secret}]\n".replace(
@@ -460,7 +463,7 @@ def test_the_value_of_a_secret_is_not_shown_when_it_loses(tmp_path: Path) -> Non
         assert "CLIENT_SECRET" in text or "not shown" in text
 
 
-def test_a_secret_inside_a_text_of_several_lines_is_not_shown_when_it_loses(tmp_path: Path) -> None:
+def test_an_overridden_secret_in_a_multi_line_string_is_not_shown(tmp_path: Path) -> None:
     run = tmp_path / "run.yaml"
     run.write_text(
         "name: t\naction: job\nimage: a\nprofile: p\nenvs:\n  CONFIG: |\n    user: me\n    secret: hunter2\n"
@@ -471,7 +474,7 @@ def test_a_secret_inside_a_text_of_several_lines_is_not_shown_when_it_loses(tmp_
         assert "user: me" not in as_listing(compiled)
 
 
-def test_one_value_comes_with_its_lines_of_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_single_value_is_shown_with_its_source_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("run.yaml").write_text("name: train\naction: job\nimage: a\nprofile: p\nresources:\n  gpu: 2\n")
     Path("p.yaml").write_text("id: p\nresources:\n  gpu: 1\n")
@@ -493,11 +496,11 @@ def test_one_value_comes_with_its_lines_of_source(tmp_path: Path, monkeypatch: p
         (True, "nvidia.com/gpu", "nvidia.com/gpu: true"),
     ],
 )
-def test_a_value_in_brief_is_one_short_line(value: Any, key: str | None, expected: str) -> None:
+def test_brief_is_one_short_line(value: Any, key: str | None, expected: str) -> None:
     assert brief(manifest_of({"x": value}).tree.fields["x"], key) == expected
 
 
-# As JSON.
+# JSON
 
 
 @pytest.fixture(scope="module")
@@ -509,21 +512,21 @@ def schema() -> Draft202012Validator:
 
 
 @given(case=cases())
-def test_the_json_is_as_its_schema_says(schema: Draft202012Validator, case: Case) -> None:
+def test_the_json_is_valid(schema: Draft202012Validator, case: Case) -> None:
     compiled = compiled_of(case)
     data = json.loads(as_explained_json([(compiled, compiled.explain())]))
     assert list(schema.iter_errors(data)) == []
     values = [value for manifest in data["runs"][0]["manifests"] for value in manifest["values"]]
     leaves = [value for value in values if value["origin"]]
-    assert len(leaves) == sum(bool(line.origin) for told in compiled.explain() for line in told.lines)
+    assert len(leaves) == sum(bool(line.origin) for explanation in compiled.explain() for line in explanation.lines)
 
 
-def test_an_explanation_knows_what_it_is_about() -> None:
-    (told,) = compile_run({**RUN, "profile": None}).explain()
-    assert isinstance(told, Explanation)
-    assert (told.manifest.kind, told.path) == ("Job", ())
-    assert told.at(("spec", "template")).lines[0].text.strip() == "template:"
-    assert told.at(("nowhere",)).lines == ()
+def test_an_explanation_has_manifest_and_path() -> None:
+    (explanation,) = compile_run({**RUN, "profile": None}).explain()
+    assert isinstance(explanation, Explanation)
+    assert (explanation.manifest.kind, explanation.path) == ("Job", ())
+    assert explanation.at(("spec", "template")).lines[0].text.strip() == "template:"
+    assert explanation.at(("nowhere",)).lines == ()
 
 
 def test_streams_without_a_terminal_get_no_colour(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -322,7 +322,7 @@ def test_weaknesses_of_a_pod() -> None:
     [("tolerations", [{"operator": "Exists"}], []), ("args", ["--safe"], []), ("affinity", _zone("a"), {})],
 )
 def test_an_empty_value_does_not_bypass_a_ban(field: str, default: Any, empty: Any) -> None:
-    """What the law of forbidden fields found: an empty list was let through, and cleared the admin's default."""
+    """A bug that the property found: an empty list was accepted and cleared the admin's default."""
     admin = AdminConfig((({"id": "default", "defaults": {field: default}, "forbid": [field]},),))
     assert admin.manifests({**IMAGE, field: empty}) is None
     assert admin.manifests({**IMAGE, field: None}) == admin.manifests(IMAGE)

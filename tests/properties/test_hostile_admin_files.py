@@ -1,4 +1,4 @@
-"""Whatever is wrong with a file of the admin: the answer is manifests or findings, never a traceback."""
+"""Any error in a file of the admin produces manifests or findings, never a traceback."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ KEYS = st.sampled_from(
 
 
 def _break(value: Any, data: st.DataObject) -> None:
-    """Changes one place: junk in place of what stands there, nothing at all, or another key."""
+    """Change one value: replace it with junk, remove it, or rename its key."""
     places = list(slots(value))
     if not places:
         return
@@ -109,7 +109,7 @@ def _break(value: Any, data: st.DataObject) -> None:
 
 @pytest.mark.parametrize("case", CASES)
 def test_hostile_files_of_the_admin_are_answered(case: str) -> None:
-    """Every case as it is: the inputs that are broken below were whole."""
+    """Every case unchanged: the inputs that are damaged below are valid."""
     inputs = _inputs(ACCEPTED / case)
     for run in inputs.runs:
         compile_run(run, profiles=inputs.profiles, platform=inputs.platform)
@@ -142,7 +142,7 @@ def test_no_text_keeps_a_pattern_busy(pattern: str) -> None:
         (".+@.+", f"{'x' * 400}@{'y' * 400}"),
     ],
 )
-def test_patterns_whose_parts_stand_apart_are_tried_on_long_texts(pattern: str, text: str) -> None:
+def test_patterns_with_distinct_parts_match_long_texts(pattern: str, text: str) -> None:
     assert pattern_fault(pattern) is None
     assert matches(pattern, text)
 

@@ -1,4 +1,4 @@
-"""Whatever the input: no traceback, no hang, no flood of memory or text; it compiles, or the findings say why not."""
+"""Any input compiles or produces findings, without a traceback, a hang, or excessive memory or output."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ FIELDS = MappingProxyType({"name": "train", "action": "job", "image": "python:3.
 
 
 class Answer(NamedTuple):
-    """What one call of the command gave."""
+    """The result of one call of the command."""
 
     code: int
     stdout: bytes
@@ -76,7 +76,7 @@ def assert_refused(answer: Answer, code: str) -> None:
 
 
 def assert_clean(text: str) -> None:
-    """Nothing in the text that a terminal would obey, or that turns the direction of reading."""
+    """The text contains no control or bidirectional characters."""
     assert [char for char in text if not char.isprintable() and char != "\n"] == []
 
 
@@ -128,7 +128,7 @@ BOMBS: dict[str, tuple[str | bytes, str]] = {
     ),
     "a program": (b"\x7fELF\x02\x01\x01" + bytes(100), "yaml/control-character"),
 }
-"""What could cost time or memory: each in a process of its own, which has little of both."""
+"""Inputs that could cost time or memory; each runs in a separate process with limits for both."""
 TEXTS: dict[str, tuple[str | bytes, str]] = {
     "alias of itself": (f"{RUN}parameters: &a [*a]\n", "yaml/recursive-alias"),
     "merge key of itself": (f"{RUN}parameters: &a {{<<: *a}}\n", "yaml/recursive-alias"),
@@ -208,7 +208,7 @@ def test_hostile_texts_are_refused(name: str, tmp_path: Path, capsys: pytest.Cap
 
 
 def test_hostile_texts_are_refused_together(tmp_path: Path) -> None:
-    """In one call of the real command: no file keeps another from being looked at."""
+    """In one call of the real command, errors in one file do not hide those in another."""
     for number, (text, _) in enumerate(TEXTS.values()):
         written(text, tmp_path / f"{number}.yaml")
     answer = call("render", tmp_path)
@@ -232,7 +232,7 @@ LONG = "x" * 10**5
     ids=["text", "list", "key"],
 )
 def test_aliases_of_one_long_text_are_a_bomb_too(anchored: str, tmp_path: Path) -> None:
-    """A file of 120 kB that stands for more than half a GB."""
+    """A file of 120 kB that expands to more than half a GB."""
     text = f"{RUN}parameters: {{a: &a {anchored}, b: [{'*a,' * 6000} x]}}\n"
     assert_refused(call("render", written(text, tmp_path / "run.yaml")), "yaml/expansion")
 
@@ -263,7 +263,7 @@ def test_a_file_of_300_mb_is_refused_without_reading_it(option: str | None, tmp_
 
 
 def test_a_file_of_the_largest_size_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The limit is met exactly: a byte less is a text like any other."""
+    """A file of exactly the maximum size is read."""
     monkeypatch.setattr("speccompile.files.load.MAX_BYTES", 100)
     filled = RUN.encode().ljust(100, b"\n")
     assert load_stream(io.BytesIO(filled), "run.yaml", Layer.RUN).findings == ()
@@ -326,7 +326,7 @@ def test_a_file_without_permission_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "error", [PermissionError(13, "Permission denied"), OSError(5, "Input/output error"), OSError()]
 )
-def test_whatever_the_operating_system_says_is_a_finding(error: OSError, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_errors_of_the_operating_system_are_findings(error: OSError, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object, **__: object) -> BinaryIO:
         raise error
 
@@ -346,11 +346,11 @@ def test_an_error_in_the_midst_of_reading_is_a_finding(tmp_path: Path, monkeypat
     assert [finding.code for finding in load(tmp_path, Layer.RUN).findings] == ["input/unreadable"]
 
 
-# The same from inside, with inputs that hypothesis makes.
+# The same in process, with generated inputs
 
 
 def assert_answered(run: Any, **setting: Any) -> Compiled | CompileError:
-    """The run compiles, or CompileError says why not, in words that can be printed."""
+    """The run compiles, or raises CompileError with printable findings."""
     try:
         answer: Compiled | CompileError = compile_run(run, **setting)
     except CompileError as error:
@@ -504,7 +504,7 @@ def codes_of(run: Any, **setting: Any) -> set[str]:
 
 @pytest.mark.parametrize("wrap", [lambda inner: [inner], lambda inner: (inner,), lambda inner: {"a": inner}])
 def test_deep_python_data_is_refused(wrap: Callable[[Any], Any]) -> None:
-    """Beyond Python's own limit of recursion too."""
+    """Even beyond Python's recursion limit."""
     for levels in (MAX_DEPTH + 1, 50 * sys.getrecursionlimit()):
         assert codes_of({**FIELDS, "parameters": {"a": deep(levels, wrap)}}) == {"yaml/too-deep"}
 
@@ -519,14 +519,14 @@ def test_python_data_with_cycles_is_refused() -> None:
 
 
 def test_a_bomb_of_python_data_is_refused() -> None:
-    """Lists that each hold the next one ten times: little memory, many values."""
+    """Lists that each contain the next one ten times: little memory, many values."""
     for levels in (5, 10, MAX_DEPTH - 2):
         assert codes_of({"parameters": {"a": deep(levels, lambda inner: [inner] * 10)}}) == {"yaml/expansion"}
     assert codes_of({"args": ["x"] * (MAX_EXPANDED + 1)}) == {"yaml/expansion"}
 
 
 @pytest.mark.parametrize("number", [10**5000, -(10**5000), 2**63, math.nan, math.inf, -math.inf], ids=range(6))
-def test_numbers_that_json_cannot_hold_are_refused(number: float) -> None:
+def test_numbers_that_json_cannot_represent_are_refused(number: float) -> None:
     for data in ({"resources": {"mem": number}}, {"backoff_limit": number}, {"parameters": {"a": [number]}}):
         assert codes_of({**FIELDS, **data}) == {"yaml/number"}
 
@@ -567,7 +567,7 @@ def test_any_mapping_is_a_run() -> None:
         assert compile_run(data).to_yaml() == expected
 
 
-# Valid runs in which something is replaced: most findings lie behind a document that is nearly right.
+# Valid runs with one change: most findings require a nearly valid document
 
 RUNS: tuple[dict[str, Any], ...] = (
     {
@@ -725,7 +725,7 @@ def test_hostile_changed_profiles_and_platforms_are_answered(run: Any, profile: 
 
 @given(st.lists(st.sampled_from(RUNS).flatmap(changed), max_size=3))
 def test_hostile_one_run_never_hides_another(runs: list[Any]) -> None:
-    """However bad the others are: a result for each, in order, and the good one among them compiles."""
+    """Every run has a result, in order, and the valid one compiles."""
     good = {"name": "good-run-of-all", "project": "of-its-own", "action": "job", "image": "python:3.12"}
     results = list(compile_many([*runs, good], profiles=[PROFILE]))
     assert len(results) == len(runs) + 1

@@ -1,4 +1,4 @@
-"""Text in any free place stays text and changes no structure."""
+"""Text in any free-text field stays text and changes no structure."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def volume_with(text: str) -> Data:
 
 
 def path_with(text: str) -> str:
-    """A path with as much of the text as paths may hold."""
+    """A path with as much of the text as paths may contain."""
     return "x" + "".join(char for char in text if char.isprintable() and char not in "./:")
 
 
@@ -54,10 +54,10 @@ def mounts(manifests: list[Data]) -> list[Data]:
 
 
 class Place(NamedTuple):
-    """A place for any text: the field that holds it, what the field says then, and where it comes out as what."""
+    """A free-text field: its value with a text, and where the text appears in manifests, and as what."""
 
     field: str
-    says: Callable[[str], Any]
+    value_with: Callable[[str], Any]
     read: Reading
     reads: Callable[[str], Any] = lambda text: text
 
@@ -121,31 +121,31 @@ def key_paths(manifests: list[Data]) -> set[KeyPath]:
 @example(Case({"name": "a", "action": "job", "image": "a"}), "env value", "\ue0000\ue001", False)
 @example(Case({"name": "a", "action": "job", "image": "a"}), "argument", "\ue002a:1\ue003", False)
 def test_injection_text_stays_text(case: Case, name: str, text: str, in_profile: bool) -> None:
-    """Any text in any free place comes out as that text in that place, and changes no structure."""
+    """Any text in any free-text field appears unchanged, and changes no structure."""
     place = PLACES[name]
     if in_profile and case.profile is None:
         case = case._replace(profile={"id": "default"}, run={**case.run, "profile": ""})
 
     def with_text(inserted: str) -> list[Data]:
         target, other = (case.profile, case.run) if in_profile else (case.run, case.profile)
-        said = {**(target or {}), place.field: place.says(inserted)}
+        changed = {**(target or {}), place.field: place.value_with(inserted)}
         rest = {key: value for key, value in (other or {}).items() if key != place.field}
-        run, profile = (rest, said) if in_profile else (said, rest if other else None)
+        run, profile = (rest, changed) if in_profile else (changed, rest if other else None)
         return loaded(compiled(Case(run, profile, case.platform)).to_yaml())
 
     manifests = with_text(text)
-    found = place.read(manifests)
-    assert found
-    assert all(one == place.reads(text) for one in found)
+    texts = place.read(manifests)
+    assert texts
+    assert all(one == place.reads(text) for one in texts)
     assert key_paths(manifests) == key_paths(with_text("harmless"))
 
 
 @given(cases(), st.sampled_from(("inputs", "parameters")), st.dictionaries(any_texts(), json_trees(), max_size=3))
 @example(Case({"name": "a", "action": "job", "image": "a"}), "parameters", {"a": [[{"b": None}]]})
-def test_injection_what_a_function_is_given_stays_as_it_is(case: Case, name: str, value: Data) -> None:
-    """Inputs and parameters arrive, as JSON, exactly as they were given, nulls and all."""
+def test_injection_inputs_and_parameters_are_unchanged(case: Case, name: str, value: Data) -> None:
+    """Inputs and parameters are passed on as JSON, exactly as written, nulls included."""
     run = {**case.run, name: value}
-    others = {key: told for key, told in (case.profile or {}).items() if key != name} if case.profile else None
+    others = {key: value for key, value in (case.profile or {}).items() if key != name} if case.profile else None
     manifests = loaded(compiled(Case(run, others, case.platform)).to_yaml())
     assert PLACES_READ[name](manifests)
     assert all(exactly(found) == exactly(value) for found in PLACES_READ[name](manifests))

@@ -15,13 +15,13 @@ from speccompile.testing.strategies.documents import profiles
 
 
 def comparable(fields: Node) -> Data:
-    """The fields as data in which the order of what an affinity says does not count."""
+    """The fields as data, with the terms of an affinity as sets."""
     data: Data = fields.plain()
     if "affinity" in data:
         data["affinity"] = {
-            (section, name): as_terms(told)
+            (section, name): as_terms(terms)
             for section, rules in data["affinity"].items()
-            for name, told in rules.items()
+            for name, terms in rules.items()
         }
     return data
 
@@ -58,17 +58,19 @@ def test_algebra_grouping_does_not_matter(one: Node, two: Node, three: Node) -> 
 
 @given(layer_fields, layer_fields)
 def test_algebra_layers_stay_as_they_are(run: Node, profile: Node) -> None:
-    """Merging mutates neither side, and doubles no item."""
+    """Merging mutates neither side and duplicates no item."""
     before = deepcopy((run, profile))
     merged = merge_layers([run, profile], LIBRARY).plain()
     assert (run, profile) == before
     for name, key in KEYS.items():
-        found = [item[key] for item in merged.get(name, ())]
-        assert len(found) == len(set(found))
+        keys = [item[key] for item in merged.get(name, ())]
+        assert len(keys) == len(set(keys))
     for name in UNIONS:
-        found = [identity(item) for item in merged.get(name, ())]
-        doubled = any(len(layer) != len({*layer}) for layer in (identities(run, name), identities(profile, name)))
-        assert doubled or len(found) == len(set(found))
+        items = [identity(item) for item in merged.get(name, ())]
+        has_duplicates = any(
+            len(layer) != len({*layer}) for layer in (identities(run, name), identities(profile, name))
+        )
+        assert has_duplicates or len(items) == len(set(items))
 
 
 def identities(fields: Node, name: str) -> list[str]:

@@ -33,7 +33,7 @@ def run_named(name: str, action: str, **fields: Any) -> Data:
 @example("x" * 63, "x" * 64, "job", True)
 @example("x" * 52, "x" * 53, "job", True)
 def test_names_of_distinct_runs_are_distinct(one: str, other: str, action: str, scheduled: bool) -> None:
-    """Two runs with different names share no object, and neither is named into the other."""
+    """Two runs with different names share no object, and neither can take over an object of the other."""
     assume(one != other)
     schedule = {"schedule": "@daily"} if scheduled and action == "job" else {}
     volumes = [{"volume_type": "persistent_volume_claim", "name": "data", "mount_path": "/data"}]
@@ -79,7 +79,7 @@ def test_names_are_what_kubernetes_accepts(case: Case) -> None:
 
 @given(dns_labels(), st.booleans(), cases(action="serve", alone=True, spelling=False))
 @example("a", True, Case({"name": "b", "action": "serve", "image": "a", "service_ports": [{"port": 80}]}))
-def test_names_no_object_is_made_twice(name: str, alias: bool, case: Case) -> None:
+def test_names_of_objects_are_unique(name: str, alias: bool, case: Case) -> None:
     """No two objects of one compilation have one kind and name, even where a run's alias is its own name."""
     assume(not alias or name[0].isalpha())
     run = {**case.run, "name": name, **({"service_name": name} if alias else {})}
@@ -96,7 +96,7 @@ def compiled_or_none(case: Case) -> tuple[Any, ...]:
 
 @given(cases(always=("labels", "annotations", "volumes")))
 def test_names_labels_and_annotations_are_on_every_object(case: Case) -> None:
-    """What is said in `labels` and `annotations` is on every object, on pods, and on what makes pods."""
+    """`labels` and `annotations` are on every object and every pod template."""
     spec = stages(case).merged.spec.plain()
     manifests = [manifest.data for manifest in compiled(case).manifests]
     nested = [manifest["spec"]["jobTemplate"] for manifest in manifests if manifest["kind"] == "CronJob"]
@@ -106,8 +106,8 @@ def test_names_labels_and_annotations_are_on_every_object(case: Case) -> None:
 
 
 @given(cases(always=("volumes",)))
-def test_names_of_what_is_made_are_those_that_are_mounted(case: Case) -> None:
-    """Every claim and ConfigMap that is made is mounted, and every volume of such a type has its object."""
+def test_names_of_created_and_mounted_objects_agree(case: Case) -> None:
+    """Every created claim and ConfigMap is mounted, and every volume of these types has its object."""
     manifests = [manifest.data for manifest in compiled(case).manifests]
     volumes = {volume["name"]: volume for volume in stages(case).merged.spec.plain()["volumes"]}
     (template,) = pod_templates(manifests)
@@ -136,7 +136,7 @@ SCRATCH = Case(
 
 
 def keyed_lists(manifests: list[Data]) -> Iterator[tuple[str, list[Any]]]:
-    """The keys of every list that Kubernetes merges by key, which it refuses if one is there twice."""
+    """The keys of every list that Kubernetes merges by key, which rejects duplicates."""
     for template in pod_templates(manifests):
         pod = template["spec"]
         yield "volumes", [volume["name"] for volume in pod.get("volumes", ())]
@@ -152,8 +152,8 @@ def keyed_lists(manifests: list[Data]) -> Iterator[tuple[str, list[Any]]]:
 
 @given(cases())
 @example(SCRATCH)
-def test_names_no_key_stands_twice_in_a_list(case: Case) -> None:
-    """Volumes, mounts, variables and ports are there once, and every mount has its volume."""
+def test_names_are_unique_in_lists(case: Case) -> None:
+    """Volumes, mounts, variables and ports are unique, and every mount has its volume."""
     manifests = [manifest.data for manifest in compiled(case).manifests]
     for what, found in keyed_lists(manifests):
         assert len(found) == len(set(found)), what

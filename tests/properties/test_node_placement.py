@@ -21,16 +21,16 @@ NODES = [
     for values in product((None, *NODE_VALUES), repeat=len(NODE_KEYS))
     for name in NODE_NAMES
 ]
-"""Every node that the labels and names of the strategies can tell apart."""
+"""Every node that the labels and names of the strategies distinguish."""
 
 
 def pod_placement(fields: Data) -> Data:
-    """What the fields alone ask of a node, in Kubernetes' own words."""
+    """The placement that the fields alone specify, as in a pod spec."""
     return {"nodeSelector": fields.get("node_selector", {}), "affinity": fields.get("affinity", {})}
 
 
 @given(placements(2), st.sampled_from(("job", "deploy")))
-def test_affinity_both_hold(layers: list[Data], action: str) -> None:
+def test_affinity_of_run_and_profile_apply(layers: list[Data], action: str) -> None:
     """A pod fits exactly the nodes that its profile accepts and that the run accepts, where the profile lets it.
 
     So no run can make a pod fit a node that its profile's `node_selector` or required affinity excludes.
@@ -38,20 +38,22 @@ def test_affinity_both_hold(layers: list[Data], action: str) -> None:
     run, profile = layers
     case = Case({"name": "a", "action": action, "image": "a", **run}, {"id": "default", **profile})
     (template,) = pod_templates(of_kind(compiled(case), "Job", "Deployment"))
-    theirs = pod_placement(profile)
-    ours = pod_placement(run)
-    ours["nodeSelector"] = {
-        key: value for key, value in ours["nodeSelector"].items() if key not in theirs["nodeSelector"]
+    of_profile = pod_placement(profile)
+    of_run = pod_placement(run)
+    of_run["nodeSelector"] = {
+        key: value for key, value in of_run["nodeSelector"].items() if key not in of_profile["nodeSelector"]
     }
     accepted = [node for node in NODES if fits(template["spec"], node)]
-    assert accepted == [node for node in NODES if fits(theirs, node) and fits(ours, node)]
+    assert accepted == [node for node in NODES if fits(of_profile, node) and fits(of_run, node)]
     event("some nodes fit" if accepted else "no node fits")
 
 
 @given(placements(3))
-def test_affinity_three_layers_hold(layers: list[Data]) -> None:
-    """Merging any number of layers keeps exactly what each of them requires."""
+def test_affinity_of_three_layers_applies(layers: list[Data]) -> None:
+    """A merge of several layers requires exactly what each of them requires."""
     merged = merge_layers([fields_of({"id": "a", **layer}) for layer in layers], LIBRARY).plain()
     required = [{"affinity": layer.get("affinity", {})} for layer in layers]
     for node in NODES:
-        assert fits({"affinity": merged.get("affinity", {})}, node) == all(fits(told, node) for told in required)
+        assert fits({"affinity": merged.get("affinity", {})}, node) == all(
+            fits(placement, node) for placement in required
+        )

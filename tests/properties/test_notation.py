@@ -35,7 +35,7 @@ def permuted(value: Any, random: Random) -> Any:
 
 @given(cases(), st.randoms(use_true_random=False))
 def test_order_of_keys_does_not_matter(case: Case, random: Random) -> None:
-    """Permuting the keys of every mapping leaves the bytes as they are."""
+    """Permuting the keys of every mapping does not change the output."""
     other = Case(*(permuted(document, random) for document in case))
     assert compiled(case).to_yaml() == compiled(other).to_yaml()
 
@@ -52,8 +52,8 @@ def without_nulls(document: Data | None) -> Data | None:
 
 
 @given(cases())
-def test_null_is_not_said(case: Case) -> None:
-    """A key with null is a key that is not there."""
+def test_null_is_unset(case: Case) -> None:
+    """A key with null is the same as an absent key."""
     assert compiled(case).to_yaml() == compiled(Case(*map(without_nulls, case))).to_yaml()  # type: ignore[arg-type]
 
 
@@ -91,7 +91,7 @@ def test_form_does_not_matter(case: Case) -> None:
 
 @given(cases())
 def test_normal_form_is_stable_and_valid(case: Case) -> None:
-    """Normalising again changes nothing, and what is normal is valid and in canonical spelling."""
+    """Normalizing is idempotent, and its result is valid and in canonical spelling."""
     setting = setting_of(case)
     run = read_run(as_data(case.run, Layer.RUN).documents[0], setting).run
     for fields in (run.fields, *(profile.fields for profile in setting.profiles.values())):
@@ -104,7 +104,7 @@ def test_normal_form_is_stable_and_valid(case: Case) -> None:
 
 
 def without_scratch(fields: Data) -> Data:
-    """The fields without disk that is to become a volume: its name among requests and limits is nobody's to write."""
+    """The fields without disk that is to become a volume: users cannot write its name in requests and limits."""
     for amounts in fields.get("resources", {}).values():
         amounts.pop(SCRATCH_DISK, None)
     return fields

@@ -29,7 +29,7 @@ APP_ARMOR = "container.apparmor.security.beta.kubernetes.io/"
 
 
 def violations(template: Data) -> Iterator[str]:
-    """What the Pod Security Standard "restricted", which includes "baseline", objects to in a pod."""
+    """Violations of the Pod Security Standard "restricted", which includes "baseline"."""
     pod, context = template["spec"], template["spec"].get("securityContext", {})
     for key in ("hostNetwork", "hostPID", "hostIPC"):
         if pod.get(key):
@@ -81,7 +81,7 @@ def test_security_every_pod_is_restricted(case: Case) -> None:
 
 @given(cases(built_in=True))
 def test_security_of_violations_none_is_overlooked(case: Case) -> None:
-    """The check itself sees each of these: it is what the law above relies on."""
+    """The check itself finds each of these violations."""
     (template,) = pod_templates(manifest.data for manifest in compiled(case).manifests)
 
     def broken(*path: str | int, value: Any) -> bool:

@@ -16,7 +16,7 @@ from speccompile.testing.strategies.spelling import respelled
 
 
 def expected_field(name: str, run: Any, profile: Any) -> Any:
-    """The field of both layers, by the table of the design; None stands for what nobody said."""
+    """The merged field of both layers by the rules of the design; None means unset."""
     if run is None or profile is None:
         return profile if run is None else run
     if name in MAPS:
@@ -25,7 +25,7 @@ def expected_field(name: str, run: Any, profile: Any) -> Any:
         sides = {side: {**run.get(side, {}), **profile.get(side, {})} for side in ("requests", "limits")}
         return {side: amounts for side, amounts in sides.items() if side in run or side in profile}
     if name in KEYS:
-        # The run's first, then the profile's in its own order: a variable may refer to those before it.
+        # Items of the run come first, because a variable may refer to earlier ones.
         fixed = {item[KEYS[name]] for item in profile}
         return [*(item for item in run if item[KEYS[name]] not in fixed), *profile]
     if name in UNIONS:
@@ -41,32 +41,32 @@ SAME_TOLERATION = Case(
 
 @given(cases())
 @example(SAME_TOLERATION)
-def test_precedence_the_profile_wins_and_the_run_says_the_rest(case: Case) -> None:
+def test_precedence_the_profile_overrides_the_run(case: Case) -> None:
     """At every leaf the profile sets, the spec has the profile's value; at every other, the run's."""
     run, profile, merged, _ = stages(case)
-    ours, theirs, spec = run.fields.plain(), applicable(profile, run), merged.spec.plain()
-    assert set(spec) == set(ours) | set(theirs)
+    of_run, of_profile, spec = run.fields.plain(), applicable(profile, run), merged.spec.plain()
+    assert set(spec) == set(of_run) | set(of_profile)
     for name in set(spec) - {"affinity"}:
-        assert spec[name] == expected_field(name, ours.get(name), theirs.get(name)), name
+        assert spec[name] == expected_field(name, of_run.get(name), of_profile.get(name)), name
 
 
 @given(cases(always=("resources",)))
-def test_precedence_gpus_are_one_value_whoever_gives_which_side(case: Case) -> None:
-    """Whatever side of the GPU the profile gives beats both sides of the run's."""
+def test_precedence_gpus_are_one_value(case: Case) -> None:
+    """Either side of the profile's GPUs overrides both sides of the run's."""
     gpu_key = (respelled(case.platform or {}, snake_case).get("gpu_key")) or "nvidia.com/gpu"
-    told = [amount for amount in (gpu_of(case.profile, gpu_key), gpu_of(case.run, gpu_key)) if amount is not None]
+    amounts = [amount for amount in (gpu_of(case.profile, gpu_key), gpu_of(case.run, gpu_key)) if amount is not None]
     spec = stages(case).merged.spec.plain()
     for side in ("requests", "limits"):
-        found = spec.get("resources", {}).get(side, {}).get(gpu_key)
-        assert (found is None) == (not told)
-        if told:
-            assert parse_quantity(found) == parse_quantity(told[0])
+        actual = spec.get("resources", {}).get(side, {}).get(gpu_key)
+        assert (actual is None) == (not amounts)
+        if amounts:
+            assert parse_quantity(actual) == parse_quantity(amounts[0])
 
 
 def gpu_of(document: Data | None, gpu_key: str) -> Any:
-    """How many GPUs a run or profile asks for, in whatever shape it does."""
-    told = (document or {}).get("resources") or {}
-    gpu = told.get("gpu", {})
+    """The number of GPUs that a run or profile requests, in any form."""
+    resources = (document or {}).get("resources") or {}
+    gpu = resources.get("gpu", {})
     amounts = gpu if isinstance(gpu, dict) else {"requests": gpu}
-    sides = [amounts.get(side, told.get(side, {}).get(gpu_key)) for side in ("requests", "limits")]
+    sides = [amounts.get(side, resources.get(side, {}).get(gpu_key)) for side in ("requests", "limits")]
     return next((amount for amount in sides if amount is not None), None)

@@ -13,13 +13,13 @@ from speccompile.testing.strategies.documents import Case, cases
 
 @given(cases())
 def test_pure_inputs_stay_and_outputs_are_equal(case: Case) -> None:
-    """Compiling changes nothing that was given, and compiling again gives the same bytes and findings."""
+    """Compiling changes no input, and compiling again produces the same bytes and findings."""
     before = case.copy()
     first = compiled(case)
     assert case == before
     second = compiled(case)
     assert first.to_yaml() == second.to_yaml()
-    assert [found.message for found in first.diagnostics] == [found.message for found in second.diagnostics]
+    assert [one.message for one in first.diagnostics] == [one.message for one in second.diagnostics]
     assert case == before
 
 
@@ -29,22 +29,22 @@ def test_pure_no_container_is_shared(case: Case) -> None:
     result = compiled(case)
     text = result.to_yaml()
     copies = [manifest.data for manifest in result.manifests for _ in range(2)]
-    found = [container for copy in copies for container in containers(copy)]
-    given_ones = [container for document in case for container in containers(document)]
-    assert len({id(container) for container in found}) == len(found)
-    assert not {id(container) for container in found} & {id(container) for container in given_ones}
-    for container in found:
+    of_manifests = [container for copy in copies for container in containers(copy)]
+    of_inputs = [container for document in case for container in containers(document)]
+    assert len({id(container) for container in of_manifests}) == len(of_manifests)
+    assert not {id(container) for container in of_manifests} & {id(container) for container in of_inputs}
+    for container in of_manifests:
         container.clear()
     assert result.to_yaml() == text
 
 
 @given(st.lists(cases(built_in=True, alone=True), min_size=2, max_size=3, unique_by=lambda case: case.run["name"]))
-def test_pure_a_batch_gives_what_each_run_gives_alone(batch: list[Case]) -> None:
-    """Runs compiled in one call do not influence each other, unless they would make one object."""
+def test_pure_a_batch_produces_what_each_run_produces_alone(batch: list[Case]) -> None:
+    """Runs compiled in one call do not influence each other, unless they would produce the same object."""
     alone = [compiled(case).to_yaml() for case in batch]
     together = list(compile_many([case.run for case in batch]))
     for text, result in zip(alone, together, strict=True):
         if isinstance(result, CompileError):
-            assert {found.code for found in result.diagnostics} == {"run/duplicate-object"}
+            assert {finding.code for finding in result.diagnostics} == {"run/duplicate-object"}
         else:
             assert result.to_yaml() == text

@@ -11,8 +11,8 @@ from speccompile.testing.strategies.documents import Case, cases
 
 
 @given(cases())
-def test_round_trip_every_reader_gets_the_data_back(case: Case) -> None:
-    """YAML 1.1 and YAML 1.2 readers take the text for exactly the manifests' data."""
+def test_round_trip_with_every_reader(case: Case) -> None:
+    """YAML 1.1 and YAML 1.2 readers parse the text to exactly the data of the manifests."""
     result = compiled(case)
     data = [manifest.data for manifest in result.manifests]
     text = result.to_yaml()

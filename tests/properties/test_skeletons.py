@@ -1,4 +1,4 @@
-"""A kept skeleton fits every run that gives the same answers to its questions."""
+"""A cached skeleton fits every run that gives the same answers to its questions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from speccompile.testing.strategies.documents import Case, cases
 
 
 class Made(NamedTuple):
-    """A skeleton with the template it was made from and what the template saw."""
+    """A skeleton with its template and context."""
 
     template: str
     context: Mapping[str, Node | None]
@@ -34,13 +34,13 @@ def filled(skeleton: Skeleton, context: Mapping[str, Node | None]) -> Node:
 
 def skeletons(case: Case) -> list[Made]:
     """The skeleton of every manifest."""
-    made = stages(case).plan
-    seen = [(step.template, {**made.context, "item": step.item}) for step in made.steps]
+    plan = stages(case).plan
+    seen = [(step.template, {**plan.context, "item": step.item}) for step in plan.steps]
     return [Made(template, context, skeleton(template, context, LIBRARY)) for template, context in seen]
 
 
 def reworded(value: Any, path: KeyPath = ()) -> Any:
-    """The run with other values in the same shape: what is there stays there, and every free text is another."""
+    """The run with the same fields and other free texts."""
     if isinstance(value, dict):
         if path and path[-1] in ("parameters", "inputs") and value:
             return {"other": 1}
@@ -57,13 +57,13 @@ def reworded(value: Any, path: KeyPath = ()) -> Any:
 
 
 @given(cases(alone=True, spelling=False))
-def test_references_skeletons_depend_on_shape_alone(case: Case) -> None:
-    """A run with other values in the same shape is asked the same questions and has the same skeletons."""
+def test_references_skeletons_depend_only_on_fields(case: Case) -> None:
+    """A run with the same fields and other values has the same questions and skeletons."""
     other = case._replace(run=reworded(case.run))
     assume(compiled(other))
-    made, remade = skeletons(case), skeletons(other)
-    assert [one.template for one in made] == [two.template for two in remade]
-    for one, two in zip(made, remade, strict=True):
+    first, second = skeletons(case), skeletons(other)
+    assert [one.template for one in first] == [two.template for two in second]
+    for one, two in zip(first, second, strict=True):
         assert one.skeleton.questions == two.skeleton.questions
         assert one.skeleton.tree.plain() == two.skeleton.tree.plain()
         assert one.skeleton.placed == two.skeleton.placed
@@ -86,16 +86,16 @@ def changed_runs(draw: st.DrawFn) -> tuple[Case, Case]:
 
 @given(changed_runs())
 def test_references_equal_answers_mean_equal_skeletons(pair: tuple[Case, Case]) -> None:
-    """A kept skeleton fits whatever run gives the answers it was made with: what staging relies on."""
+    """A cached skeleton fits every run with the same answers, on which caching relies."""
     case, other = pair
     assume(compiled(case) and compiled(other))
-    for kept, fresh in product(skeletons(case), skeletons(other)):
-        if kept.template != fresh.template:
+    for cached, fresh in product(skeletons(case), skeletons(other)):
+        if cached.template != fresh.template:
             continue
-        questions = kept.skeleton.questions
+        questions = cached.skeleton.questions
         same = all(answered(question, fresh.context) == question.answer for question in questions)
         event(f"same answers: {same}")
         if same:
-            assert fresh.skeleton.tree.plain() == kept.skeleton.tree.plain()
-            assert fresh.skeleton.placed == kept.skeleton.placed
-            assert filled(fresh.skeleton, fresh.context) == filled(kept.skeleton, fresh.context)
+            assert fresh.skeleton.tree.plain() == cached.skeleton.tree.plain()
+            assert fresh.skeleton.placed == cached.skeleton.placed
+            assert filled(fresh.skeleton, fresh.context) == filled(cached.skeleton, fresh.context)

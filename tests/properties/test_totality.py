@@ -24,33 +24,33 @@ def damaged(draw: st.DrawFn) -> Case:
     documents: list[Any] = [document for document in case if document]
     document = draw(st.sampled_from(documents))
     holders = list(containers(document))
-    holder = draw(st.sampled_from([found for found in holders if found]))
+    holder = draw(st.sampled_from([holder for holder in holders if holder]))
     key = draw(st.sampled_from(sorted(holder) if isinstance(holder, dict) else range(len(holder))))
-    holder[key] = draw(json_trees() | quantities() | st.sampled_from([deepcopy(found) for found in holders]))
+    holder[key] = draw(json_trees() | quantities() | st.sampled_from([deepcopy(other) for other in holders]))
     return case
 
 
 def is_answered(compile_it: Callable[[], Compiled]) -> bool:
-    """Whether manifests came of it or, if not, findings; both can be printed, and nothing else is raised."""
+    """Whether it produces manifests; otherwise it raises CompileError with printable findings."""
     try:
-        told = compile_it().to_yaml()
+        text = compile_it().to_yaml()
     except CompileError as error:
         refused = str(error) if error.diagnostics else ""
     else:
-        return bool(told)
+        return bool(text)
     assert refused
     return False
 
 
 @given(cases())
 def test_total_every_valid_case_compiles(case: Case) -> None:
-    """Any valid run, profile and platform give manifests; the other laws rely on what the strategies draw."""
+    """Any valid run, profile and platform produce manifests; other properties rely on these strategies."""
     assert case.compile().to_yaml()
 
 
 @given(damaged())
-def test_total_every_damaged_case_compiles_or_says_why_not(case: Case) -> None:
-    """A valid case with any value in the wrong place gives manifests or a CompileError."""
+def test_total_every_damaged_case_compiles_or_has_findings(case: Case) -> None:
+    """A valid case with a misplaced value produces manifests or a CompileError."""
     event(f"compiles: {is_answered(case.compile)}")
 
 
@@ -60,19 +60,19 @@ def test_total_every_damaged_case_compiles_or_says_why_not(case: Case) -> None:
     st.sampled_from((None, 1, 1.1, 100)),
 )
 @example({"requests": "7Ei"}, "mem", 2)
-def test_total_every_quantity_compiles_or_says_why_not(sides: Data, resource: str, factor: float | None) -> None:
-    """Quantities of any size, under a platform that multiplies them, give manifests or a CompileError."""
+def test_total_every_quantity_compiles_or_has_findings(sides: Data, resource: str, factor: float | None) -> None:
+    """Quantities of any size, with a platform that multiplies them, produce manifests or a CompileError."""
     run = {"name": "a", "action": "job", "image": "a", "resources": {resource: sides}}
     event(f"compiles: {is_answered(Case(run, None, {'memory_limit_factor': factor}).compile)}")
 
 
 @given(json_trees())
-def test_total_every_tree_compiles_or_says_why_not(tree: Any) -> None:
-    """Anything at all given as a run is answered by a CompileError, if it is none."""
+def test_total_every_tree_compiles_or_has_findings(tree: Any) -> None:
+    """Any value that is not a run raises CompileError."""
     is_answered(lambda: compile_run(tree if isinstance(tree, dict) else {"name": tree}))
 
 
 @given(st.lists(any_texts() | st.sampled_from(("name: a", "action: job", "image: a", "  - b", "args:")), max_size=6))
-def test_total_every_text_compiles_or_says_why_not(lines: list[str]) -> None:
+def test_total_every_text_compiles_or_has_findings(lines: list[str]) -> None:
     """Any text is a run, or is refused with a CompileError."""
     is_answered(lambda: compile_run("\n".join(lines) + "\n"))

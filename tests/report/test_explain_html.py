@@ -1,4 +1,4 @@
-"""The report page: everything it shows is where it says, nothing in it is obeyed, and it needs no network."""
+"""The page of `explain --html`: correct positions, no injection, no network."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ A100 = """\
 #
 id: a100
 extends: gpu
-# Beside the GPU, and not to be told twice.
+# Near the GPU, shown once.
 resources:
   gpu: 1
 node_selector:
@@ -106,7 +106,7 @@ HOSTILE = {
 
 
 class Files(NamedTuple):
-    """What was compiled, and from where."""
+    """Compiled runs and their directory."""
 
     folder: Path
     compiled: tuple[Compiled, ...]
@@ -132,7 +132,7 @@ def compiled_in(folder: Path) -> tuple[Compiled, ...]:
 
 @pytest.fixture(scope="module")
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> Compiled:
-    """A run whose values, comments and file name all try to be more than text, and some of whose values lose."""
+    """A run with markup in values, comments and the file name, some of it overridden."""
     folder = tmp_path_factory.mktemp("hostile")
     run = folder / "<img src=x onerror='window.pwned = 1'> \u202e.yaml"
     profile = folder / "p.yaml"
@@ -142,7 +142,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Compiled:
     return compile_run(run, profiles=[profile])
 
 
-# The text of the page.
+# The text of the page
 
 
 def data_of(page: str) -> dict[str, Any]:
@@ -158,17 +158,17 @@ def inline(page: str, tag: str) -> str:
     return match[1]
 
 
-def test_the_same_input_gives_the_same_page(files: Files) -> None:
+def test_the_page_is_deterministic(files: Files) -> None:
     assert as_page(files.compiled) == as_page(compiled_in(files.folder))
 
 
-def test_no_runs_are_a_page_too() -> None:
+def test_a_page_without_runs() -> None:
     page = as_page([])
     assert "No runs." in page
     assert data_of(page)["lines"] == []
 
 
-def test_the_policy_allows_the_style_and_the_script_of_the_page_and_nothing_else(files: Files) -> None:
+def test_the_policy_allows_only_the_style_and_the_script(files: Files) -> None:
     page = as_page(files.compiled)
     match = re.search(r'<meta http-equiv="Content-Security-Policy" content="(.*?)">', page)
     assert match
@@ -187,13 +187,13 @@ def test_the_policy_allows_the_style_and_the_script_of_the_page_and_nothing_else
     assert not re.search(r"<[^>]+ (?:style|on\w+)=", page)
 
 
-def test_the_page_asks_nobody_for_anything(files: Files) -> None:
+def test_the_page_refers_to_no_resource(files: Files) -> None:
     page = as_page(files.compiled)
     assert not re.findall(r"https?://|\bsrc=|url\(|@import|<link|<base|<form|<iframe", page)
     assert re.findall(r'href="(?!#)', page) == []
 
 
-def test_the_script_makes_no_markup_of_text() -> None:
+def test_the_script_never_parses_markup() -> None:
     sinks = r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|Function\(|DOMParser|setHTML"
     assert not re.findall(sinks, asset("page.js"))
 
@@ -208,14 +208,14 @@ def test_hostile_text_is_escaped(hostile: Compiled) -> None:
     assert page.startswith("<!doctype html>")
 
 
-def test_every_character_of_the_page_can_be_seen(hostile: Compiled) -> None:
+def test_every_character_of_the_page_is_visible(hostile: Compiled) -> None:
     page = as_page([hostile])
     assert {char for char in page if not char.isprintable()} == {"\n"}
     assert "\\u202e" in page
     assert HOSTILE["HEBREW"] in page
 
 
-def test_a_file_name_that_is_no_text_is_shown_all_the_same(tmp_path: Path) -> None:
+def test_a_file_name_that_is_not_unicode(tmp_path: Path) -> None:
     path = tmp_path / "caf\udce9.yaml"
     path.write_text(CLEAN, encoding="utf-8")
     page = as_page([compile_run(path)])
@@ -223,7 +223,7 @@ def test_a_file_name_that_is_no_text_is_shown_all_the_same(tmp_path: Path) -> No
     assert "caf\\udce9.yaml" in page
 
 
-def test_lines_that_may_hold_a_secret_are_not_in_the_page(tmp_path: Path) -> None:
+def test_lines_that_may_contain_a_secret_are_not_in_the_page(tmp_path: Path) -> None:
     run = tmp_path / "run.yaml"
     run.write_text(
         f"{CLEAN}profile: p\nenvs:\n  MY_SECRET: hunter1 # hunter2\n  OTHER: x\n# secrets: hunter3\n", encoding="utf-8"
@@ -235,8 +235,8 @@ def test_lines_that_may_hold_a_secret_are_not_in_the_page(tmp_path: Path) -> Non
     assert [lines["6"] for lines in data_of(page)["sources"] if "  OTHER: x" in lines.values()] == [None]
 
 
-def test_a_secret_deep_in_a_value_that_lost_is_not_in_the_page(tmp_path: Path) -> None:
-    """Of the second volume, what is secret stands in lines of the first; each stands beside two names."""
+def test_a_secret_in_an_overridden_mapping_is_not_in_the_page(tmp_path: Path) -> None:
+    """The second volume is an alias, so its secret is on lines of the first; each is overridden at two lines."""
     run, profile = tmp_path / "run.yaml", tmp_path / "p.yaml"
     volume = "- {{volume_type: config_map, name: {0}, mount_path: /{0}{1}, spec: {{data: {2}}}}}\n"
     run.write_text(
@@ -252,7 +252,7 @@ def test_a_secret_deep_in_a_value_that_lost_is_not_in_the_page(tmp_path: Path) -
     assert page.count(f"<em>{HIDDEN}</em>") == 4
 
 
-def test_a_secret_inside_a_text_that_lost_is_not_in_the_page(tmp_path: Path) -> None:
+def test_a_secret_in_an_overridden_string_is_not_in_the_page(tmp_path: Path) -> None:
     run = tmp_path / "run.yaml"
     run.write_text(f"{CLEAN}profile: p\nenvs:\n  NOTE: |\n    user: me\n    secret: hunter2\n", encoding="utf-8")
     page = as_page([compile_run(run, profiles=[{"id": "p", "envs": {"NOTE": "fixed"}}])])
@@ -260,14 +260,14 @@ def test_a_secret_inside_a_text_that_lost_is_not_in_the_page(tmp_path: Path) -> 
     assert f"<em>{HIDDEN}</em>" in page
 
 
-def test_a_source_is_in_the_page_once_and_only_where_excerpts_show_it(files: Files) -> None:
+def test_a_source_line_is_in_the_page_once(files: Files) -> None:
     other = compile_run(
         TRAIN.replace("name: train", "name: other", 1),
         profiles=[files.folder / "gpu.yaml", files.folder / "a100.yaml"],
         platform=files.folder / "platform.yaml",
     )
     page = as_page([*files.compiled, other])
-    assert page.count("Beside the GPU, and not to be told twice.") == 1
+    assert page.count("Near the GPU, shown once.") == 1
     assert "Nobody sees this line." not in page
 
 
@@ -292,7 +292,7 @@ def test_code_in_derivations_is_marked_up(chrome: Chrome, tmp_path: Path) -> Non
     assert one(chrome, "aside section p code").text == "parameters"
 
 
-def test_many_runs_make_a_page_of_bearable_size() -> None:
+def test_the_size_of_a_page_with_many_runs() -> None:
     train = TRAIN.replace("profile: a100\n", "")
     texts = [train.replace("name: train", f"name: train-{number}", 1) for number in range(200)]
     page = as_page(result for result in compile_many(texts) if isinstance(result, Compiled))
@@ -300,12 +300,12 @@ def test_many_runs_make_a_page_of_bearable_size() -> None:
     assert len(page.encode()) < 15_000_000
 
 
-# In a browser.
+# In a browser
 
 
 @pytest.fixture
 def page(chrome: Chrome, files: Files, tmp_path: Path) -> Iterator[Chrome]:
-    """The page of two runs, opened as a file; whatever a test does with it, the console stays silent."""
+    """The page of two runs, opened from a file; the console must stay empty."""
     yield opened(chrome, as_page(files.compiled), tmp_path)
     assert complaints(chrome) == []
 
@@ -315,7 +315,7 @@ def one(chrome: Chrome, selector: str) -> WebElement:
 
 
 def yaml_shown(chrome: Chrome) -> list[str]:
-    """The lines that can be seen, without what stands beside them."""
+    """The YAML of the visible lines."""
     script = """
     return [...document.querySelectorAll(".yaml .line")].filter((line) => line.checkVisibility())
         .flatMap((line) => [...line.querySelectorAll(":scope > code")].map((code) => code.textContent))
@@ -325,7 +325,7 @@ def yaml_shown(chrome: Chrome) -> list[str]:
 
 
 def line(chrome: Chrome, text: str) -> WebElement:
-    """The first line with this text that is not filtered away, brought before the reader."""
+    """The first visible line with this text, scrolled into view."""
     script = """
     const found = [...document.querySelectorAll(".line")].find((line) =>
         line.checkVisibility() && line.querySelector("code").textContent.trim() === arguments[0]);
@@ -360,7 +360,7 @@ class Figure(NamedTuple):
 
 
 def figures(chrome: Chrome, heading: str) -> list[Figure]:
-    """The excerpts below a heading of the details, each with the first line of it that is meant."""
+    """The excerpts below a heading of the details, each with its first marked line."""
     script = """
     const section = [...document.querySelectorAll(".details section")]
         .find((section) => section.querySelector("h3").textContent.startsWith(arguments[0]));
@@ -372,24 +372,24 @@ def figures(chrome: Chrome, heading: str) -> list[Figure]:
         [...figure.querySelectorAll("mark")].map((mark) => mark.textContent).join("\\n"),
     ])
     """
-    return [Figure(*told) for told in asked(chrome, script, heading)]
+    return [Figure(*values) for values in asked(chrome, script, heading)]
 
 
 def in_file(path: Path, text: str, marked: str, who: str, name: str | None = None) -> Figure:
-    """What an excerpt has to say of the line of the real file that has this text."""
+    """The expected excerpt for the line of the file with this text."""
     lines = path.read_text(encoding="utf-8").split("\n")
     number = lines.index(text) + 1
     return Figure(who, f"{name or path}:{number}:{text.index(marked) + 1}", number, text, marked)
 
 
-def test_nothing_is_filtered_at_first(page: Chrome, files: Files) -> None:
+def test_initially_all_lines_are_visible(page: Chrome, files: Files) -> None:
     whole = "".join(compiled.to_yaml() for compiled in files.compiled)
     assert yaml_shown(page) == whole.replace("---\n", "").splitlines()
     assert status(page) == f"{len(page.find_elements(By.CSS_SELECTOR, '.line'))} lines"
 
 
-def test_each_line_says_who_set_it_and_where(page: Chrome, files: Files) -> None:
-    told = {
+def test_each_line_shows_its_origin(page: Chrome, files: Files) -> None:
+    origins = {
         "image: ghcr.io/acme/train:1.4": ("run", f"{files.folder}/train.yaml:5"),
         "pool: a100": ("profile", f"{files.folder}/a100.yaml:10"),
         'cpu: "4"': ("profile default", f"{files.folder}/gpu.yaml:6"),
@@ -397,14 +397,14 @@ def test_each_line_says_who_set_it_and_where(page: Chrome, files: Files) -> None
         "namespace: ai-jobs": ("platform setting", f"{files.folder}/platform.yaml:1"),
         "type: RuntimeDefault": ("platform setting", "built-in platform"),
     }
-    for text, expected in told.items():
+    for text, expected in origins.items():
         origin = line(page, text).find_element(By.CSS_SELECTOR, ".origin")
         who, where = (origin.find_element(By.CSS_SELECTOR, part) for part in (".who", ".where"))
         assert (who.text, where.get_property("textContent")) == expected
     assert line(page, "metadata:").find_elements(By.CSS_SELECTOR, ".origin, .who") == []
 
 
-def test_what_lost_is_struck_through_with_its_place_and_the_rule(page: Chrome, files: Files) -> None:
+def test_overridden_values_are_struck_through_with_position_and_rule(page: Chrome, files: Files) -> None:
     parent, run = line(page, "pool: a100").find_elements(By.CSS_SELECTOR, ".overridden")
     assert run.find_element(By.CSS_SELECTOR, "del").text == "h100"
     assert f"{files.folder}/train.yaml:10" in str(run.get_property("textContent"))
@@ -413,7 +413,7 @@ def test_what_lost_is_struck_through_with_its_place_and_the_rule(page: Chrome, f
     assert "profiles override their parents, later parents earlier ones" in parent.text
 
 
-def test_a_layer_is_filtered_and_keeps_what_opens_its_lines(page: Chrome) -> None:
+def test_filtering_by_layer_keeps_parent_lines(page: Chrome) -> None:
     one(page, "[data-layer=profile]").click()
     assert one(page, "[data-layer=profile]").get_attribute("aria-pressed") == "true"
     shown = yaml_shown(page)
@@ -431,7 +431,7 @@ def test_a_layer_is_filtered_and_keeps_what_opens_its_lines(page: Chrome) -> Non
     assert "      restartPolicy: Never" in yaml_shown(page)
 
 
-def test_the_counts_of_the_legend_are_what_a_filter_leaves(page: Chrome) -> None:
+def test_the_counts_of_the_legend(page: Chrome) -> None:
     for layer in ("run", "profile", "platform", "template"):
         button = one(page, f"[data-layer={layer}]")
         button.click()
@@ -441,7 +441,7 @@ def test_the_counts_of_the_legend_are_what_a_filter_leaves(page: Chrome) -> None
         button.click()
 
 
-def test_only_what_was_overridden_is_left_and_a_run_without_any_goes(page: Chrome) -> None:
+def test_filtering_by_overrides_hides_runs_without_any(page: Chrome) -> None:
     one(page, "[data-overrides]").click()
     lines = page.find_elements(By.CSS_SELECTOR, ".line:not([hidden], .context)")
     assert lines
@@ -454,7 +454,7 @@ def test_only_what_was_overridden_is_left_and_a_run_without_any_goes(page: Chrom
     assert [entry.is_displayed() for entry in page.find_elements(By.CSS_SELECTOR, "nav li")] == [True, False]
 
 
-def test_search_finds_text_and_files_and_brings_what_stands_below_a_key(page: Chrome) -> None:
+def test_search_finds_text_and_files_and_lines_below_a_key(page: Chrome) -> None:
     field = one(page, "input")
     field.send_keys("TRAIN:1.4")
     assert status(page).startswith("1 of ")
@@ -499,7 +499,7 @@ def test_details_show_the_line_of_the_template(page: Chrome) -> None:
     assert figures(page, "Set by") == [in_file(ROOT / name, text, text.strip(), "template", name)]
 
 
-def test_details_tell_path_and_value(page: Chrome) -> None:
+def test_details_show_path_and_value(page: Chrome) -> None:
     line(page, "pool: a100").click()
     assert one(page, "aside h2").text == "spec.template.spec.nodeSelector.pool"
     assert one(page, "aside .of").text == "audio/train, Job train"
@@ -511,7 +511,7 @@ def test_details_tell_path_and_value(page: Chrome) -> None:
     assert line(page, "pool: a100").get_attribute("aria-selected") is None
 
 
-def test_details_of_a_derived_value_show_what_it_was_made_of(page: Chrome, files: Files) -> None:
+def test_details_of_a_derived_value_show_its_inputs(page: Chrome, files: Files) -> None:
     line(page, "memory: 9Gi").click()
     derived_from = in_file(files.folder / "platform.yaml", "memory_limit_factor: 1.5", "1.5", "platform setting")
     assert figures(page, "Set by") == [in_file(files.folder / "train.yaml", "  mem: 6Gi", "6Gi", "run")]
@@ -519,7 +519,7 @@ def test_details_of_a_derived_value_show_what_it_was_made_of(page: Chrome, files
     assert "the memory request × 1.5" in one(page, "aside").text
 
 
-def test_details_show_all_that_lost_strongest_first(page: Chrome, files: Files) -> None:
+def test_details_show_overridden_values_by_precedence(page: Chrome, files: Files) -> None:
     line(page, "pool: a100").click()
     assert figures(page, "Overridden values, highest precedence first") == [
         in_file(files.folder / "gpu.yaml", "  pool: gpu", "gpu", "profile"),
@@ -529,19 +529,19 @@ def test_details_show_all_that_lost_strongest_first(page: Chrome, files: Files) 
     assert "profiles override their parents, later parents earlier ones" in one(page, "aside").text
 
 
-def test_what_is_nowhere_in_the_manifests_has_a_place_of_its_own(page: Chrome, files: Files) -> None:
+def test_overridden_values_without_a_line_have_their_own_section(page: Chrome, files: Files) -> None:
     gone = line(page, "args")
     assert gone.find_element(By.CSS_SELECTOR, "del").text == '["--debug"]'
     gone.click()
-    assert [told.place for told in figures(page, "Overridden by")] == [f"{files.folder}/a100.yaml:11:7"]
-    assert [told.place for told in figures(page, "Overridden value")] == [f"{files.folder}/train.yaml:6:7"]
+    assert [figure.place for figure in figures(page, "Overridden by")] == [f"{files.folder}/a100.yaml:11:7"]
+    assert [figure.place for figure in figures(page, "Overridden value")] == [f"{files.folder}/train.yaml:6:7"]
 
 
-def test_a_value_of_several_lines_is_marked_as_a_whole(page: Chrome, files: Files) -> None:
+def test_a_multi_line_value_is_marked_as_a_whole(page: Chrome, files: Files) -> None:
     line(page, "value: |").click()
-    (told,) = figures(page, "Set by")
-    assert (told.place, told.text) == (f"{files.folder}/train.yaml:15:9", "  NOTE: |")
-    assert told.marked == "|\nfirst\n\nthird"
+    (figure,) = figures(page, "Set by")
+    assert (figure.place, figure.text) == (f"{files.folder}/train.yaml:15:9", "  NOTE: |")
+    assert figure.marked == "|\nfirst\n\nthird"
     assert one(page, "aside .value").get_property("textContent") == "|\nfirst\n\nthird"
 
 
@@ -555,7 +555,7 @@ def test_an_excerpt_shows_two_lines_around_and_ends_with_the_file(page: Chrome) 
     assert numbers() == ["1", "2", "3"]
 
 
-def test_a_value_that_was_never_text_says_so(page: Chrome, chrome: Chrome, tmp_path: Path) -> None:
+def test_values_without_a_source_line(page: Chrome, chrome: Chrome, tmp_path: Path) -> None:
     line(page, "type: RuntimeDefault").click()
     assert figures(page, "Set by") == [Figure("platform setting", "built-in platform", None, None, "")]
     assert "not set in any file" in one(page, "aside").text
@@ -565,7 +565,7 @@ def test_a_value_that_was_never_text_says_so(page: Chrome, chrome: Chrome, tmp_p
     assert "Set in Python" in one(page, "aside").text
 
 
-def test_excerpts_hide_lines_that_may_hold_a_secret(chrome: Chrome, tmp_path: Path) -> None:
+def test_excerpts_hide_lines_that_may_contain_a_secret(chrome: Chrome, tmp_path: Path) -> None:
     run = tmp_path / "run.yaml"
     run.write_text(f"{CLEAN}envs:\n  MY_SECRET: hunter2\n  OTHER: x\n", encoding="utf-8")
     line(opened(chrome, as_page([compile_run(run)]), tmp_path), "- name: OTHER").click()
@@ -612,7 +612,7 @@ def test_arrows_go_from_manifest_to_manifest_and_details_follow(page: Chrome) ->
     assert focused(page) == last
 
 
-def test_every_manifest_is_one_stop_of_the_tab_key(page: Chrome) -> None:
+def test_every_manifest_is_one_tab_stop(page: Chrome) -> None:
     def stops() -> list[int]:
         lists = page.find_elements(By.CSS_SELECTOR, "[role=listbox]")
         return [len(found.find_elements(By.CSS_SELECTOR, "[tabindex='0']:not([hidden])")) for found in lists]
@@ -632,7 +632,7 @@ def test_every_manifest_is_one_stop_of_the_tab_key(page: Chrome) -> None:
     assert reached >= {"a", "button", "input", "option"}
 
 
-def test_focus_is_seen(page: Chrome) -> None:
+def test_focus_is_visible(page: Chrome) -> None:
     press(page, "j")
     width = asked(page, "return getComputedStyle(document.activeElement).outlineWidth")
     assert focused(page).get_attribute("role") == "option"
@@ -646,7 +646,7 @@ def read_clipboard(chrome: Chrome) -> str:
 
 
 @pytest.mark.parametrize("without_clipboard", [False, True], ids=["clipboard", "fallback"])
-def test_copy_gives_exactly_the_yaml(page: Chrome, files: Files, without_clipboard: bool) -> None:
+def test_copy_copies_exactly_the_yaml(page: Chrome, files: Files, without_clipboard: bool) -> None:
     permission = {"permissions": ["clipboardReadWrite", "clipboardSanitizedWrite"]}
     page.execute_cdp_cmd("Browser.grantPermissions", permission)
     if without_clipboard:
@@ -704,7 +704,7 @@ def test_the_page_loads_nothing(page: Chrome) -> None:
     assert entries == []
 
 
-# How it looks.
+# Appearance
 
 TEXTS = (
     *(f".line.{layer} b" for layer in ("run", "profile", "platform", "template")),
@@ -765,11 +765,11 @@ CUT = """
 return [...document.querySelectorAll(".line, .details, .details pre")]
     .filter((block) => block.scrollWidth > block.clientWidth).map((block) => block.textContent)
 """
-"""The texts that do not fit into their place."""
+"""The texts that overflow."""
 
 
-@pytest.mark.parametrize("width", [360, 768, 1200])
-def test_nothing_makes_the_page_wider_than_the_screen(
+@pytest.mark.parametrize("width", [360, 375, 768, 1200])
+def test_the_page_is_never_wider_than_the_screen(
     chrome: Chrome, files: Files, hostile: Compiled, tmp_path: Path, width: int
 ) -> None:
     try:
