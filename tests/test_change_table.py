@@ -216,12 +216,12 @@ def test_a_volume_type_that_does_not_say_what_it_mounts(keywords: dict[str, str]
 
 PROPERTY = """
 from hypothesis import find
-from speccompile.testing.admin import Admin
+from speccompile.testing.admin import AdminConfig
 from speccompile.testing.properties.mounts import blocked_volumes_cannot_be_mounted
 from speccompile.testing.strategies.volumes import volumes
 
 drawn = find(volumes(), lambda drawn: any(one["volume_type"] == "host_path" for one in drawn))
-blocked_volumes_cannot_be_mounted({"name": "train", "action": "job", "image": "a", "volumes": drawn}, Admin())
+blocked_volumes_cannot_be_mounted({"name": "train", "action": "job", "image": "a", "volumes": drawn}, AdminConfig())
 """
 """An example of what property tests draw, held to one of the properties."""
 

@@ -90,16 +90,12 @@ def add_check(commands: Commands) -> None:
     parser.set_defaults(run=run_check)
     add_paths(parser)
     add_inputs(parser)
-    add_shape(parser, "the directory of the manifests (default: `output` of the project)")
-    parser.add_argument(
-        "--fix", action="store_true", help="write files that are missing or out of date, remove those left over"
-    )
-    parser.add_argument(
-        "--semantic", action="store_true", help="compare fields instead of lines; formatting does not count"
-    )
+    add_shape(parser, "directory of the manifests (default: `output`)")
+    parser.add_argument("--fix", action="store_true", help="update, write and remove files as needed")
+    parser.add_argument("--semantic", action="store_true", help="compare fields instead of lines")
     add_changed(parser)
     add_format(parser)
-    add_findings(parser, "values of a run that a profile or the platform changes are errors")
+    add_findings(parser, "treat overridden values of a run as errors")
 
 
 def run_check(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:
