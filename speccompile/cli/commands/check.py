@@ -95,7 +95,7 @@ def add_check(commands: Commands) -> None:
     parser.add_argument("--semantic", action="store_true", help="compare fields instead of lines")
     add_changed(parser)
     add_format(parser)
-    add_findings(parser, "treat overridden values of a run as errors")
+    add_findings(parser, "treat overridden values of runs as errors")
 
 
 def run_check(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:

@@ -72,7 +72,7 @@ def add_explain(commands: Commands) -> None:
     parser.add_argument("--html", metavar="FILE", type=path, help="write a self-contained HTML page; - prints it")
     parser.add_argument("--code", metavar="CODE", type=known_code, help="explain a diagnostic code and exit")
     add_format(parser, ("text", "json"), "how to print the explanation")
-    add_findings(parser, "treat overridden values of a run as errors")
+    add_findings(parser, "treat overridden values of runs as errors")
 
 
 def run_explain(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:
