@@ -175,13 +175,18 @@ def add_shape(parser: argparse.ArgumentParser, output: str) -> None:
 
 
 def add_effort(parser: argparse.ArgumentParser) -> None:
-    """The options that say who compiles, and what is compiled again."""
-    where = parser.add_mutually_exclusive_group()
-    where.add_argument("--jobs", metavar="N", type=_jobs, help="processes; without it, as many as are worth it")
-    where.add_argument(
+    """Add the options that control processes and caches."""
+    parser.add_argument("--no-cache", action="store_true", help="compile every run, also those that have not changed")
+    ways = parser.add_mutually_exclusive_group()
+    ways.add_argument("--jobs", metavar="N", type=_jobs, help="number of processes (default: chosen automatically)")
+    ways.add_argument(
         "--dask", metavar="ADDRESS", type=_address, help="compile on a Dask cluster, such as tcp://host:8786"
     )
-    parser.add_argument("--no-cache", action="store_true", help="compile runs again that have not changed")
+    ways.add_argument(
+        "--plain",
+        action="store_true",
+        help="take the full path through Jinja and jsonschema, without caches; same bytes",
+    )
 
 
 def add_changed(parser: argparse.ArgumentParser) -> None:

@@ -17,6 +17,7 @@ from speccompile.compiler.rendering.text_writer import text_of
 from speccompile.model.diagnostic import Diagnostic
 from speccompile.model.documents import Document
 from speccompile.model.findings import CompileError, has_errors, in_order, stop_if_any
+from speccompile.model.full_path import FULL_PATH
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.manifest import Manifest
 from speccompile.model.node import Node
@@ -70,6 +71,9 @@ def _made(drawn: tuple[Sketch, ...], merged: Merged, library: Library) -> _Outpu
     here = merged.run.name.span
     objects = tuple([_object(*identity_of(sketch), here) for sketch in drawn])
     if merged.profile is None or not merged.profile.bases:
+        if FULL_PATH.get():
+            manifests = filled(drawn)
+            return _Output(serialize(manifest.data for manifest in manifests), objects, lambda: manifests)
         return _Output(text_of(drawn), objects, lambda: filled(drawn))
     whole = filled(drawn)
     if library.has_own_templates:

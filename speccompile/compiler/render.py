@@ -10,6 +10,7 @@ from speccompile.compiler.rendering.references import MOST_STEPS, TOKEN, Compute
 from speccompile.compiler.rendering.skeleton_cache import Context, Skeleton, at, shelf_of
 from speccompile.compiler.rendering.template_errors import MEND, SMALLER, TOO_LARGE, Fault, TemplateFault
 from speccompile.model.diagnostic import quote
+from speccompile.model.full_path import FULL_PATH
 from speccompile.model.identity_cache import by_identity
 from speccompile.model.manifest import Manifest
 from speccompile.model.node import Node
@@ -114,13 +115,15 @@ class Room:
 def sketch(template: str, context: Context, library: Library, room: Room | None = None) -> Sketch:
     """The template's skeleton, a kept one if there is any, with what the context has for each token."""
     shelf = shelf_of(library)
-    found = shelf.find(template, context) or _prepared(template, context, library)
+    is_full = FULL_PATH.get()
+    found = None if is_full else shelf.find(template, context) or _prepared(template, context, library)
     if found is None:
         # Jinja takes longer to import than most calls take, and prebuilt skeletons serve nearly all of them.
         from speccompile.compiler.rendering.skeleton_from_template import skeleton
 
         found = skeleton(template, context, library)
-        shelf.add(template, found)
+        if not is_full:
+            shelf.add(template, found)
     return sketched(found, context, library, room)
 
 

@@ -8,6 +8,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from speccompile.model.diagnostic import Diagnostic, Note, quote
+from speccompile.model.full_path import FULL_PATH
 from speccompile.model.key_path import KeyPath
 from speccompile.model.key_spelling import spelled
 from speccompile.model.node import Node
@@ -37,7 +38,7 @@ MAX_FINDINGS = 500
 
 def validate(root: Node, name: str, library: Library) -> tuple[Node, tuple[Diagnostic, ...]]:
     """The tree with keys in canonical spelling and nulls gone, and every finding the schema alone can give."""
-    tree = accept(root, name, library)
+    tree = None if FULL_PATH.get() else accept(root, name, library)
     return (tree, ()) if tree is not None else examined(root, name, library)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from speccompile.model.diagnostic import Diagnostic
 from speccompile.model.documents import Document
+from speccompile.model.full_path import FULL_PATH
 from speccompile.model.source import Source
 from speccompile.yaml_text.parse_libyaml import parse_fast
 from speccompile.yaml_text.parsed import Parsed
@@ -14,7 +15,7 @@ def parse(source: Source) -> Parsed:
 
     Two readers give the same, wherever the fast one gives anything; the exact one is slow, and can explain.
     """
-    read = parse_fast(source)
+    read = None if FULL_PATH.get() else parse_fast(source)
     if read is not None:
         return read
     from speccompile.yaml_text.parse_strict import parse_exact  # slow to import, and most texts do not need it

@@ -41,7 +41,7 @@ def outcome(case: Path, monkeypatch: pytest.MonkeyPatch) -> Outcome:
     monkeypatch.chdir(case)
     if (case / "run.py").exists():
         return _python_outcome()
-    arguments = _arguments(case)
+    arguments = arguments_of(case)
     stdout, stderr = io.StringIO(), io.StringIO()
     monkeypatch.setattr(sys, "stdout", stdout)
     monkeypatch.setattr(sys, "stderr", stderr)
@@ -52,7 +52,7 @@ def outcome(case: Path, monkeypatch: pytest.MonkeyPatch) -> Outcome:
     return Outcome(code, stdout.getvalue(), origins, stderr.getvalue())
 
 
-def _arguments(case: Path) -> list[str]:
+def arguments_of(case: Path) -> list[str]:
     if (case / "args").exists():
         return shlex.split((case / "args").read_text())
     if (case / PROJECT_FILE).exists():

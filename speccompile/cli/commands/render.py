@@ -29,6 +29,7 @@ from speccompile.files.call_inputs import STREAM, CallError, Inputs
 from speccompile.files.work import Work, read_work
 from speccompile.files.write import Output, listing, nothing_written, path_of, write
 from speccompile.model.findings import CompileError
+from speccompile.model.full_path import full_path
 from speccompile.model.severity import STRICT
 
 if TYPE_CHECKING:
@@ -67,10 +68,11 @@ def run_render(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) ->
     """The exit code of one call; manifests go to stdout or into files, findings to stderr."""
     code = INPUT
     try:
-        work = read_work(flags_of(arguments), stderr)
-        report = _new_report(arguments.report) if arguments.report else None
-        _refuse_contradictions(arguments, work.inputs, report)
-        code = _render(arguments, work, report, stdout, stderr)
+        with full_path(enabled=arguments.plain):
+            work = read_work(flags_of(arguments), stderr)
+            report = _new_report(arguments.report) if arguments.report else None
+            _refuse_contradictions(arguments, work.inputs, report)
+            code = _render(arguments, work, report, stdout, stderr)
     except CallError as error:
         arguments.refuse(str(error))
     except CompileError as error:
@@ -127,7 +129,7 @@ def _compiled(arguments: argparse.Namespace, work: Work, stack: ExitStack) -> Re
     """What is wrong with the admin's files, and each run compiled, as it comes."""
     is_single = arguments.jobs == 1 or len(work.inputs.runs) == 1
     # A report needs trees, which neither the cache nor workers hand back.
-    if arguments.report or (arguments.no_cache and not arguments.dask and is_single):
+    if arguments.report or arguments.plain or (arguments.no_cache and not arguments.dask and is_single):
         from speccompile.batch.straight import compile_here
 
         return compile_here(work, arguments.shape, stack.enter_context(closing(Ledger())))

@@ -15,6 +15,7 @@ from speccompile.compiler.rendering.skeleton_cache import Context, Skeleton
 from speccompile.compiler.rendering.template_errors import MEND, SMALLER, TOO_LARGE, Fault, TemplateFault
 from speccompile.compiler.rendering.template_spans import lines_in, template_span
 from speccompile.model.diagnostic import Diagnostic
+from speccompile.model.full_path import FULL_PATH
 from speccompile.model.node import Node
 from speccompile.model.source import Layer, Source, Span
 from speccompile.schema.library import Library
@@ -41,7 +42,8 @@ def skeleton(template: str, context: Context, library: Library) -> Skeleton:
         raise TemplateFault.of(library, template, message, "of `{% filter %}`, use `indent` only")
     # Whoever fills it goes through all of it again.
     steps = record.steps + len(record.placed) + _SKETCH
-    return Skeleton(_tree(text, template, library), tuple(record.placed), tuple(record.questions), steps)
+    read = _tree.__wrapped__ if FULL_PATH.get() else _tree
+    return Skeleton(read(text, template, library), tuple(record.placed), tuple(record.questions), steps)
 
 
 def _rendered(template: str, names: Mapping[str, Any], library: Library) -> str:
