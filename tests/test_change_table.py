@@ -329,6 +329,6 @@ def test_a_command(copy: Copy) -> None:
         '    parser = add_command(commands, "hello", COMMANDS["hello"].what, "")\n'
         '    parser.set_defaults(run=lambda arguments, stdout, stderr: stdout.write("hello\\n") and 0)\n',
     )
-    copy.insert("speccompile/cli/options.py", '    "krm": About(', '    "hello": About("hello", "say hello"),\n')
+    copy.insert("speccompile/cli/options.py", '    "krm": About(', '    "hello": About(_EVERYDAY, "say hello"),\n')
     assert copy.call("hello").stdout == "hello\n"
     assert "say hello" in copy.call("--help").stdout

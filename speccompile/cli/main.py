@@ -1,91 +1,107 @@
-"""The command line: arguments to an exit code."""
+"""Entry point of the command line."""
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from importlib import import_module
 from typing import NoReturn, TextIO, cast
 
-from speccompile.cli.options import COMMANDS, Command, Help
+from speccompile.cli.options import COMMANDS, Command
 from speccompile.cli.streams import Stream
 from speccompile.version import VERSION
 
 DONE, INPUT, BUG, CHANGES, INTERRUPTED = 0, 1, 3, 4, 130
 
-_MAIN_EXAMPLES = """\
+_USAGE = "%(prog)s [-h] [--version] COMMAND ..."
+_DESCRIPTION = "Compile short run specs into Kubernetes manifests under an admin's profiles."
+_DIFFERENCES = """\
+`validate` checks the specs, `check` compares manifest files with them, `verify`
+compares with Kubernetes API schemas, `lint` finds placement mistakes without a
+cluster, and `place` evaluates a saved list of nodes."""
+_EXAMPLES = """\
 examples:
-  speccompile init                                     a small project to begin with
+  speccompile init my-project                          create a project to start from
   speccompile render run.yaml --profiles profiles/     print the manifests of a run
-  speccompile explain run.yaml                         who set each value of them, and where
-  speccompile check                                    are the committed manifests those of the specs?
+  speccompile explain run.yaml                         show which line set each value
 """
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """The exit code of one call; results go to stdout, everything else to stderr.
+    """Run one call and return its exit code; results go to stdout, everything else to stderr.
 
-    No state of the streams gives a traceback: results that cannot be printed are 1, unless the reader has seen
-    enough, and what cannot be told on stderr changes nothing.
+    No state of the streams causes a traceback. Exit code 1 if results cannot be printed, unless the reader closed the
+    pipe; a stderr that cannot be written changes nothing.
     """
     stdout, stderr = Stream(sys.stdout), Stream(sys.stderr)
-    # The interpreter's own names too, so that what argparse and tracebacks write is caught as well.
+    # argparse and tracebacks write to `sys.stdout` and `sys.stderr` themselves.
     with redirect_stdout(cast("TextIO", stdout)), redirect_stderr(cast("TextIO", stderr)):
         try:
-            code = _answered(argv)
-        except SystemExit as stop:  # argparse ends --help and wrong calls in this way
-            raise SystemExit(_ended(int(stop.code or DONE), stdout, stderr)) from None
-        return _ended(code, stdout, stderr)
+            code = _run(sys.argv[1:] if argv is None else argv)
+        except SystemExit as stop:  # argparse exits after --help and on errors
+            raise SystemExit(_flush(int(stop.code or DONE), stdout, stderr)) from None
+        return _flush(code, stdout, stderr)
 
 
-def _answered(argv: Sequence[str] | None) -> int:
+def _run(words: Sequence[str]) -> int:
     try:
-        words = sys.argv[1:] if argv is None else argv
         # Setting up all commands takes longer than most of them run.
-        arguments = parser(words[:1]).parse_args(words)
+        arguments, unknown = parser(words[:1]).parse_known_args(words)
+        if unknown:
+            arguments.refuse_unknown(unknown, words)
+        if arguments.command is None:
+            arguments.refuse("missing command; run `speccompile --help` for the list")
         code: int = arguments.run(arguments, sys.stdout, sys.stderr)
         sys.stdout.flush()
     except KeyboardInterrupt:
         return INTERRUPTED
-    except Exception:  # noqa: BLE001  whatever escapes is a bug of ours, and says so
-        import traceback  # wanted on this path only
+    except Exception:  # noqa: BLE001  any exception that gets here is an internal error
+        import traceback  # only this path needs it
 
         traceback.print_exc()
-        sys.stderr.write("\nspeccompile: this is a bug in speccompile; please report it with the text above\n")
+        sys.stderr.write("\nspeccompile: internal error; please report it with the text above\n")
         return BUG
     return code
 
 
-def _ended(code: int, stdout: Stream, stderr: Stream) -> int:
-    """The exit code, once everything is out of our hands."""
+def _flush(code: int, stdout: Stream, stderr: Stream) -> int:
+    """Flush stdout, and return the exit code."""
     stdout.flush()
-    fault = stdout.fault
-    is_lost = fault is not None and not isinstance(fault, BrokenPipeError)
-    if is_lost:
-        stderr.write(f"speccompile: the output could not be printed: {getattr(fault, 'strerror', None) or fault}\n")
-    return INPUT if is_lost and code in (DONE, CHANGES) else code
+    error = stdout.fault
+    if error is None or isinstance(error, BrokenPipeError):
+        return code
+    stderr.write(f"speccompile: cannot write to standard output: {getattr(error, 'strerror', None) or error}\n")
+    return INPUT if code in (DONE, CHANGES) else code
 
 
 def parser(commands: Collection[str] = tuple(COMMANDS)) -> argparse.ArgumentParser:
-    """What reads the command line of these commands; if they are none, it knows all of them by name."""
-    top = argparse.ArgumentParser(
-        prog="speccompile",
-        description="Compile short run specs into Kubernetes manifests, with the admin's profiles on top.",
-        epilog=_MAIN_EXAMPLES,
-        formatter_class=Help,
-    )
+    """Build the parser with these commands; if none of them exists, with the names of all commands."""
+    names = [name for name in commands if name in COMMANDS]
+    description = _DESCRIPTION if names else "\n".join((_DESCRIPTION, *_command_list(), "", _DIFFERENCES))
+    top = Command(prog="speccompile", usage=_USAGE, description=description, epilog=_EXAMPLES)
     top.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
-    kind: type[argparse.ArgumentParser] = Command
-    # Told its name, argparse need not work out what a call looks like.
-    below = top.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=kind, prog=top.prog)
-    known = dict.fromkeys(COMMANDS[name].module for name in commands if name in COMMANDS)
-    for module in known:
-        getattr(import_module(f"speccompile.cli.commands.{module}"), f"add_{module}")(below)
-    for name, (_, what) in () if known else COMMANDS.items():
-        below.add_parser(name, help=what, formatter_class=Help, add_help=False)
+    # With `prog`, argparse does not format a usage line for each command.
+    below = top.add_subparsers(
+        dest="command",
+        metavar="COMMAND",
+        parser_class=Command,
+        prog=top.prog,
+        help=None if names else argparse.SUPPRESS,
+    )
+    for name in names:
+        getattr(import_module(f"speccompile.cli.commands.{name}"), f"add_{name}")(below)
+    for name in () if names else COMMANDS:
+        below.add_parser(name, add_help=False)
     return top
+
+
+def _command_list() -> Iterator[str]:
+    width = max(map(len, COMMANDS))
+    for group in dict.fromkeys(about.group for about in COMMANDS.values()):
+        yield f"\n{group}:"
+        yield from (f"  {name:{width}}  {about.what}" for name, about in COMMANDS.items() if about.group == group)
 
 
 class _Version(argparse.Action):

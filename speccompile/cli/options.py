@@ -1,70 +1,67 @@
-"""Options that commands share, and the table of commands."""
+"""The table of commands, and the options that commands share."""
 
 from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeAlias
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NoReturn, TypeAlias
 
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.report.formats import FORMATS
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  # noqa: SLF001
-"""What commands are added to; argparse has no public name for it."""
+"""The object that `add_subparsers` returns; argparse has no public name for its type."""
 
 
 class About(NamedTuple):
-    """A command: the module `cli_…` whose function `add_…` sets it up, and what it does, in one line."""
+    """A row of `COMMANDS`: the group a command is listed under, and what it does, in one line.
 
-    module: str
+    The command `x` is set up by the function `add_x` of `cli/commands/x.py`.
+    """
+
+    group: str
     what: str
 
 
+_EVERYDAY, _SETUP, _FURTHER, _TOOLS = "everyday", "setup", "further checks", "for other tools"
 COMMANDS: Mapping[str, About] = {
-    "init": About("init", "write a small project that works"),
-    "render": About("render", "print the manifests of runs, or write a file for each run"),
-    "validate": About("validate", "print what is wrong with runs, profiles and platform, and nothing else"),
-    "check": About("check", "find files of manifests that are not what the specs give"),
-    "explain": About(
-        "explain", "show who set each value of the manifests, where, and what lost; or what a diagnostic code means"
-    ),
-    "verify": About(
-        "verify", "hold manifests, or those of runs, against the API schemas of Kubernetes versions, offline"
-    ),
-    "lint": About("lint", "find what is odd about where the pods of runs or manifests would run"),
-    "place": About("place", "tell which nodes of a cluster runs or manifests fit, and why not the others"),
-    "profiles": About("profiles", "list, show and check profiles, and tell what a change of them does"),
-    "schema": About("schema", "print the JSON Schema of a kind of file, for editors"),
-    "completion": About("completion", "print the script by which a shell completes commands, options, codes and files"),
-    "krm": About(
-        "krm",
-        "a function for Kustomize and kpt: replace the runs of the ResourceList on standard input by their manifests",
-    ),
-    "helm": About(
-        "helm",
-        "post-render for Helm: replace the runs on standard input by their manifests, and keep all else as it is",
-    ),
-    "argocd": About("argocd", "a config management plugin for Argo CD: see contrib/argocd"),
+    "render": About(_EVERYDAY, "print manifests, or write them to files"),
+    "validate": About(_EVERYDAY, "report what is wrong with runs, profiles and platform file"),
+    "check": About(_EVERYDAY, "report manifest files that are missing or out of date"),
+    "explain": About(_EVERYDAY, "show which file and line set each value; explain a code"),
+    "init": About(_SETUP, "create a small working project"),
+    "profiles": About(_SETUP, "list, show, lint and compare profiles"),
+    "schema": About(_SETUP, "print the JSON Schema of a kind of file, for editors"),
+    "verify": About(_FURTHER, "validate manifests against Kubernetes API schemas, offline"),
+    "lint": About(_FURTHER, "report likely mistakes in where pods would run"),
+    "place": About(_FURTHER, "report which nodes pods fit, and why not the others"),
+    "krm": About(_TOOLS, "KRM function for Kustomize and kpt"),
+    "helm": About(_TOOLS, "post-renderer for Helm"),
+    "argocd": About(_TOOLS, "config management plugin for Argo CD"),
+    "completion": About(_TOOLS, "print a shell completion script"),
 }
-"""All commands, in the order of `--help`, which has no need of their modules."""
+"""All commands in the order of `--help`, which does not import their modules."""
 
 _MOST_JOBS = 256
 _SEVERITIES = ("error", "warning", "notice", "ignore")
-_RUNS = "a file, a directory, or - for standard input; without it, the runs of the project"
+_RUNS = "file, directory, or - for stdin (default: the project)"
 
 
 class Help(argparse.RawDescriptionHelpFormatter):
-    """argparse makes one for each option that is added, and would import half a dozen modules to measure the screen."""
+    """Help formatter that measures the terminal without `shutil`, which is slow to import.
 
-    def __init__(self, prog: str, **told: Any) -> None:
-        super().__init__(prog, **{"width": _columns() - 2, **told})
+    argparse makes a formatter for each option that is added.
+    """
+
+    def __init__(self, prog: str, **settings: Any) -> None:
+        super().__init__(prog, **{"width": _columns() - 2, **settings})
 
 
 def _columns() -> int:
-    told = os.environ.get("COLUMNS", "")
-    if told.isdecimal() and int(told):
-        return int(told)
+    columns = os.environ.get("COLUMNS", "")
+    if columns.isdecimal() and int(columns):
+        return int(columns)
     try:
         return os.get_terminal_size().columns or _COLUMNS
     except OSError:
@@ -75,47 +72,64 @@ _COLUMNS = 80
 
 
 class Command(argparse.ArgumentParser):
-    """A command whose paths may stand before, between and after its options; after `--`, all are paths."""
+    """A parser that accepts paths before, between and after options, and suggests names for misspelt ones.
+
+    All words after `--` are paths. Options are not abbreviated: what is short today may be ambiguous tomorrow.
+    """
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**{"allow_abbrev": False, "formatter_class": Help, **settings})
+        self.set_defaults(refuse=self.error, refuse_unknown=self.refuse_unknown)
+        self._is_intermixed = False
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         paths = next((action for action in self._get_positional_actions() if action.nargs == "*"), None)
-        if paths is None or vars(self).get("is_asked"):
+        # Up to Python 3.11, `parse_known_intermixed_args` calls this method.
+        if paths is None or self._is_intermixed:
             return super().parse_known_args(args, namespace)
         words = list(args or ())
         end = words.index("--") if "--" in words else len(words)
-        # Up to Python 3.11, the other method asks this one again.
-        self.is_asked = True
+        self._is_intermixed = True
         try:
-            told, unknown = self.parse_known_intermixed_args(words[:end], namespace)
-            # Which would take what follows `--` for options again.
+            arguments, unknown = self.parse_known_intermixed_args(words[:end], namespace)
+            # Passed on, they would be taken for options.
             rest = [self._get_value(paths, word) for word in words[end + 1 :]]
         finally:
-            self.is_asked = False
-        setattr(told, paths.dest, [*getattr(told, paths.dest), *rest])
-        return told, unknown
+            self._is_intermixed = False
+        setattr(arguments, paths.dest, [*getattr(arguments, paths.dest), *rest])
+        return arguments, unknown
+
+    def refuse_unknown(self, unknown: Sequence[str], words: Sequence[str]) -> NoReturn:
+        """Exit with an error that names the unknown words of a call, and what was probably meant."""
+        from speccompile.cli.suggest import explain_unknown_words
+
+        self.error(explain_unknown_words(unknown, words, tuple(self._option_string_actions)))
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """Refuse a value that is not among the choices, with a suggestion."""
+        if action.choices is None or value in action.choices:
+            return
+        from speccompile.cli.suggest import explain_unknown_choice, explain_unknown_command
+
+        if action.dest == "command":
+            raise argparse.ArgumentError(None, explain_unknown_command(value, tuple(action.choices)))
+        raise argparse.ArgumentError(action, explain_unknown_choice(value, tuple(action.choices)))
 
 
 def add_command(commands: Commands, name: str, what: str, examples: str) -> argparse.ArgumentParser:
-    """The parser of a new command, which can refuse a call with a reason."""
-    parser = commands.add_parser(
-        name,
-        help=what,
-        description=what[0].upper() + what[1:] + ".",
-        epilog=examples,
-        formatter_class=Help,
-    )
-    parser.set_defaults(refuse=parser.error)
-    return parser
+    """Add a command with its summary and examples."""
+    return commands.add_parser(name, help=what, description=what[0].upper() + what[1:] + ".", epilog=examples)
 
 
 def add_paths(parser: argparse.ArgumentParser, what: str = _RUNS) -> None:
-    # Beside the list of options, naming each in the usage would fill half a screen.
+    """Add the paths of a call."""
+    # The list of options follows: naming each in the usage would fill half a screen.
     parser.usage = "%(prog)s [OPTION ...] [PATH ...]"
     parser.add_argument("paths", nargs="*", metavar="PATH", type=path, help=what)
 
 
 def add_inputs(parser: argparse.ArgumentParser) -> None:
-    """The options that say what the admin says."""
+    """Add the options that name the admin's files."""
     parser.add_argument(
         "--profiles",
         action="append",
@@ -128,24 +142,24 @@ def add_inputs(parser: argparse.ArgumentParser) -> None:
         "--platform",
         metavar="FILE",
         type=path,
-        help="the platform file, or the name of a bundled preset; without it, the built-in platform",
+        help="platform file, or the name of a bundled preset",
     )
     parser.add_argument(
         "--templates",
         metavar="DIR",
         type=path,
-        help="own templates, such as DIR/kubernetes/_env.j2",
+        help="custom templates, such as DIR/kubernetes/_env.j2",
     )
     parser.add_argument(
         "--project",
         metavar="FILE",
         type=path,
-        help="the project file; else speccompile.yaml above the runs",
+        help="project file (default: the nearest speccompile.yaml)",
     )
 
 
-def add_findings(parser: argparse.ArgumentParser, strict: str) -> None:
-    """The options that say what findings count as."""
+def add_findings(parser: argparse.ArgumentParser, strict: str = "treat overridden values of runs as errors") -> None:
+    """Add the options that set severities and how much is printed."""
     parser.add_argument("--strict", action="store_true", help=strict)
     for severity in _SEVERITIES:
         parser.add_argument(
@@ -155,22 +169,26 @@ def add_findings(parser: argparse.ArgumentParser, strict: str) -> None:
             default=[],
             metavar="CODE",
             type=_severity_option(severity),
-            help=f"count findings of this code as {severity}s"
-            if severity != "ignore"
-            else "leave out findings of this code",
+            help="do not report this code" if severity == "ignore" else f"report this code as {_article(severity)}",
         )
-    parser.add_argument("--quiet", action="store_true", help="print errors only")
+    amount = parser.add_mutually_exclusive_group()
+    amount.add_argument("--quiet", action="store_true", help="print errors only")
+    amount.add_argument("--verbose", action="store_true", help="print repeated findings in full")
+
+
+def _article(noun: str) -> str:
+    return f"an {noun}" if noun[0] in "aeiou" else f"a {noun}"
 
 
 def add_shape(parser: argparse.ArgumentParser, output: str) -> None:
-    """The options that say where manifests are and how they are written there."""
+    """Add the options that say where manifests are, and in which format."""
     parser.add_argument("-o", "--output", metavar="DIR", type=path, help=output)
     shapes = parser.add_mutually_exclusive_group()
     shapes.add_argument("--json", dest="shape", action="store_const", const="json", help="JSON instead of YAML")
     shapes.add_argument(
-        "--helm", dest="shape", action="store_const", const="helm", help="templates of a Helm chart that give the YAML"
+        "--helm", dest="shape", action="store_const", const="helm", help="Helm chart templates that produce the YAML"
     )
-    shapes.add_argument("--kustomization", action="store_true", help="with a kustomization.yaml that lists the files")
+    shapes.add_argument("--kustomization", action="store_true", help="add a kustomization.yaml that lists the files")
     parser.set_defaults(shape="yaml")
 
 
@@ -190,49 +208,46 @@ def add_effort(parser: argparse.ArgumentParser) -> None:
 
 
 def add_changed(parser: argparse.ArgumentParser) -> None:
-    """The option that hooks are called with."""
-    parser.add_argument(
-        "--changed",
-        action="store_true",
-        help="each PATH is a changed file: look at runs it concerns",
-    )
+    """Add the option for hooks."""
+    parser.add_argument("--changed", action="store_true", help="each PATH is a changed file: only runs it affects")
 
 
 def add_format(
     parser: argparse.ArgumentParser, formats: Iterable[str] = FORMATS, what: str = "how to print findings"
 ) -> None:
+    """Add `--format`; the first format is the default."""
     names = tuple(formats)
     parser.add_argument("--format", choices=names, default=names[0], help=f"{what} (default: {names[0]})")
 
 
+# argparse prefixes what these functions raise with the name of the option.
+
+
 def path(text: str) -> str:
-    """The text, if it can be a path; argparse words what is raised."""
+    """Check that the text can be a path."""
     if not text or "\0" in text:
-        raise argparse.ArgumentTypeError("the path is empty" if not text else "a path holds no null character")
+        raise argparse.ArgumentTypeError("the path contains a null character" if text else "the path is empty")
     return text
 
 
 def known_code(code: str) -> str:
-    """The code, if it is one; argparse words what is raised."""
-    from speccompile.cli.code_names import known
+    """Check that the text is a diagnostic code."""
+    from speccompile.cli.suggest import check_code
 
-    return known(code)
+    return check_code(code)
 
 
 def _jobs(text: str) -> int:
-    """The number, if so many processes can be; argparse words what is raised."""
     if not text.isascii() or not text.isdigit() or len(text) > len(str(_MOST_JOBS)) or int(text) > _MOST_JOBS:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number from 0 (as many as are worth it) to {_MOST_JOBS}")
+        raise argparse.ArgumentTypeError(f"expected a number from 0 (automatic) to {_MOST_JOBS}, found {text!r}")
     return int(text)
 
 
 def _address(text: str) -> str:
-    """The text, if it can be the address of a scheduler; argparse words what is raised."""
-    place = text.rpartition("://")[2]
-    host, _, port = place.rpartition(":")
+    host, _, port = text.rpartition("://")[2].rpartition(":")
     is_known = "://" not in text or text.startswith(("tcp://", "tls://", "ucx://", "ws://", "wss://", "inproc://"))
     if not is_known or (not text.startswith("inproc://") and not (host and port.isdecimal())):
-        raise argparse.ArgumentTypeError(f"{text!r} is no address of a scheduler; write it like tcp://host:8786")
+        raise argparse.ArgumentTypeError(f"{text!r} is not the address of a scheduler; write it like tcp://host:8786")
     return text
 
 

@@ -90,7 +90,10 @@ def _project(flags: Flags) -> Project:
     found = _found(flags.paths) if flags.searches and not flags.project else None
     file = locate(Path(flags.project)) if flags.project else found
     if file is None and not flags.paths:
-        raise CallError(f"give a PATH, or write a {PROJECT_FILE} that has `runs`: there is none here or above")
+        raise CallError(
+            f"no PATH given, and no {PROJECT_FILE} here or in a parent directory; "
+            "name a PATH, or create a project with `speccompile init`"
+        )
     if file is None:
         return Project(path=Path(PROJECT_FILE))
     wants_runs = not flags.paths or any(_is_same(path, file) for path in flags.paths)
@@ -111,7 +114,8 @@ def _project_of_an_admin(flags: Flags) -> Project:
     file = locate(Path(flags.project)) if flags.project else _found(())
     if file is None and not flags.profiles and not flags.platform:
         raise CallError(
-            f"give --profiles PATH, or write a {PROJECT_FILE} that has `profiles`: there is none here or above"
+            f"no --profiles given, and no {PROJECT_FILE} here or in a parent directory; "
+            "give --profiles PATH, or create a project with `speccompile init`"
         )
     if file is None:
         return Project(path=Path(PROJECT_FILE))

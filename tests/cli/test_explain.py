@@ -144,7 +144,7 @@ def test_a_code_is_explained_without_any_run(tmp_path: Path, monkeypatch: pytest
 def test_a_code_that_does_not_exist_gets_a_near_name(option: str, call: Call) -> None:
     answer = call("explain", "run.yaml", option, "schema/unkown-key")
     assert answer.code == 2
-    assert "did you mean 'schema/unknown-key'?" in answer.stderr
+    assert "did you mean `schema/unknown-key`?" in answer.stderr
 
 
 @pytest.mark.parametrize(

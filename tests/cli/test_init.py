@@ -305,4 +305,4 @@ def test_files_are_there_even_if_nobody_can_be_told(here: Path) -> None:
         cwd=here,
     )
     assert (done.returncode, sorted(tree(here / "new"))) == (1, FILES)
-    assert "the output could not be printed" in done.stderr
+    assert "cannot write to standard output" in done.stderr

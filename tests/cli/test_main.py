@@ -18,6 +18,7 @@ import yaml
 from helpers.command_line import BAD, GOOD, OURS, PATIENCE, PROFILE, Answer, Call, files_below, job, run_text, start
 
 from speccompile.cli.main import parser
+from speccompile.cli.options import COMMANDS
 
 # Exit codes.
 
@@ -65,16 +66,16 @@ def test_a_wrong_command_line_is_2(arguments: list[str], call: Call) -> None:
 
 
 @pytest.mark.parametrize("stage", ["read_run", "merge", "approve", "plan", "sketches", "text_of"])
-def test_a_bug_of_ours_is_3_and_says_so(stage: str, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_internal_error_is_3_and_is_reported(stage: str, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> NoReturn:
-        raise ZeroDivisionError("something of ours")
+        raise ZeroDivisionError("something internal")
 
     Path("run.yaml").write_text(GOOD)
     monkeypatch.setattr(f"speccompile.compiler.pipeline.{stage}", fail)
     answer = call("render", "run.yaml")
     assert (answer.code, answer.stdout) == (3, "")
-    assert "ZeroDivisionError: something of ours\n" in answer.stderr
-    assert answer.stderr.endswith("speccompile: this is a bug in speccompile; please report it with the text above\n")
+    assert "ZeroDivisionError: something internal\n" in answer.stderr
+    assert answer.stderr.endswith("speccompile: internal error; please report it with the text above\n")
 
 
 def test_an_interrupt_is_130_without_a_traceback(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -381,7 +382,57 @@ def test_json_holds_the_same_data(call: Call) -> None:
         assert json.loads(written[path])["items"] == [document]
 
 
+# Misspelt calls.
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("run.yaml", "to print its manifests, run `speccompile render run.yaml`"),
+        ("folder", "to print its manifests, run `speccompile render folder`"),
+        ("valdiate run.yaml", "unknown command `valdiate`, did you mean `validate`?"),
+        ("xyz", "unknown command `xyz`; run `speccompile --help` for the list"),
+        ("", "missing command; run `speccompile --help` for the list"),
+        ("--verison", "unknown option `--verison`, did you mean `--version`?"),
+        ("render run.yaml --profile gpu", "a run names its profile: write `profile: gpu` in the run"),
+        ("render --profile=gpu run.yaml", "a run names its profile: write `profile: gpu` in the run"),
+        ("render run.yaml --profile", "write `profile: ID` in the run; `--profiles PATH` names the files of profiles"),
+        ("render run.yaml --prof gpu", "unknown option `--prof`, did you mean `--profiles`?"),
+        ("render run.yaml --forma json", "unknown option `--forma`, did you mean `--format`?"),
+        ("render run.yaml --xyzzy", "error: unknown option `--xyzzy`\n"),
+        ("profiles lnt", "invalid choice `lnt`, did you mean `lint`?"),
+        ("profiles list --platfrom x", "unknown option `--platfrom`, did you mean `--platform`?"),
+        ("profiles list extra", "unexpected argument `extra`"),
+        ("init a b", "unexpected argument `b`"),
+    ],
+)
+def test_a_misspelt_call_gets_a_suggestion(line: str, message: str, call: Call) -> None:
+    Path("folder").mkdir()
+    answer = call(*line.split())
+    assert (answer.code, answer.stdout) == (2, "")
+    assert message in answer.stderr
+
+
+@pytest.mark.parametrize("word", ["\0", "\x1b[31m", "a\nb.yaml", "\udcff", "x" * 5000, "/" * 5000, "--\x1b=\n"])
+@pytest.mark.parametrize("command", [(), ("render", "x", "--format"), ("profiles",), ("explain", "--code")])
+def test_hostile_words_are_escaped(command: tuple[str, ...], word: str, call: Call) -> None:
+    answer = call(*command, word)
+    assert answer.code == 2
+    assert answer.stderr.replace("\n", "").isprintable()
+    assert len(answer.stderr) < 2000
+
+
 # Help.
+
+
+def test_help_lists_all_commands_by_group(call: Call) -> None:
+    text = call("--help").stdout
+    groups = ["everyday", "setup", "further checks", "for other tools"]
+    assert [line[:-1] for line in text.splitlines() if line.endswith(":")][:4] == groups
+    listed = [line.split()[0] for line in text.partition("everyday:")[2].splitlines() if line.startswith("  ")]
+    assert listed[: len(COMMANDS)] == list(COMMANDS)
+    difference = text.partition("`validate` checks")[2].partition("\n\n")[0]
+    assert all(f"`{name}`" in difference for name in ("check", "verify", "lint", "place"))
 
 
 def commands(parser: argparse.ArgumentParser, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:

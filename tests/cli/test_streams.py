@@ -21,7 +21,7 @@ from speccompile.cli.main import main
 from speccompile.files import write as output
 
 FULL = Path("/dev/full")
-LOST = b"speccompile: the output could not be printed: "
+LOST = b"speccompile: cannot write to standard output: "
 CLOSED, NO_SPACE = LOST + b"standard output is closed\n", LOST + b"No space left on device\n"
 
 

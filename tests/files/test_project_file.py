@@ -548,7 +548,7 @@ def test_neither_path_nor_project_is_a_wrong_command_line(
         code, stdout, stderr = call(command)
         assert (code, stdout) == (2, "")
         assert stderr.startswith(f"usage: speccompile {command} ")
-        assert "give a PATH, or write a speccompile.yaml that has `runs`" in stderr
+        assert "no PATH given, and no speccompile.yaml here or in a parent directory" in stderr
     monkeypatch.chdir(make(tmp_path, profiles=[]))
     code, stdout, stderr = call("render")
     assert (code, stdout) == (2, "")

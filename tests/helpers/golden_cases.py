@@ -45,7 +45,10 @@ def outcome(case: Path, monkeypatch: pytest.MonkeyPatch) -> Outcome:
     stdout, stderr = io.StringIO(), io.StringIO()
     monkeypatch.setattr(sys, "stdout", stdout)
     monkeypatch.setattr(sys, "stderr", stderr)
-    code = main(arguments)
+    try:
+        code = main(arguments)
+    except SystemExit as stop:  # argparse exits on wrong command lines
+        code = int(stop.code or 0)
     if arguments[0] not in ("render", "validate") or "--format" in arguments:
         return Outcome(code, "", "", stderr.getvalue(), stdout.getvalue())
     origins = "" if code else "".join(_origins(arguments))

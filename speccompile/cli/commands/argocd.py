@@ -59,7 +59,7 @@ def add_argocd(commands: Commands) -> None:
     )
     for one in (generating, announcing):
         add_inputs(one)
-        add_findings(one, "values of a run that a profile or the platform changes are errors")
+        add_findings(one)
 
 
 def run_argocd(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:

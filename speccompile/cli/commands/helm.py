@@ -28,7 +28,7 @@ def add_helm(commands: Commands) -> None:
     parser = add_command(commands, "helm", COMMANDS["helm"].what, _EXAMPLES)
     parser.set_defaults(run=run_helm)
     add_inputs(parser)
-    add_findings(parser, "values of a run that a profile or the platform changes are errors")
+    add_findings(parser)
 
 
 def run_helm(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:

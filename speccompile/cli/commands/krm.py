@@ -45,7 +45,7 @@ def add_krm(commands: Commands) -> None:
     parser = add_command(commands, "krm", COMMANDS["krm"].what, _EXAMPLES)
     parser.set_defaults(run=run_krm)
     add_inputs(parser)
-    add_findings(parser, "values of a run that a profile or the platform changes are errors")
+    add_findings(parser)
 
 
 def run_krm(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:

@@ -38,10 +38,10 @@ if TYPE_CHECKING:
 INPUT = 1
 _EXAMPLES = """\
 examples:
-  speccompile render run.yaml                          print the manifests
-  speccompile render runs/ --profiles profiles/        a folder of runs, under the admin's profiles
-  speccompile render runs/ -o manifests/               a file for each run, written all or none
-  speccompile render                                   all runs that speccompile.yaml names
+  speccompile render run.yaml                          print the manifests of a run
+  speccompile render runs/ --profiles profiles/        compile a folder of runs under profiles
+  speccompile render runs/ -o manifests/               write a file for each run, or none on errors
+  speccompile render                                   compile all runs of the project
   cat run.yaml | speccompile render - | kubectl apply -f -
 """
 
@@ -53,13 +53,13 @@ def add_render(commands: Commands) -> None:
     add_paths(parser)
     add_inputs(parser)
     add_format(parser)
-    add_findings(parser, "values of a run that a profile or the platform changes are errors")
-    add_shape(parser, "write a file for each run under DIR; - prints them")
+    add_findings(parser)
+    add_shape(parser, "write a file for each run to DIR; - prints them")
     parser.add_argument(
         "--report",
         metavar="FILE",
         type=path,
-        help="write what profiles and platform replaced, added to or refused, as JSON; - prints it",
+        help="write overridden, extended and refused values as JSON",
     )
     add_effort(parser)
 

@@ -41,7 +41,7 @@ def add_validate(commands: Commands) -> None:
     add_paths(parser)
     add_inputs(parser)
     add_format(parser)
-    add_findings(parser, "values of a run that a profile or the platform changes are errors")
+    add_findings(parser)
     add_changed(parser)
 
 
