@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from functools import partial
 from typing import TextIO
 
 from speccompile.compiler.compiled import Result
 from speccompile.compiler.duplicate_objects import HashIndex
 from speccompile.model.diagnostic import Diagnostic, Severity
-from speccompile.model.finding_text import MAX_SHOWN, as_text, summed
+from speccompile.model.finding_text import MAX_SHOWN
 from speccompile.model.findings import CompileError, has_errors, in_order
 from speccompile.model.severity import IGNORE, Severities, apply_severities
 from speccompile.model.source import Span
+from speccompile.report.finding_groups import Group, cause_of, format_groups
 from speccompile.report.formats import FORMATS, TEXT, as_format
 from speccompile.terminal.style import Paint, coloured, plain
 
@@ -46,10 +47,17 @@ def judged(
     return in_order((*fixed, *kept, *apply_severities((*others, *found), severities)))
 
 
-def tell(findings: Iterable[Diagnostic], stream: TextIO, form: str = TEXT, *, quiet: bool = False) -> None:
-    """Writes the findings in one of the formats; one for programs is written even if there are none."""
-    shown = [finding for finding in findings if finding.severity is Severity.ERROR or not quiet]
-    stream.write(as_format(form, shown, paint_for(stream)))
+def tell(
+    findings: Iterable[Diagnostic], stream: TextIO, form: str = TEXT, *, quiet: bool = False, verbose: bool = False
+) -> None:
+    """Print the findings in one of the formats; a format for programs is printed even if there are none."""
+    if form == TEXT and not verbose:
+        tally = Tally({})
+        tally.add(findings)
+        tally.tell(stream, quiet=quiet)
+        return
+    reported = [finding for finding in findings if finding.severity is Severity.ERROR or not quiet]
+    stream.write(as_format(form, reported, paint_for(stream)))
     stream.flush()
 
 
@@ -65,9 +73,10 @@ def stream_for(form: str, stdout: TextIO, stderr: TextIO) -> TextIO:
 
 
 class Tally:
-    """Findings that are many, held as what `tell` would show of them: the worst ones, and how many there are.
+    """Findings of any number of runs, counted and grouped by cause; the most severe groups are printed.
 
-    In memory are at most as many as are shown, and a few bytes for each other one.
+    Memory is bounded, but for a few bytes per finding that tell repeated findings apart. A group that was dropped for
+    more severe ones and comes back lists its later findings only; the total is always right.
     """
 
     def __init__(self, severities: Severities, stopping: Iterable[Diagnostic] = ()) -> None:
@@ -76,35 +85,30 @@ class Tally:
         self._seen = HashIndex()
         self._number = 0
         self._counts = dict.fromkeys(Severity, 0)
-        self._worst: list[tuple[int, Diagnostic]] = []
+        self._groups: dict[Hashable, Group] = {}
         self._secret: dict[tuple[Severity, Span], None] = {}
-        self._take(judged((), severities, stopping=stopping))
+        self._add(judged((), severities, stopping=stopping), "")
 
-    def add(self, findings: Iterable[Diagnostic]) -> None:
-        """Takes findings that are masked already, as those of results are."""
-        self._take(apply_severities(findings, self._severities))
+    def add(self, findings: Iterable[Diagnostic], run: str = "") -> None:
+        """Add findings that are masked already, as those of results are, of the run of this name."""
+        self._add(apply_severities(findings, self._severities), run)
 
     @property
     def has_errors(self) -> bool:
         return self._counts[Severity.ERROR] > 0
 
     def tell(self, stream: TextIO, *, quiet: bool = False) -> None:
-        """Writes what `tell` writes, had it all findings."""
-        in_order = sorted(self._cut(), key=lambda numbered: (*numbered[1].order, numbered[0]))
-        if len(in_order) == sum(self._counts.values()):
-            tell((finding for _, finding in in_order), stream, quiet=quiet)
-            return
+        """Print the groups, and how many findings there are."""
         counts = {severity: self._counts[severity] for severity in Severity if not quiet or severity is Severity.ERROR}
-        shown = [finding for _, finding in in_order if finding.severity in counts]
-        if shown:
-            hidden = [span for severity, span in self._secret if severity in counts]
-            text = as_text(shown, paint_for(stream), total=sum(counts.values()), hidden=hidden)
-            stream.write(f"{text}speccompile: {summed(counts)}\n")
+        groups = sorted(self._most_severe().values(), key=lambda group: group.order)
+        reported = [group for group in groups if group.first.severity in counts]
+        hidden = [span for severity, span in self._secret if severity in counts]
+        stream.write(format_groups(reported, counts, paint_for(stream), hidden=hidden))
         stream.flush()
 
-    def _take(self, findings: Iterable[Diagnostic]) -> None:
+    def _add(self, findings: Iterable[Diagnostic], run: str) -> None:
         for finding in findings:
-            # Two findings are one only if they say the same, and no two ever had one digest of 96 bits.
+            # Equal findings of several runs are one. Two digests of 96 bits are never equal by chance.
             first, second = _digest(finding)
             if self._seen.settle(first, second) == second:
                 continue
@@ -112,57 +116,67 @@ class Tally:
             self._counts[finding.severity] += 1
             if finding.secret:
                 self._secret[finding.severity, finding.secret] = None
-            self._worst.append((self._number, finding))
-        if len(self._worst) > 2 * MAX_SHOWN:
-            self._worst = self._cut()
+            cause = cause_of(finding)
+            group = self._groups.get(cause)
+            if group is None:
+                self._groups[cause] = Group(finding, run, self._number)
+            else:
+                group.add(finding, run, self._number)
+        if len(self._groups) > 2 * MAX_SHOWN:
+            self._groups = self._most_severe()
 
-    def _cut(self) -> list[tuple[int, Diagnostic]]:
-        def rank(numbered: tuple[int, Diagnostic]) -> tuple[object, ...]:
-            number, finding = numbered
-            return (self._ranks[finding.severity], *finding.order, number)
+    def _most_severe(self) -> dict[Hashable, Group]:
+        def rank(item: tuple[Hashable, Group]) -> tuple[object, ...]:
+            return (self._ranks[item[1].first.severity], *item[1].order)
 
-        return sorted(self._worst, key=rank)[:MAX_SHOWN]
+        return dict(sorted(self._groups.items(), key=rank)[:MAX_SHOWN])
 
 
 class Account:
-    """The findings of a call, as severe as it wants them, until they are printed."""
+    """The findings of a call, collected run by run, until they are printed."""
 
     def __init__(
         self, arguments: argparse.Namespace, severities: Severities, stopping: Sequence[Diagnostic], stream: TextIO
     ) -> None:
         self._arguments, self._severities, self._stopping, self._stream = arguments, severities, stopping, stream
-        # A format for programs has all findings in it, so that they have to be at hand.
-        self._tally = Tally(severities, stopping) if arguments.format == TEXT else None
-        self._found: list[Diagnostic] = []
-        self._left_out = 0
+        # Formats for programs and --verbose print all findings, so all are kept.
+        is_grouped = arguments.format == TEXT and not arguments.verbose
+        self._tally = Tally(severities, stopping) if is_grouped else None
+        self._findings: list[Diagnostic] = []
+        self.runs = 0
+        self.skipped = 0
+        """Runs with errors, which have no manifests, even if the errors are reported as less."""
         self.has_errors = False
 
     def add(self, result: Result) -> None:
-        """Take the findings of a run; one with errors has no manifests."""
-        self._left_out += isinstance(result, CompileError)
+        """Add the findings of a run."""
+        # The name of a run with errors is not known if workers or the cache return it.
+        name = "" if isinstance(result, CompileError) else result.name
+        self.runs += 1
+        self.skipped += isinstance(result, CompileError)
         if self._tally is None:
-            self._found += result.diagnostics
+            self._findings += result.diagnostics
         else:
-            self._tally.add(result.diagnostics)
+            self._tally.add(result.diagnostics, name)
 
     def tell(self, stderr: TextIO) -> None:
-        """Print the findings, and how many runs are missing though nothing counts as an error."""
+        """Print the findings, and the number of runs that are skipped although nothing is reported as an error."""
         arguments = self._arguments
         if self._tally is not None:
             self.has_errors = self._tally.has_errors
             self._tally.tell(stderr, quiet=arguments.quiet)
-            tell_left_out(0 if self.has_errors else self._left_out, stderr)
+            tell_left_out(0 if self.has_errors else self.skipped, stderr)
             return
-        judge = partial(judged, self._found, self._severities, stopping=self._stopping)
+        judge = partial(judged, self._findings, self._severities, stopping=self._stopping)
         findings = judge()
         self.has_errors = has_errors(findings)
-        is_short = self._left_out > 0 and not self.has_errors
+        is_short = self.skipped > 0 and not self.has_errors
         if is_short and self._stream is stderr and FORMATS[arguments.format].is_document:
-            # A program reads this stream, so what it reads has to say that runs are missing.
+            # No other text may be written to this stream, so the document itself reports the errors.
             tell(judge(keeps_errors=True), stderr, arguments.format)
         else:
-            tell(findings, self._stream, arguments.format, quiet=arguments.quiet)
-            tell_left_out(self._left_out if is_short else 0, stderr)
+            tell(findings, self._stream, arguments.format, quiet=arguments.quiet, verbose=arguments.verbose)
+            tell_left_out(self.skipped if is_short else 0, stderr)
 
 
 def _digest(finding: Diagnostic) -> tuple[int, int]:
@@ -176,12 +190,10 @@ def _digest(finding: Diagnostic) -> tuple[int, int]:
 
 
 def tell_left_out(count: int, stderr: TextIO) -> None:
-    """Says how many runs are missing from the result, if any are: their errors may be told as less, or not at all."""
+    """Print how many runs are skipped, if any are: their errors may be reported as notices, or not at all."""
     if count:
-        runs = "1 run is" if count == 1 else f"{count} runs are"
-        stderr.write(
-            f"speccompile: {runs} left out: what has errors has no manifests, however severe they are called\n"
-        )
+        runs = "1 run" if count == 1 else f"{count} runs"
+        stderr.write(f"speccompile: skipped {runs} with errors; changing the severity of an error does not fix it\n")
 
 
 def paint_for(stream: TextIO) -> Paint:

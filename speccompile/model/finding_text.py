@@ -14,45 +14,60 @@ from speccompile.terminal.style import Paint, plain
 
 _WIDTH = 120
 MAX_SHOWN = 200
-"""Findings that are shown; of more, only the number is told."""
+"""Findings that text shows in full; of the others, it shows the number."""
 _RANK = {severity: rank for rank, severity in enumerate(Severity)}
 
 
-def as_text(
-    diagnostics: Iterable[Diagnostic], paint: Paint = plain, *, total: int = 0, hidden: Iterable[Span] = ()
-) -> str:
-    """Every finding with its place, excerpt, notes and help; lines that may hold a secret are never shown.
+def as_text(diagnostics: Iterable[Diagnostic], paint: Paint = plain, *, limit: int | None = None) -> str:
+    """Every finding with its location, excerpt, notes and help; lines that may contain a secret are never shown.
 
-    Whoever has held back others that matter less says how many there are in all, and what these hide.
+    Beyond the limit, which is `MAX_SHOWN` by default, the least severe findings are left out.
     """
-    found = tuple(diagnostics)
-    secret = {
-        (span.source, line)
-        for span in (*hidden, *(finding.secret for finding in found if finding.secret))
-        for line in range(span.line, span.end_line + 1)
-    }
-    # What matters most is never among what is cut.
-    worst = set(sorted(found, key=lambda finding: _RANK[finding.severity])[:MAX_SHOWN])
-    shown = "".join("\n".join(_lines(finding, secret, paint)) + "\n\n" for finding in found if finding in worst)
-    more = max(total, len(found)) - MAX_SHOWN
-    return shown + (f"… and {more} more\n\n" if more > 0 else "")
+    findings = tuple(diagnostics)
+    limit = MAX_SHOWN if limit is None else limit
+    secret = secret_lines(finding.secret for finding in findings if finding.secret)
+    most_severe = set(sorted(findings, key=lambda finding: _RANK[finding.severity])[:limit])
+    blocks = ("\n".join(finding_lines(finding, secret, paint)) for finding in findings if finding in most_severe)
+    return "".join(f"{block}\n\n" for block in blocks) + more_text(len(findings) - limit)
+
+
+def secret_lines(spans: Iterable[Span]) -> AbstractSet[tuple[Source, int]]:
+    """The lines that the spans cover, by source."""
+    return {(span.source, line) for span in spans for line in range(span.line, span.end_line + 1)}
+
+
+def more_text(more: int) -> str:
+    """A line for findings that are left out, if there are any."""
+    return f"… and {more} more\n\n" if more > 0 else ""
+
+
+def count_text(counts: Mapping[Severity, int]) -> str:
+    """The last line of a report; nothing if there are no findings."""
+    return f"speccompile: {summed(counts)}\n" if any(counts.values()) else ""
 
 
 def summary(diagnostics: Iterable[Diagnostic]) -> str:
     """How many findings of each severity there are: `2 errors, 1 notice`."""
-    found = tuple(diagnostics)
-    return summed({severity: sum(finding.severity is severity for finding in found) for severity in Severity})
+    return summed(count_by_severity(diagnostics))
+
+
+def count_by_severity(diagnostics: Iterable[Diagnostic]) -> dict[Severity, int]:
+    """The number of findings of each severity."""
+    counts = dict.fromkeys(Severity, 0)
+    for finding in diagnostics:
+        counts[finding.severity] += 1
+    return counts
 
 
 def summed(counts: Mapping[Severity, int]) -> str:
-    """The same of numbers."""
+    """The counts as text: `2 errors, 1 notice`."""
     return ", ".join(f"{count} {severity}{'s' * (count > 1)}" for severity, count in counts.items() if count)
 
 
 def excerpt(
     span: Span, secret: AbstractSet[tuple[Source, int]] = frozenset(), paint: Paint = plain, kind: str = "error"
 ) -> Iterator[str]:
-    """The line of the place with carets under it, painted as `kind`; nothing for a value that was never text."""
+    """The source line of a span with carets under it, painted as `kind`; nothing for a value without a line."""
     if not span.line:
         return
     number = str(span.line)
@@ -67,7 +82,7 @@ def excerpt(
     start = base(line, span.column - 1)
     end = span.end_column - 1 if span.end_line == span.line else len(line)
     end = max(start + 1, min(end, len(line.rstrip()) or 1))
-    # A window around the place keeps a line of any length readable.
+    # Of a long line, only the part around the span is shown.
     left, right = window(line, start, _WIDTH)
     before, after = "…" * (left > 0), "…" * (right < len(line))
     yield f"{numbered} {before}{printable(line[left:right])}{after}"
@@ -76,25 +91,28 @@ def excerpt(
     yield f"{bar} {' ' * indent}{paint(carets, kind)}"
 
 
-def _lines(finding: Diagnostic, secret: AbstractSet[tuple[Source, int]], paint: Paint) -> Iterator[str]:
+def finding_lines(
+    finding: Diagnostic, secret: AbstractSet[tuple[Source, int]] = frozenset(), paint: Paint = plain
+) -> Iterator[str]:
+    """The lines of one finding; `secret` has the lines that may not be shown."""
     yield f"{paint(f'{finding.severity}[{finding.code}]', finding.severity)}: {paint(finding.message, 'title')}"
     if finding.span:
         yield f"  {paint('-->', 'quiet')} {printable(where(finding.span, finding.path))}"
         yield from excerpt(finding.span, secret, paint, finding.severity)
-    beside = paint("=", "quiet")
+    mark = paint("=", "quiet")
     for note in finding.notes:
         if note.span and note.span.line:
-            yield f"   {beside} note: {note.message}"
+            yield f"   {mark} note: {note.message}"
             yield f"  {paint(':::', 'quiet')} {printable(note.span.label)}"
             yield from excerpt(note.span, secret, paint, "quiet")
         elif note.span:
-            yield f"   {beside} note: {note.message}: {printable(note.span.label)}"
+            yield f"   {mark} note: {note.message}: {printable(note.span.label)}"
         else:
-            yield f"   {beside} note: {note.message}"
+            yield f"   {mark} note: {note.message}"
     if finding.help:
-        yield f"   {beside} help: {finding.help}"
+        yield f"   {mark} help: {finding.help}"
 
 
 def where(span: Span, path: KeyPath = ()) -> str:
-    """`file:line:column`, or the source's name and the path for a value that was never text."""
+    """`file:line:column`; for a value without a line, the name of its source and its path."""
     return span.label if span.line or not path else f"{span.label}: {format_path(path)}"

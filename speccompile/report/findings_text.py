@@ -1,14 +1,13 @@
-"""Findings as text for people, with a line that counts them."""
+"""Findings as text, all of them in full, with a last line that counts them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from speccompile.model.diagnostic import Diagnostic
-from speccompile.model.finding_text import as_text, summary
+from speccompile.model.finding_text import as_text, count_by_severity, count_text
 from speccompile.terminal.style import Paint
 
 
 def format_findings(findings: Sequence[Diagnostic], paint: Paint) -> str:
-    """The findings and a last line that counts them; nothing if there are none."""
-    return f"{as_text(findings, paint)}speccompile: {summary(findings)}\n" if findings else ""
+    return as_text(findings, paint, limit=len(findings)) + count_text(count_by_severity(findings))

@@ -26,7 +26,21 @@ from speccompile.cli.options import COMMANDS
 def test_done_is_0_with_manifests_on_stdout_alone(call: Call) -> None:
     Path("run.yaml").write_text(GOOD)
     assert call("render", "run.yaml") == Answer(0, job("train"), "")
-    assert call("validate", "run.yaml") == Answer(0, "", "")
+    assert call("validate", "run.yaml") == Answer(0, "", "1 run valid\n")
+
+
+def test_validate_reports_how_many_runs_are_valid(call: Call) -> None:
+    Path("runs.yaml").write_text("\n---\n".join((GOOD, run_text("other"))))
+    assert call("validate", "runs.yaml") == Answer(0, "", "2 runs valid\n")
+    assert call("validate", "runs.yaml", "--quiet") == Answer(0, "", "")
+    assert call("validate", "runs.yaml", "--format", "github") == Answer(0, "", "")
+    Path("bad.yaml").write_text(BAD)
+    assert "valid" not in call("validate", "runs.yaml", "bad.yaml").stderr
+    answer = call("validate", "runs.yaml", "bad.yaml", "--notice", "schema/quantity")
+    assert (answer.code, "valid" in answer.stderr) == (0, False)
+    assert answer.stderr.endswith(
+        "speccompile: skipped 1 run with errors; changing the severity of an error does not fix it\n"
+    )
 
 
 def test_faulty_input_is_1_with_findings_on_stderr_alone(call: Call) -> None:
@@ -135,7 +149,9 @@ def test_faults_of_all_files_are_told_together_in_source_order(call: Call) -> No
     Path("a.yaml").write_text(f"{BAD}\n---\n{run_text('third', labels=3)}")
     Path("profile.yaml").write_text("id: x\nrun_as_user: 0\n")
     Path("platform.yaml").write_text("pvc: {size: 2GB}\n")
-    answer = call("validate", "b.yaml", "a.yaml", "--profiles", "profile.yaml", "--platform", "platform.yaml")
+    answer = call(
+        "validate", "b.yaml", "a.yaml", "--profiles", "profile.yaml", "--platform", "platform.yaml", "--verbose"
+    )
     places = [line.split()[1] for line in answer.stderr.splitlines() if line.startswith("  -->")]
     assert [place.split(":")[:2] for place in places] == [
         ["a.yaml", "1"],
@@ -167,7 +183,7 @@ def test_progress_on_a_terminal_is_wiped_at_the_end(call: Call, monkeypatch: pyt
     monkeypatch.setattr(sys, "stderr", terminal)
     assert call("validate", ".").code == 0
     assert terminal.getvalue().startswith("\rcompiling 0 of 120 files\r")
-    assert terminal.getvalue().endswith("\r\x1b[K")
+    assert terminal.getvalue().endswith("\r\x1b[K120 runs valid\n")
 
 
 # What goes in.

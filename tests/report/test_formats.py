@@ -23,6 +23,7 @@ from jsonschema.protocols import Validator
 from jsonschema.validators import validator_for
 
 from speccompile import CompileError, Diagnostic, Severity, compile_run
+from speccompile.cli.findings import Tally
 from speccompile.compiler.bundled_library import bundled_library
 from speccompile.model.diagnostic import Note
 from speccompile.model.diagnostic_codes import Code
@@ -158,9 +159,15 @@ def findings_of(case: Path) -> tuple[Diagnostic, ...]:
     """All that the command reports of a golden case."""
     reported: list[Diagnostic] = []
 
-    def overheard(name: str, found: Iterable[Diagnostic], *more: Any) -> str:
-        reported.extend(found)
-        return as_format(name, found, *more)
+    add = Tally._add
+
+    def grouped(tally: Tally, findings: Iterable[Diagnostic], run: str) -> None:
+        reported.extend(findings)
+        add(tally, findings, run)
+
+    def formatted(_: str, findings: Iterable[Diagnostic], *__: Any) -> str:
+        reported.extend(findings)
+        return ""
 
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(case)
@@ -169,9 +176,11 @@ def findings_of(case: Path) -> tuple[Diagnostic, ...]:
                 return tuple(runpy.run_path("run.py")["compiled"].diagnostics)
             except CompileError as error:
                 return error.diagnostics
-        patch.setattr("speccompile.cli.findings.as_format", overheard)
+        patch.setattr("speccompile.cli.findings.Tally._add", grouped)
+        patch.setattr("speccompile.cli.findings.as_format", formatted)
         outcome(case, patch)
-    return tuple(reported)
+    # Runs repeat the findings of the admin's files.
+    return tuple(dict.fromkeys(reported))
 
 
 TELLING = [case for case in CASES if (told := case / "diagnostics.txt").exists() and "]: " in told.read_text()]

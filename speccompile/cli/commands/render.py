@@ -77,7 +77,7 @@ def run_render(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) ->
         arguments.refuse(str(error))
     except CompileError as error:
         found = judged((), severities_of(arguments), stopping=error.diagnostics)
-        tell(found, stderr, arguments.format, quiet=arguments.quiet)
+        tell(found, stderr, arguments.format, quiet=arguments.quiet, verbose=arguments.verbose)
     except ExecutorError as error:
         stderr.write(f"speccompile: nothing was written: {error}\n")
     except OSError as error:

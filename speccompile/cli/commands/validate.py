@@ -8,7 +8,7 @@ from typing import TextIO
 
 from speccompile.batch.disk_spool import Ledger
 from speccompile.cli.changed import read_changed_work
-from speccompile.cli.findings import Account, judged, severities_of, stream_for, tell
+from speccompile.cli.findings import Account, judged, report_success, severities_of, stream_for, tell
 from speccompile.cli.options import (
     COMMANDS,
     Commands,
@@ -28,9 +28,9 @@ from speccompile.model.severity import STRICT
 DONE, INPUT = 0, 1
 _EXAMPLES = """\
 examples:
-  speccompile validate run.yaml
-  speccompile validate runs/ --profiles profiles/ --strict
-  speccompile validate                                 all runs that speccompile.yaml names
+  speccompile validate run.yaml                        check one run
+  speccompile validate runs/ --profiles profiles/      check a folder of runs under profiles
+  speccompile validate                                 check all runs of the project
 """
 
 
@@ -54,7 +54,7 @@ def run_validate(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) 
         arguments.refuse(str(error))
     except CompileError as error:
         found = judged((), severities_of(arguments), stopping=error.diagnostics)
-        tell(found, stream, arguments.format, quiet=arguments.quiet)
+        tell(found, stream, arguments.format, quiet=arguments.quiet, verbose=arguments.verbose)
     except OSError as error:
         # Files that are read have words of their own: this is the disk for what is in between.
         where = error.filename or "temporary files"
@@ -69,4 +69,10 @@ def _validate(arguments: argparse.Namespace, work: Work, stream: TextIO, stderr:
         for result in compile_files(work.files, work.setting, ledger):
             account.add(result)
     account.tell(stderr)
-    return INPUT if account.has_errors else DONE
+    if account.has_errors:
+        return INPUT
+    if not account.runs:
+        report_success("no runs affected", arguments, stderr)
+    elif not account.skipped:
+        report_success("1 run valid" if account.runs == 1 else f"{account.runs} runs valid", arguments, stderr)
+    return DONE
