@@ -1,8 +1,8 @@
-"""Compile run specs into Kubernetes manifests in which every value is traced to its source."""
+"""Compile run specs into Kubernetes manifests, with every value traced to its source."""
 
 from __future__ import annotations
 
-TYPE_CHECKING = False  # as type checkers know it, without importing `typing` for whoever imports this package
+TYPE_CHECKING = False  # type checkers treat it as True; importing it from `typing` would slow down every import
 if TYPE_CHECKING:
     from typing import Any
 
@@ -64,7 +64,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    # `speccompile --help` imports this package too, and must not pay for the compiler.
+    # Names are imported when they are used: `speccompile --help` does not need the compiler.
     if name not in _HOMES:
         raise AttributeError(f"module 'speccompile' has no attribute {name!r}")
     from importlib import import_module

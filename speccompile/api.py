@@ -1,4 +1,4 @@
-"""The library's front: compile runs given as paths, text or Python data."""
+"""Public Python API: compile runs from paths, text or Python data."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from speccompile.yaml_text.parsed import Parsed
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
-# Notebooks show results by this method. Only the public front knows both results and reports.
+# Notebooks call this method. It is set here because only this module imports both results and reports.
 Compiled._repr_html_ = compiled_html  # type: ignore[assignment]
 CompileError._repr_html_ = error_html  # type: ignore[assignment]
 
@@ -46,14 +46,14 @@ def compile_run(
     platform: AdminInput | None = None,
     templates: Path | str | None = None,
 ) -> Compiled:
-    """The manifests of one run under the profiles and the platform, made by the bundled templates or by others.
+    """Compile one run under profiles and a platform, with the bundled or with custom templates.
 
-    A `str` is YAML or JSON text; a `pathlib.Path` is a file. Raises CompileError with everything that is wrong.
+    A `str` is YAML or JSON text; a `pathlib.Path` is a file. Raises CompileError with all findings.
     """
     results = list(compile_many([run], profiles=profiles, platform=platform, templates=templates))
     for result in results:
         if isinstance(result, CompileError):
-            # Where in the compiler it was found is no help to whoever wrote the run.
+            # The traceback through the compiler does not help the author of the run.
             raise result.with_traceback(None)
     if len(results) != 1:
         second = results[1]
@@ -62,7 +62,7 @@ def compile_run(
             [
                 Diagnostic(
                     code="run/several",
-                    message=f"one run is expected here, and there are {len(results)}",
+                    message=f"expected one run, found {len(results)}",
                     span=second.run.name.span,
                     help="use compile_many",
                 )
@@ -81,18 +81,17 @@ def compile_many(
     templates: Path | str | None = None,
     executor: Executor | None = None,
 ) -> Iterator[Result]:
-    """A result for each run, in order: its compilation, or the CompileError that says what is wrong with it.
+    """Compile runs, and yield a result for each in order: a Compiled, or a CompileError with its findings.
 
-    An executor compiles many runs at a time; results come as they do without it. It stays open. If it fails, that is
-    an ExecutorError. Faults of profiles or platform concern every run: they are raised, together with the faults of
-    all runs.
+    With an executor, runs are compiled in parallel, with the same results; it is not shut down. Raises ExecutorError
+    if it fails. Raises CompileError if profiles or platform have errors, with the findings of all runs.
     """
     written = read_admin(profiles, platform, templates)
     setting = setting_from(written)
     if setting.is_broken:
         results = compile_files(map(_run, runs), setting)
-        found = [finding for result in results if isinstance(result, CompileError) for finding in result.diagnostics]
-        raise CompileError((*setting.findings, *found))
+        findings = [found for result in results if isinstance(result, CompileError) for found in result.diagnostics]
+        raise CompileError((*setting.findings, *findings))
     admin = written.admin
     assert admin is not None
     with closing(Ledger()) as ledger:
@@ -111,7 +110,7 @@ def _run(run: RunInput) -> Parsed:
 
 
 def _text(run: RunInput) -> Text | Parsed:
-    """A run as a text that can be sent, or why it is none."""
+    """A run as text that can be sent to workers, or the findings if there is none."""
     if isinstance(run, Path):
         return file_text(run, Layer.RUN)
     if not isinstance(run, str):
@@ -120,7 +119,7 @@ def _text(run: RunInput) -> Text | Parsed:
     if "\n" not in run and Path(run).suffix in (".yaml", ".yml", ".json"):
         finding = Diagnostic(
             code="input/path-as-text",
-            message="this looks like a path, and a string is read as YAML text",
+            message="this string looks like a path, but strings are parsed as YAML",
             span=Span(source, 1, 1, 1, len(run) + 1),
             help=f"pass pathlib.Path({run!r})",
         )
@@ -129,14 +128,14 @@ def _text(run: RunInput) -> Text | Parsed:
 
 
 class Function:
-    """A function as the platform's SDK has it: what is the same for all its runs, and a way to run it.
+    """A function as in the platform's SDK: the fields that its runs share, and a method to compile one.
 
     `Function("train", image="python:3.12").run("job", profile="1xa100", resources={"mem": "6Gi"})`
     """
 
     __slots__ = ("_fields", "_platform", "_profiles", "_templates")
 
-    def __init__(  # noqa: PLR0913  the SDK's own call, all but the name by keyword
+    def __init__(  # noqa: PLR0913  the signature of the SDK
         self,
         name: str,
         *,
@@ -148,13 +147,13 @@ class Function:
         platform: AdminInput | None = None,
         templates: Path | str | None = None,
     ) -> None:
-        del kind  # the runtime decides nothing here: every run is a container
+        del kind  # accepted for compatibility: every run is a container
         self._fields = {"name": name, "image": image, "project": project, "command": command}
         self._profiles = listed(profiles)
         self._platform = platform
         self._templates = templates
 
     def run(self, action: str, **fields: Any) -> Compiled:
-        """The compilation of one run; keyword arguments are the fields of a run. Raises CompileError."""
+        """Compile one run; keyword arguments are its fields. Raises CompileError."""
         data = {**self._fields, "action": action, **fields}
         return compile_run(data, profiles=self._profiles, platform=self._platform, templates=self._templates)

@@ -24,16 +24,16 @@ from speccompile.yaml_text.parsed import Parsed
 
 
 class ChangedWork(Work):
-    """Work on the runs that a change affects, or on all runs."""
+    """The work of a call with `--changed`: the affected runs, or all runs."""
 
     def __init__(self, work: Work, chosen: Affected | None = None) -> None:
         super().__init__(work.inputs, work.written, work.stderr)
         self.chosen: Final = chosen
-        """The runs to compile, if not all."""
+        """The runs to compile; None for all."""
 
     @property
     def files(self) -> Iterator[Parsed]:
-        """The files that have runs to compile, with nothing but these. Raises CallError."""
+        """The files with runs to compile, without their other runs. Raises CallError."""
         if self.chosen is None:
             return super().files
         runs = tuple(path for path in self.inputs.runs if str(path) in self.chosen.documents)
@@ -41,19 +41,19 @@ class ChangedWork(Work):
 
     @property
     def is_idle(self) -> bool:
-        """Whether nothing that concerns a run has changed."""
+        """Whether no run is affected."""
         return self.chosen is not None and not self.chosen.total and not self.chosen.unread
 
 
 def read_changed_work(arguments: argparse.Namespace, stderr: TextIO) -> ChangedWork:
-    """The work of a call; with `--changed`, of the runs that the named files affect.
+    """Read the work of a call; with `--changed`, only the runs that the named files affect.
 
-    Raises CallError, or CompileError with what is wrong with the project file.
+    Raises CallError, or CompileError with the findings of the project file.
     """
     if not arguments.changed:
         return ChangedWork(read_work(flags_of(arguments), stderr))
     work = read_work(flags_of(arguments)._replace(paths=()), stderr)
-    # Where the setting is broken nothing compiles, so there is nothing to choose.
+    # With broken profiles or platform nothing compiles, so there is nothing to choose.
     if work.setting.is_broken:
         return ChangedWork(work)
     shape = getattr(arguments, "shape", "yaml")
@@ -61,17 +61,17 @@ def read_changed_work(arguments: argparse.Namespace, stderr: TextIO) -> ChangedW
 
 
 def _chosen(changed: Sequence[str], inputs: Inputs, setting: Setting, shape: str) -> Affected | None:
-    """The runs that the change concerns; None is all of them."""
+    """Find the affected runs; None means all."""
     gone = removed_files(inputs.project.parent)
     if gone is None:
         return None
     gone = (*gone, *(Path(path) for path in changed if not os.path.lexists(path)))
     is_touched = _touches((*changed, *map(str, gone)))
     templates = () if inputs.templates is None else (inputs.templates,)
-    # A template can be part of any manifest.
-    own = (entry for folder in templates for entry in template_files(folder) if isinstance(entry, Path))
-    of_all = (inputs.project, inputs.platform, *templates, *own)
-    if any(is_touched(str(path)) for path in of_all if path) or _are_below(gone, (*inputs.profiles, *templates)):
+    custom = (entry for folder in templates for entry in template_files(folder) if isinstance(entry, Path))
+    # Any of these may affect every manifest.
+    shared = (inputs.project, inputs.platform, *templates, *custom)
+    if any(is_touched(str(path)) for path in shared if path) or _are_below(gone, (*inputs.profiles, *templates)):
         return None
     folder = Path(inputs.output or inputs.home or "")
     if not gone and not any(is_touched(str(path)) for path in inputs.files) and not _are_below(changed, [folder]):
@@ -88,7 +88,7 @@ def _touches(files: Iterable[str]) -> IsTouched:
 
     @cache
     def is_touched(name: str) -> bool:
-        # A directory that changed, as a submodule does, or a link to one, is all that is in it.
+        # A changed directory, such as a submodule or a link, changes all files in it.
         file = Path(os.path.realpath(name))
         return not changed.isdisjoint((file, *file.parents))
 
@@ -98,6 +98,6 @@ def _touches(files: Iterable[str]) -> IsTouched:
 def _are_below(files: Iterable[Path | str], folders: Iterable[Path]) -> bool:
     """Whether one of the files is, or was, in one of the folders."""
     tops = {Path(os.path.realpath(folder)) for folder in folders}
-    # Of many files in one folder, the folder is looked up once.
+    # A folder of many files is resolved once.
     inside = {Path(os.path.realpath(Path(file).parent)) for file in files}
     return any(not tops.isdisjoint((folder, *folder.parents)) for folder in inside)

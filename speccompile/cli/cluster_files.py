@@ -16,33 +16,33 @@ from speccompile.yaml_text.parse import parse
 from speccompile.yaml_text.parsed import Parsed
 
 MAX_SNAPSHOT = 512 * 1024 * 1024
-"""Bytes of a file of nodes or pods; ten thousand pods may come to 200 MB as JSON, and to 90 MB as YAML."""
+"""Maximum size of a file of nodes or pods in bytes; ten thousand pods take up to 200 MB as JSON, 90 MB as YAML."""
 
 
 def cluster_seen(nodes: Sequence[str], pods: Sequence[str] = ()) -> Snapshot:
-    """The cluster that files of nodes and pods tell of, and what is wrong with these."""
-    quickly = _snapshot(nodes, pods, exactly=False)
-    # What is read quickly may not know its line; what was not read at all has none.
-    if all(found.span and (found.span.line or not found.span.source.text) for found in quickly.findings):
-        return quickly
+    """Read a cluster from files of nodes and pods, with all findings."""
+    fast = _snapshot(nodes, pods, exactly=False)
+    # The fast reader may not know lines. A file that cannot be read has none.
+    if all(finding.span and (finding.span.line or not finding.span.source.text) for finding in fast.findings):
+        return fast
     return _snapshot(nodes, pods, exactly=True)
 
 
 def _snapshot(nodes: Sequence[str], pods: Sequence[str], *, exactly: bool) -> Snapshot:
-    with _uncollected():
+    with _without_garbage_collection():
         read_nodes = [_read(name, "Node", exactly=exactly) for name in nodes]
         read_pods = [_read(name, "Pod", exactly=exactly) for name in pods]
     unread = [finding for parsed in (*read_nodes, *read_pods) for finding in parsed.findings]
-    seen = snapshot(
+    cluster = snapshot(
         [document for parsed in read_nodes for document in parsed.documents],
         [document for parsed in read_pods for document in parsed.documents] if pods else None,
     )
-    return seen._replace(findings=(*unread, *seen.findings))
+    return cluster._replace(findings=(*unread, *cluster.findings))
 
 
 @contextmanager
-def _uncollected() -> Iterator[None]:
-    """A while in which nobody looks for garbage: among millions of values that all stay, it takes half the time."""
+def _without_garbage_collection() -> Iterator[None]:
+    """Pause the garbage collector, which takes half the time while millions of values are created."""
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -53,7 +53,7 @@ def _uncollected() -> Iterator[None]:
 
 
 def _read(name: str, kind: str, *, exactly: bool) -> Parsed:
-    """The documents of a file; exactly, if it is not too long for that."""
+    """Read the documents of a file; `exactly` is ignored for a file that is too large for the exact parser."""
     text = read_file(Path(name), Layer.PLATFORM, MAX_SNAPSHOT)
     if not isinstance(text, Source):
         return text

@@ -1,4 +1,4 @@
-"""Findings of a call: their severity, and where they are printed."""
+"""Findings of a call: severities, groups and output."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from speccompile.terminal.style import Paint, coloured, plain
 def severities_of(
     arguments: argparse.Namespace, severity: Severities | None = None, strict: Severities | None = None
 ) -> dict[str, str]:
-    """What codes count as: what the project file says, then `--strict`, then the other options."""
+    """Severities by code: options override `--strict`, which overrides the project file."""
     return {**(severity or {}), **((strict or {}) if arguments.strict else {}), **dict(arguments.severities)}
 
 
@@ -34,17 +34,17 @@ def judged(
     stopping: Iterable[Diagnostic] = (),
     keeps_errors: bool = False,
 ) -> tuple[Diagnostic, ...]:
-    """The findings in order, as severe as the grades say.
+    """Apply severities, and sort the findings.
 
-    Of what stops the whole call, errors stay errors: nobody is left with nothing and not told why.
-    Where errors are to be kept, those to be ignored are notices.
+    Errors among `stopping` stay errors: the call ends with them, and has to report why. With `keeps_errors`, errors
+    that are ignored become notices.
     """
-    found, stops = list(findings), list(stopping)
+    ordinary, stops = list(findings), list(stopping)
     fixed = [finding for finding in stops if finding.severity is Severity.ERROR]
     others = [finding for finding in stops if finding.severity is not Severity.ERROR]
-    errors = [finding for finding in found if finding.severity is Severity.ERROR] if keeps_errors else []
-    kept = [error._replace(severity=Severity.NOTICE) for error in errors if severities.get(error.code) == IGNORE]
-    return in_order((*fixed, *kept, *apply_severities((*others, *found), severities)))
+    errors = [finding for finding in ordinary if finding.severity is Severity.ERROR] if keeps_errors else []
+    ignored = [error._replace(severity=Severity.NOTICE) for error in errors if severities.get(error.code) == IGNORE]
+    return in_order((*fixed, *ignored, *apply_severities((*others, *ordinary), severities)))
 
 
 def tell(
@@ -68,15 +68,15 @@ def report_success(text: str, arguments: argparse.Namespace, stderr: TextIO) -> 
 
 
 def stream_for(form: str, stdout: TextIO, stderr: TextIO) -> TextIO:
-    """Where a command whose result is findings writes them: a format for programs to stdout, text to stderr."""
+    """The stream for findings of a command that prints nothing else: stdout for programs, stderr for text."""
     return stderr if form == TEXT else stdout
 
 
 class Tally:
     """Findings of any number of runs, counted and grouped by cause; the most severe groups are printed.
 
-    Memory is bounded, but for a few bytes per finding that tell repeated findings apart. A group that was dropped for
-    more severe ones and comes back lists its later findings only; the total is always right.
+    Memory is bounded, except for a few bytes per finding to recognize equal ones. A group that was dropped for more
+    severe ones and comes back lists its later findings only; the total is always right.
     """
 
     def __init__(self, severities: Severities, stopping: Iterable[Diagnostic] = ()) -> None:
@@ -139,7 +139,7 @@ class Account:
         self, arguments: argparse.Namespace, severities: Severities, stopping: Sequence[Diagnostic], stream: TextIO
     ) -> None:
         self._arguments, self._severities, self._stopping, self._stream = arguments, severities, stopping, stream
-        # Formats for programs and --verbose print all findings, so all are kept.
+        # Formats for programs and --verbose print all findings, so all are collected.
         is_grouped = arguments.format == TEXT and not arguments.verbose
         self._tally = Tally(severities, stopping) if is_grouped else None
         self._findings: list[Diagnostic] = []
@@ -180,13 +180,13 @@ class Account:
 
 
 def _digest(finding: Diagnostic) -> tuple[int, int]:
+    """96 bits that identify the finding within this process; `hashlib` is slow to import."""
     spans = (finding.span, finding.secret, *(note.span for note in finding.notes))
-    # A hash for the text: writing it out would cost more than all the rest.
+    # The hash of a source text is computed once; its repr would take most of the time.
     places = [(*span[1:], span.source.name, hash(span.source.text)) if span else None for span in spans]
     words = (finding.code, finding.message, finding.path, finding.severity.value, finding.help)
-    told = repr((words, [note.message for note in finding.notes], places))
-    # Python's own hash has a new key in each process; `hashlib` would take longer to import than all of this.
-    return hash(told), hash(f".{told}") & 0xFFFF_FFFF
+    identity = repr((words, [note.message for note in finding.notes], places))
+    return hash(identity), hash(f".{identity}") & 0xFFFF_FFFF
 
 
 def tell_left_out(count: int, stderr: TextIO) -> None:
@@ -197,6 +197,6 @@ def tell_left_out(count: int, stderr: TextIO) -> None:
 
 
 def paint_for(stream: TextIO) -> Paint:
-    """Colour on a terminal that can show it, unless NO_COLOR is set to anything."""
-    can = stream.isatty() and os.environ.get("TERM") != "dumb"
-    return coloured if can and not os.environ.get("NO_COLOR") else plain
+    """Colour on a terminal, unless it is dumb or NO_COLOR is set."""
+    has_colour = stream.isatty() and os.environ.get("TERM") != "dumb"
+    return coloured if has_colour and not os.environ.get("NO_COLOR") else plain

@@ -1,4 +1,4 @@
-"""The arguments of a call that name files, as flags."""
+"""Command-line arguments that name files."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from speccompile.files.call_inputs import Flags
 
 
 def flags_of(arguments: argparse.Namespace) -> Flags:
-    """The flags of a call, whatever it is about."""
+    """The arguments of a call that name files, for any command."""
     return Flags(
         getattr(arguments, "paths", ()),
         arguments.profiles,

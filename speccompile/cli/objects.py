@@ -1,4 +1,4 @@
-"""Objects of a call: those of its runs, and those in its files."""
+"""Kubernetes objects of a call: manifests of its runs, and objects in its files."""
 
 from __future__ import annotations
 
@@ -25,72 +25,72 @@ from speccompile.yaml_text.parsed import Parsed
 
 
 class Given(NamedTuple):
-    """An object, and where somebody asked for it."""
+    """An object, and the place that requires it."""
 
     tree: Node
     place: Span
     run: str | None = None
-    """The name of the run that it comes from; None for one as somebody wrote it."""
+    """The name of the run that produces it; None for an object in a file."""
 
 
 class Objects(NamedTuple):
-    """Objects, and what comes of reading them."""
+    """Objects, with the findings of reading them."""
 
     given: Sequence[Given] = ()
     findings: Sequence[Diagnostic] = ()
     hidden: Mapping[Source, Hidden] = {}
-    """What no finding may show."""
+    """Parts of sources that no finding may show."""
     runs: int = 0
     left_out: int = 0
-    """Runs that give no objects."""
+    """Skipped runs: those with errors have no objects."""
 
 
 def compiled_objects(inputs: Inputs, setting: Setting, stderr: TextIO) -> Objects:
-    """The manifests of all runs, and all other objects of the files, with whatever is found about either."""
+    """Compile all runs, and collect all other objects of the files."""
     given: list[Given] = []
-    found: list[Diagnostic] = []
+    findings: list[Diagnostic] = []
     hidden: dict[Source, Hidden] = {}
     runs = left_out = 0
 
-    def parted(files: Iterable[Parsed]) -> Iterator[Parsed]:
-        """The runs of the files; whatever else they hold is kept as it passes."""
+    def runs_only(files: Iterable[Parsed]) -> Iterator[Parsed]:
+        """Yield the runs of the files, and collect everything else."""
         for file in files:
             hidden.update(hidden_parts(*file))
             sorted_file = sorted_out(file)
-            found.extend(sorted_file.findings)
+            findings.extend(sorted_file.findings)
             given.extend(Given(*subject) for subject in sorted_file.objects)
             yield sorted_file.runs
 
     entries = tuple(entry for entry in inputs.runs if not is_for_kustomize(getattr(entry, "name", "")))
     files = counted(run_files(inputs._replace(runs=entries), MAX_MANIFESTS), len(entries), stderr)
-    for result in compile_files(parted(files), setting):
+    for result in compile_files(runs_only(files), setting):
         runs += 1
-        found += result.diagnostics
+        findings += result.diagnostics
         if isinstance(result, CompileError):
             left_out += 1
         else:
             given += (Given(manifest.tree, result.place, result.name) for manifest in result.manifests)
-    return Objects(given, found, hidden, runs, left_out)
+    return Objects(given, findings, hidden, runs, left_out)
 
 
 def given_objects(paths: Sequence[str]) -> Objects:
-    """The objects of files that were saved from a cluster; a run is none."""
+    """Read objects from files saved from a cluster; runs are reported as errors."""
     given: list[Given] = []
-    found: list[Diagnostic] = []
+    findings: list[Diagnostic] = []
     hidden: dict[Source, Hidden] = {}
     for entry in expand([Path(name) for name in paths]):
         file = load(entry, Layer.RUN, MAX_MANIFESTS)
         hidden.update(hidden_parts(*file))
         sorted_file = sorted_out(file)
         given += (Given(*subject) for subject in sorted_file.objects)
-        found += (*sorted_file.findings, *sorted_file.runs.findings, *map(_no_object, sorted_file.runs.documents))
-    return Objects(given, found, hidden)
+        findings += (*sorted_file.findings, *sorted_file.runs.findings, *map(_no_object, sorted_file.runs.documents))
+    return Objects(given, findings, hidden)
 
 
 def _no_object(document: Document) -> Diagnostic:
     return Diagnostic(
         code="api/unknown-kind",
-        message="this is no Kubernetes object: it needs an `apiVersion` and a `kind`, which are strings",
+        message="this is not a Kubernetes object: `apiVersion` or `kind` is missing or not a string",
         span=document.root.span,
-        help="leave the document out, or give it as a PATH if it is a run",
+        help="remove the document, or pass it as a PATH if it is a run",
     )

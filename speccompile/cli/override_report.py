@@ -1,4 +1,4 @@
-"""The report of `render --report`: every value that an admin replaced, added to or refused."""
+"""The report of `render --report`: values that an admin overrode, extended or refused."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from speccompile.schema.bundled import bundled_codes
 
 
 class OverrideReport:
-    """What the admin did to the values of runs, collected run by run."""
+    """Report of overridden, extended and refused values, collected run by run."""
 
     def __init__(self, file: str) -> None:
         self._file = file
@@ -28,5 +28,5 @@ class OverrideReport:
         self._entries += override_entries(result, bundled_codes())
 
     def write(self, known: Sequence[Path], stdout: TextIO, stderr: TextIO) -> int:
-        """Write the report as JSON; an exit code other than 0 if that fails."""
+        """Write the report as JSON, and return an exit code; `known` are files that it may not replace."""
         return write_report(Report(as_overrides_json(self._entries), self._file, GENERATOR), known, stdout, stderr)

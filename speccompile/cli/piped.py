@@ -1,4 +1,4 @@
-"""Standard input of other tools."""
+"""Runs on standard input, for commands that other tools call."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from speccompile.model.severity import STRICT
 from speccompile.model.source import Layer, Source
 
 
-def piped() -> Source:
-    """What stands on standard input. Raises CallError if it cannot be read, and CompileError if it is no text."""
+def read_piped() -> Source:
+    """Read standard input. Raises CallError if that fails, and CompileError if it is not text."""
     if sys.stdin is None:
         raise CallError("standard input is closed")
     try:
@@ -26,34 +26,34 @@ def piped() -> Source:
     except OSError as error:
         raise CallError(f"standard input cannot be read: {error.strerror or error}") from error
     if not isinstance(read, Source):
-        raise CompileError(map(_of_a_stream, read.findings))
+        raise CompileError(map(_reword_for_stream, read.findings))
     return read
 
 
-def _of_a_stream(finding: Diagnostic) -> Diagnostic:
-    """A finding about a file in words that are true of what another tool writes, which nobody can split or save."""
-    words = {
-        "input/too-large": (finding.message.replace("the file", "standard input"), "give it fewer resources at a time"),
+def _reword_for_stream(finding: Diagnostic) -> Diagnostic:
+    """Reword a finding about a file: what another tool writes cannot be split or saved again by the user."""
+    wordings = {
+        "input/too-large": (finding.message.replace("the file", "standard input"), "pass fewer resources at a time"),
         "input/encoding": (finding.message, "write it as UTF-8"),
     }
-    message, cure = words.get(finding.code, (finding.message, finding.help))
-    return finding._replace(message=message, help=cure)
+    message, help_text = wordings.get(finding.code, (finding.message, finding.help))
+    return finding._replace(message=message, help=help_text)
 
 
-def settled(profiles: Sequence[str], platform: str | None, project: str | None, templates: str | None) -> Inputs:
-    """What a call works on whose runs stand on standard input. Raises CallError and CompileError."""
+def resolve_piped(profiles: Sequence[str], platform: str | None, project: str | None, templates: str | None) -> Inputs:
+    """Resolve the inputs of a call with runs on standard input. Raises CallError and CompileError."""
     return settle(Flags((STREAM,), profiles, platform, None, project, templates=templates))
 
 
-def told(
+def report_piped(
     arguments: argparse.Namespace,
     inputs: Inputs | None,
     findings: Iterable[Diagnostic],
     stopping: Iterable[Diagnostic],
     stderr: TextIO,
 ) -> tuple[Diagnostic, ...]:
-    """The findings, as severe as this call has them, once they are printed."""
+    """Print the findings with the severities of this call, and return them."""
     severities = severities_of(arguments, inputs.severity if inputs else None, STRICT)
-    found = judged(findings, severities, stopping=stopping)
-    tell(found, stderr, quiet=arguments.quiet)
-    return found
+    reported = judged(findings, severities, stopping=stopping)
+    tell(reported, stderr, quiet=arguments.quiet, verbose=arguments.verbose)
+    return reported

@@ -11,59 +11,59 @@ from speccompile.model.light_namedtuple import NamedTuple
 
 
 class Paths(Enum):
-    """Which paths may stand in a place."""
+    """The kind of paths that an argument takes."""
 
     NONE = ""
     FILES = "files"
     FOLDERS = "folders"
 
 
-class Value(NamedTuple):
-    """What may stand in a place: words, paths, or both; neither, where only the user knows."""
+class Completions(NamedTuple):
+    """What completes an argument: words, paths, or both; neither if only the user knows."""
 
     words: tuple[str, ...] = ()
     paths: Paths = Paths.NONE
 
 
 class Option(NamedTuple):
-    """An option under all its names, with what it takes, if anything."""
+    """An option with all its names, and the completions of its value, if it takes one."""
 
     names: tuple[str, ...]
     about: str
-    value: Value | None
+    value: Completions | None
     metavar: str
     repeats: bool
 
 
-class Place(NamedTuple):
-    """An argument that is no option. One that repeats is the last of its level."""
+class Positional(NamedTuple):
+    """A positional argument; one that repeats is the last of its level."""
 
     number: int
-    value: Value
+    value: Completions
     metavar: str
     repeats: bool
 
 
 class Level(NamedTuple):
-    """What may follow the commands of a path such as `/profiles/show`; `/` is the program itself."""
+    """The arguments of the command at a path such as `/profiles/show`; `/` is the program itself."""
 
     path: str
     options: tuple[Option, ...]
-    places: tuple[Place, ...]
+    places: tuple[Positional, ...]
     commands: Mapping[str, str]
-    """The commands below, with what each of them does."""
+    """Its subcommands, with their summaries."""
 
 
 _PATHS = {"PATH": Paths.FILES, "FILE": Paths.FILES, "PATH_OR_REVISION": Paths.FILES, "DIR": Paths.FOLDERS}
-"""The metavars that stand for paths."""
+"""Metavars of arguments that are paths."""
 
 
 def levels_of(parser: argparse.ArgumentParser, words: Mapping[str, Sequence[str]], path: str = "/") -> Iterator[Level]:
-    """The level of the parser, then those of all commands below it.
+    """Yield the level of a parser, then those of its subcommands.
 
-    The words that a place takes are its choices, and those given for its option or its metavar.
+    An argument is completed with its choices, and with the `words` for its option or metavar.
     """
-    # argparse has no public way to ask what a parser knows; these names are as old as the module.
+    # argparse has no public way to list arguments; these private names are as old as the module.
     actions = [action for action in parser._actions if action.help != argparse.SUPPRESS]  # noqa: SLF001
     below = [action for action in actions if isinstance(action, argparse._SubParsersAction)]  # noqa: SLF001
     options = [action for action in actions if action.option_strings]
@@ -82,7 +82,7 @@ def levels_of(parser: argparse.ArgumentParser, words: Mapping[str, Sequence[str]
             for one in options
         ),
         tuple(
-            Place(number, _value(one, words), _metavar(one), one.nargs in ("*", "+"))
+            Positional(number, _value(one, words), _metavar(one), one.nargs in ("*", "+"))
             for number, one in enumerate(places, 1)
         ),
         {one.dest: one.help or "" for action in below for one in action._choices_actions},  # noqa: SLF001
@@ -92,9 +92,9 @@ def levels_of(parser: argparse.ArgumentParser, words: Mapping[str, Sequence[str]
             yield from levels_of(command, words, _below(path, name))
 
 
-def _value(action: argparse.Action, words: Mapping[str, Sequence[str]]) -> Value:
-    given = (word for key in (*action.option_strings, _metavar(action)) for word in words.get(key, ()))
-    return Value((*(action.choices or ()), *given), _PATHS.get(_metavar(action), Paths.NONE))
+def _value(action: argparse.Action, words: Mapping[str, Sequence[str]]) -> Completions:
+    extra = (word for key in (*action.option_strings, _metavar(action)) for word in words.get(key, ()))
+    return Completions((*(action.choices or ()), *extra), _PATHS.get(_metavar(action), Paths.NONE))
 
 
 def _metavar(action: argparse.Action) -> str:
@@ -106,11 +106,11 @@ def _below(path: str, name: str) -> str:
 
 
 def script(shell: str, levels: Sequence[Level]) -> str:
-    """The text that makes the shell complete calls of the program."""
+    """The completion script for a shell."""
     return _SCRIPTS[shell](levels)
 
 
-_BASH = r"""# Completion for bash; `speccompile completion --help` tells how to install it.
+_BASH = r"""# Completion for bash; `speccompile completion --help` shows how to install it.
 
 _speccompile_level() {
   case $1 in
@@ -133,7 +133,7 @@ _speccompile() {
   while [ "$at" -lt "$COMP_CWORD" ]; do
     word=${COMP_WORDS[at]}
     at=$((at + 1))
-    # In `--option=value`, the `=` is a word of its own.
+    # In `--option=value`, bash splits at `=`.
     if [ "$word" = = ]; then
       continue
     elif [ -n "$wants" ]; then
@@ -159,7 +159,7 @@ _speccompile() {
     _speccompile_value "$level $place" || _speccompile_value "$level +"
   fi
   COMPREPLY=($(compgen -W "$words" -- "$current"))
-  # Where nothing is found the shell offers files by itself, well quoted. Only bash 3 cannot be told not to.
+  # Without words, bash completes files itself, and quotes them. Bash 3 has no compopt to prevent it.
   case $paths in
   files)
     if [ "${#COMPREPLY[@]}" -gt 0 ]; then
@@ -178,11 +178,11 @@ complete -o default -F _speccompile speccompile
 
 
 def _bash(levels: Sequence[Level]) -> str:
-    known = [
+    cases = [
         f"  {level.path}) options='{' '.join(_names(level))}' commands='{' '.join(level.commands)}' ;;"
         for level in levels
     ]
-    keys: dict[Value, list[str]] = {}
+    keys: dict[Completions, list[str]] = {}
     for level in levels:
         for option in level.options:
             if option.value is not None:
@@ -193,7 +193,7 @@ def _bash(levels: Sequence[Level]) -> str:
         f"  {' | '.join(places)}) words='{' '.join(value.words)}' paths={value.paths.value} ;;"
         for value, places in keys.items()
     ]
-    return _filled(_BASH, LEVELS=known, VALUES=values)
+    return _filled(_BASH, LEVELS=cases, VALUES=values)
 
 
 def _names(level: Level) -> list[str]:
@@ -201,7 +201,7 @@ def _names(level: Level) -> list[str]:
 
 
 _ZSH = """#compdef speccompile
-# Completion for zsh; `speccompile completion --help` tells how to install it.
+# Completion for zsh; `speccompile completion --help` shows how to install it.
 
 @VALUES@
 
@@ -251,11 +251,11 @@ def _zsh(levels: Sequence[Level]) -> str:
     return _filled(_ZSH, VALUES=makers, LEVELS=[_zsh_level(level, named) for level in levels])
 
 
-def _zsh_value(value: Value) -> dict[str, list[str]]:
+def _zsh_value(value: Completions) -> dict[str, list[str]]:
     return {"WORDS": [" ".join(value.words)], "PATHS": [_ZSH_PATHS[value.paths]]}
 
 
-def _zsh_level(level: Level, named: Mapping[Value, str]) -> str:
+def _zsh_level(level: Level, named: Mapping[Completions, str]) -> str:
     specs = [spec for option in level.options for spec in _zsh_option(option, named)]
     specs += [f"{'*' if place.repeats else place.number}{_zsh_place(place, named)}" for place in level.places]
     specs += ["1: :->command", "*:: :->rest"] if level.commands else []
@@ -268,19 +268,19 @@ def _zsh_level(level: Level, named: Mapping[Value, str]) -> str:
     )
 
 
-def _zsh_option(option: Option, named: Mapping[Value, str]) -> Iterator[str]:
+def _zsh_option(option: Option, named: Mapping[Completions, str]) -> Iterator[str]:
     others = "*" if option.repeats else f"({' '.join(option.names)})"
     about = _escaped(option.about).replace("]", "\\]")
     for name in option.names:
         if option.value is None:
             yield f"{others}{name}[{about}]"
         else:
-            # The marks say that the value may be joined on.
+            # With `=` or `+`, the value may follow directly.
             yield f"{others}{name}{'=' if name.startswith('--') else '+'}[{about}]{_zsh_place(option, named)}"
 
 
-def _zsh_place(place: Option | Place, named: Mapping[Value, str]) -> str:
-    value = place.value or Value()
+def _zsh_place(place: Option | Positional, named: Mapping[Completions, str]) -> str:
+    value = place.value or Completions()
     return f":{place.metavar}:{named.get(value) or _ZSH_PATHS[value.paths] or ' '}"
 
 
@@ -296,7 +296,7 @@ def _zsh_quoted(text: str) -> str:
     return "'" + text.replace("'", "'\\''") + "'"
 
 
-_FISH = """# Completion for fish; `speccompile completion --help` tells how to install it.
+_FISH = """# Completion for fish; `speccompile completion --help` shows how to install it.
 
 function __speccompile_at --argument-names level place onward
     set -l here /
@@ -350,7 +350,7 @@ def _fish(levels: Sequence[Level]) -> str:
     )
 
 
-def _fish_level(level: Level, named: Mapping[Value, str]) -> Iterator[str]:
+def _fish_level(level: Level, named: Mapping[Completions, str]) -> Iterator[str]:
     at = f"complete -c speccompile -n '__speccompile_at {level.path}"
     for name, about in level.commands.items():
         yield f"{at} 1' -a {name} -d {_fish_quoted(about)}"
@@ -359,15 +359,15 @@ def _fish_level(level: Level, named: Mapping[Value, str]) -> Iterator[str]:
             f" -l {name.removeprefix('--')}" if name.startswith("--") else f" -s {name.removeprefix('-')}"
             for name in option.names
         )
-        # Of the two ways to say that it takes something, one rules files out.
+        # Both mean that a value is required; -x excludes files.
         takes = "" if option.value is None else " -r" if option.value.paths is Paths.FILES else " -x"
-        value = _fish_value(option.value or Value(), named)
+        value = _fish_value(option.value or Completions(), named)
         yield f"{at}'{names} -d {_fish_quoted(option.about)}{takes}{value}"
     for place in level.places:
         yield f"{at} {place.number}{' onward' if place.repeats else ''}'{_fish_value(place.value, named)}"
 
 
-def _fish_value(value: Value, named: Mapping[Value, str]) -> str:
+def _fish_value(value: Completions, named: Mapping[Completions, str]) -> str:
     words = f" -a '({named[value]})'" if value in named else ""
     return words + _FISH_PATHS[value.paths]
 
@@ -376,16 +376,16 @@ def _fish_quoted(text: str) -> str:
     return "'" + _escaped(text).replace("'", "\\'") + "'"
 
 
-def _named(levels: Sequence[Level], stem: str) -> dict[Value, str]:
-    """A name for each value that has words, so that the script holds them once."""
+def _named(levels: Sequence[Level], stem: str) -> dict[Completions, str]:
+    """A function name for each list of words, so that the script contains it once."""
     options = (option.value for level in levels for option in level.options if option.value is not None)
     places = (place.value for level in levels for place in level.places)
-    wordy = dict.fromkeys(value for value in (*options, *places) if value.words)
-    return {value: f"{stem}_{number}" for number, value in enumerate(wordy, 1)}
+    listed = dict.fromkeys(value for value in (*options, *places) if value.words)
+    return {value: f"{stem}_{number}" for number, value in enumerate(listed, 1)}
 
 
 def _filled(template: str, **parts: Sequence[str]) -> str:
-    # In one go, so that nothing is looked for in what is filled in.
+    # In one pass, so that inserted text is not searched for placeholders.
     return re.sub("@([A-Z]+)@", lambda found: "\n".join(parts[found[1]]), template)
 
 

@@ -10,12 +10,12 @@ from typing import Any, TextIO, cast
 
 
 class Stream:
-    """A standard stream that never fails: the first fault is kept, and from then on nothing is written."""
+    """A standard stream that never fails: after the first error, which is stored, nothing is written."""
 
     def __init__(self, stream: TextIO | None) -> None:
         self._stream = stream = _buffered(stream)
         self.fault: Exception | None = None
-        # The same bytes on every machine, whatever encoding it prefers.
+        # Output is the same on every machine, whatever its locale.
         if reconfigure := getattr(stream, "reconfigure", None):
             self._attempt(lambda: reconfigure(encoding="utf-8", errors="backslashreplace", newline="\n"))
 
@@ -44,19 +44,19 @@ class Stream:
             action()
         except (OSError, ValueError) as error:
             self.fault = error
-            self._let_go()
+            self._discard_buffer()
 
-    def _let_go(self) -> None:
-        """What is left in the buffer goes nowhere: the interpreter tries it again as it ends, and would complain."""
+    def _discard_buffer(self) -> None:
+        """Discard the buffer, which the interpreter would flush again at exit, and report the error again."""
         with suppress(OSError, ValueError, AttributeError):
             number = cast("TextIO", self._stream).fileno()
-            nowhere = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(nowhere, number)
-            os.close(nowhere)
+            devnull = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(devnull, number)
+            os.close(devnull)
 
 
 def _buffered(stream: TextIO | None) -> TextIO | None:
-    """The stream, never unbuffered: Python would take a write that was cut short for a whole one."""
+    """Add a buffer to an unbuffered stream, on which Python ignores incomplete writes."""
     raw = getattr(stream, "buffer", None)
     if not isinstance(raw, io.FileIO):
         return stream

@@ -31,9 +31,9 @@ def cause_of(finding: Diagnostic) -> Hashable:
     place = next((note.span for note in finding.notes if note.span and note.span.source.layer is not Layer.RUN), None)
     reason: Hashable = place and (place.source.name, *place[1:])
     if place is None or (finding.severity is Severity.ERROR and finding.code not in STRICT):
-        own = finding.span if finding.severity is Severity.ERROR and not finding.path else None
-        # Without a path, two errors of one run could not be told apart.
-        reason = (reason, finding.message, finding.help, own and (own.source.name, *own[1:]))
+        # Errors without a path, such as those of the parser, are grouped only if they are at the same location.
+        span = finding.span if finding.severity is Severity.ERROR and not finding.path else None
+        reason = (reason, finding.message, finding.help, span and (span.source.name, *span[1:]))
     return finding.severity, finding.code, finding.path, reason
 
 

@@ -19,7 +19,7 @@ def format_findings(findings: Sequence[Diagnostic], _: Paint) -> str:
 
 
 def as_github(diagnostics: Iterable[Diagnostic]) -> str:
-    """A line for each finding; nothing that is in a finding can end the line or begin another command."""
+    """One workflow command per line; no text of a finding can end the line or start another command."""
     return "".join(f"{_command(finding)}\n" for finding in diagnostics)
 
 
@@ -37,7 +37,7 @@ def _properties(finding: Diagnostic) -> Iterator[tuple[str, str]]:
     if span and file and span.line:
         yield "line", str(span.line)
         yield "endLine", str(span.end_line)
-        # GitHub drops an annotation that has columns on several lines.
+        # GitHub drops annotations with columns that span several lines.
         if span.line == span.end_line:
             yield "col", str(span.column)
             yield "endColumn", str(span.end_column)

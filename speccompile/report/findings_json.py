@@ -7,13 +7,14 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from speccompile.model.diagnostic import Diagnostic, Severity
+from speccompile.model.diagnostic import Diagnostic
+from speccompile.model.finding_text import count_by_severity
 from speccompile.model.key_path import format_path
 from speccompile.model.source import Span
 from speccompile.terminal.style import Paint
 
 VERSION = 1
-"""Changes when a reader of the old shape would stumble over the new one."""
+"""Version of the JSON reports; a new one may break readers of the old one."""
 _UNIT = re.compile("....")
 
 
@@ -22,19 +23,19 @@ def format_findings(findings: Sequence[Diagnostic], _: Paint) -> str:
 
 
 def as_json(diagnostics: Iterable[Diagnostic]) -> str:
-    """All findings as one document, which is there even if they are none."""
-    found = tuple(diagnostics)
+    """All findings as one JSON document, also if there are none."""
+    findings = tuple(diagnostics)
     return written(
         {
             "version": VERSION,
-            "summary": {str(severity): sum(finding.severity is severity for finding in found) for severity in Severity},
-            "findings": [finding_data(finding) for finding in found],
+            "summary": {str(severity): count for severity, count in count_by_severity(findings).items()},
+            "findings": [finding_data(finding) for finding in findings],
         }
     )
 
 
 def finding_data(diagnostic: Diagnostic) -> dict[str, Any]:
-    """One finding as data; it never holds a line of source, which might hold a secret."""
+    """One finding as data, without source lines, which may contain secrets."""
     return {
         "code": diagnostic.code,
         "severity": str(diagnostic.severity),
@@ -47,7 +48,7 @@ def finding_data(diagnostic: Diagnostic) -> dict[str, Any]:
 
 
 def place_data(span: Span | None) -> dict[str, Any] | None:
-    """A place as data; a value that was never text has the name of its source, and no numbers."""
+    """A location as data; without lines and columns for a value that has none, such as Python data."""
     if span is None:
         return None
     numbers = (span.line, span.column, span.end_line, span.end_column) if span.line else (None,) * 4
@@ -60,15 +61,15 @@ def place_data(span: Span | None) -> dict[str, Any] | None:
 
 
 def written(data: Any) -> str:
-    """The data as JSON that can be read by people, encoded in UTF-8, and sent to a terminal."""
+    """The data as indented JSON that is safe to encode as UTF-8 and to print."""
     lines = json.dumps(data, ensure_ascii=False, indent=2).split("\n")
-    return "".join((line if line.isprintable() else "".join(map(_harmless, line))) + "\n" for line in lines)
+    return "".join((line if line.isprintable() else "".join(map(_escaped, line))) + "\n" for line in lines)
 
 
-def _harmless(char: str) -> str:
+def _escaped(char: str) -> str:
     if char.isprintable():
         return char
-    # Half a pair is no character: UTF-8 cannot hold it, and many readers of JSON refuse its escape.
+    # A lone surrogate cannot be encoded as UTF-8, and many JSON parsers reject its escape.
     if "\ud800" <= char <= "\udfff":
         return "\ufffd"
     return _UNIT.sub(r"\\u\g<0>", char.encode("utf-16-be").hex())

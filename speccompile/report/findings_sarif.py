@@ -35,21 +35,21 @@ def format_findings(findings: Sequence[Diagnostic], _: Paint) -> str:
 
 
 def as_sarif(diagnostics: Iterable[Diagnostic], codes: Mapping[str, Code], version: str) -> str:
-    """All findings as the results of one run of the tool; no line of source is in it, which might hold a secret."""
-    found = tuple(diagnostics)
-    names = sorted({finding.code for finding in found})
+    """All findings as the results of one run of the tool, without source lines, which may contain secrets."""
+    findings = tuple(diagnostics)
+    names = sorted({finding.code for finding in findings})
     index = {name: at for at, name in enumerate(names)}
     driver = {
         "name": "speccompile",
         "version": version,
-        # A version that Python alone understands, such as 1.0.dev3, is none to SARIF.
+        # SARIF requires a semantic version; Python versions such as 1.0.dev3 are not.
         **({"semanticVersion": version} if _SEMANTIC.fullmatch(version) else {}),
         "rules": [_rule(name, codes.get(name)) for name in names],
     }
     run = {
         "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",
-        "results": [_result(finding, index[finding.code]) for finding in found],
+        "results": [_result(finding, index[finding.code]) for finding in findings],
     }
     return written({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]})
 
@@ -80,7 +80,7 @@ def _fenced(text: str) -> str:
 def _result(finding: Diagnostic, index: int) -> dict[str, Any]:
     path = format_path(finding.path)
     placed = [(note.message, note.span) for note in finding.notes if note.span]
-    # Two notes may say the same, and SARIF wants each to differ.
+    # The id makes equal notes differ, as SARIF requires.
     related = [
         {"id": number, **_location(span), "message": {"text": _literal(message)}}
         for number, (message, span) in enumerate(placed, start=1)
@@ -105,7 +105,7 @@ def _message(finding: Diagnostic) -> Iterator[str]:
 
 
 def _literal(text: str) -> str:
-    """The text, in which SARIF sees neither a placeholder nor a link, whatever a user wrote."""
+    """Escape text that SARIF would take for placeholders or links."""
     return _PLACEHOLDER.sub(r"{{\1}}", text).replace("](", "\\](")
 
 
@@ -123,17 +123,17 @@ def _location(span: Span, path: KeyPath = ()) -> dict[str, Any]:
 
 
 def _artifact(file: str) -> dict[str, str]:
-    # A byte of a file name that is not UTF-8 stands in Python's text as half a pair, and can be told as it is.
+    # Python decodes bytes of file names that are not UTF-8 as surrogates; URIs can contain these bytes.
     encoded = _NO_BYTE.sub("\ufffd", file).encode("utf-8", "surrogateescape")
     if _DRIVE.match(file):
         return {"uri": f"file:///{file[0]}:{quote(encoded[2:])}"}
     if file.startswith("/"):
-        # Two slashes begin a path on a Windows network, and the host's name comes next in both spellings.
+        # A Windows network path starts with two slashes and a host name, as the URI does.
         return {"uri": f"file:{'' if file.startswith('//') else '//'}{quote(encoded)}"}
     return {"uri": quote(encoded), "uriBaseId": "%SRCROOT%"}
 
 
 def _fingerprint(finding: Diagnostic, path: str) -> str:
-    """The same for as long as the finding is, also when lines are added above it."""
+    """A hash that stays the same when lines are added above the finding."""
     file = finding.span and (file_of(finding.span.source) or finding.span.source.name)
     return hashlib.sha256(json.dumps([finding.code, path, file]).encode("ascii")).hexdigest()

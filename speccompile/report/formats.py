@@ -1,4 +1,4 @@
-"""Table of the formats of findings, and the one function that writes findings in any of them."""
+"""Table of output formats for findings."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Format(NamedTuple):
-    """A format of findings: a module of this package with a function `format_findings(findings, paint)`."""
+    """A row of `FORMATS`: a module of this package with a function `format_findings(findings, paint)`."""
 
     module: str
     is_document: bool = False
@@ -32,8 +32,8 @@ FORMATS: Mapping[str, Format] = {
 
 
 def as_format(name: str, diagnostics: Iterable[Diagnostic], paint: Paint = plain) -> str:
-    """The findings in one of the `FORMATS`; only text is ever painted."""
-    # Only the chosen format's module is imported: the others would slow down every call.
+    """Format the findings; only text has colours."""
+    # The modules of other formats would slow down every call.
     module = import_module(f"speccompile.report.{FORMATS[name].module}")
     text: str = module.format_findings(tuple(diagnostics), paint)
     return text

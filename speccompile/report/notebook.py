@@ -26,17 +26,17 @@ _LOOKS: Mapping[str, tuple[str, str]] = {
     "title": ("b", ""),
     "overridden": ("del", ""),
 }
-"""The element and the style of each kind of painted text; the colours can be read on white and on black."""
+"""The element and style of each kind of text; the colours are legible on white and on black."""
 
 
 def compiled_html(compiled: Compiled) -> str:
-    """Every manifest with the origin of each value beside it, and, to be opened, what was noticed."""
-    made = ", ".join(f"{manifest.kind} {manifest.name}" for manifest in compiled.manifests)
+    """Every manifest with the origin of each value, and the findings, collapsed."""
+    names = ", ".join(f"{manifest.kind} {manifest.name}" for manifest in compiled.manifests)
     listing = _as_html(lambda paint: as_listing(compiled, paint))
-    folded = [f"<details open><summary>{html.escape(made)}</summary>{listing}</details>"]
+    folded = [f"<details open><summary>{html.escape(names)}</summary>{listing}</details>"]
     if compiled.diagnostics:
-        told = findings_html(compiled.diagnostics)
-        folded.append(f"<details><summary>{summary(compiled.diagnostics)}</summary>{told}</details>")
+        findings = findings_html(compiled.diagnostics)
+        folded.append(f"<details><summary>{summary(compiled.diagnostics)}</summary>{findings}</details>")
     return "".join(folded)
 
 
@@ -46,13 +46,13 @@ def error_html(error: CompileError) -> str:
 
 
 def findings_html(diagnostics: Iterable[Diagnostic]) -> str:
-    """The findings as a terminal shows them."""
-    found = tuple(diagnostics)
-    return _as_html(lambda paint: as_text(found, paint))
+    """The findings as on a terminal."""
+    findings = tuple(diagnostics)
+    return _as_html(lambda paint: as_text(findings, paint))
 
 
 def _as_html(write: Callable[[Paint], str]) -> str:
-    """What is written with a paint, as preformatted text; nothing in it is taken for HTML but what the paint says."""
+    """Preformatted HTML of painted text; everything else is escaped."""
     text = write(plain)
     unused = (char for char in map(chr, _PRIVATE) if char not in text)
     begin, middle, end = (next(unused) for _ in range(3))

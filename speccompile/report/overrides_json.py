@@ -1,4 +1,4 @@
-"""Values that admins changed, as JSON (`schemas/reports/overrides.schema.json`)."""
+"""Values that admins overrode, extended or refused, as JSON (`schemas/reports/overrides.schema.json`)."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from speccompile.report.findings_json import VERSION, place_data, written
 from speccompile.schema.field_path import node_at
 
 GENERATOR = '"generator": "speccompile"'
-"""By which a report of ours is known."""
+"""Text by which an existing report is recognized, so that it may be replaced."""
 _CODES = {Change.REPLACED: "merge/overridden", Change.EXTENDED: "merge/extended"}
-_BOTH_HOLD = "fields of this kind add up: what the run says holds, and so does what is added"
+_BOTH_APPLY = "the field is merged: the values of the run apply, and so do the added ones"
 _PARTS = {"rule": "rule", "policy": "setting"}
-"""What stands against a value, by the group of the code that refuses it."""
+"""The part of the admin's file that refuses a value, by the group of the code."""
 
 
 def as_overrides_json(entries: Iterable[Mapping[str, Any]]) -> str:
@@ -34,7 +34,7 @@ def as_overrides_json(entries: Iterable[Mapping[str, Any]]) -> str:
 
 
 def override_entries(result: Result, codes: Mapping[str, Code]) -> Iterator[dict[str, Any]]:
-    """An entry for each value of the run that a profile or the platform replaced, added to or refused."""
+    """An entry for each value of the run that a profile or the platform overrode, extended or refused."""
     for override in result.overrides:
         yield _replaced(override, result.run)
     for finding in result.diagnostics if isinstance(result, CompileError) else ():
@@ -52,12 +52,12 @@ def _replaced(override: Override, run: Run | None) -> dict[str, Any]:
         "place": place_data(overridden.place),
         "value": value_data(overridden),
         "by": [{"value": value_data(overriding), "origin": origin_data(origin_of(overriding))}],
-        "rule": rule_between(overridden, overriding) if change is Change.REPLACED else _BOTH_HOLD,
+        "rule": rule_between(overridden, overriding) if change is Change.REPLACED else _BOTH_APPLY,
     }
 
 
 def _refused(finding: Diagnostic, run: Run | None) -> dict[str, Any]:
-    said = _said(finding.path, run) if run else None
+    value = _value_at(finding.path, run) if run else None
     part = _PARTS[finding.code.partition("/")[0]]
     against = [note.span for note in finding.notes if note.span]
     return {
@@ -66,7 +66,7 @@ def _refused(finding: Diagnostic, run: Run | None) -> dict[str, Any]:
         "code": finding.code,
         "path": format_path(finding.path),
         "place": place_data(finding.span),
-        "value": value_data(said) if said else None,
+        "value": value_data(value) if value else None,
         "by": [
             {"value": None, "origin": {**origin_data(Origin(span.source.layer, span)), "part": part}}
             for span in against
@@ -75,8 +75,8 @@ def _refused(finding: Diagnostic, run: Run | None) -> dict[str, Any]:
     }
 
 
-def _said(path: KeyPath, run: Run) -> Node | None:
-    """What the run says at the path of a finding; items of lists go by their key."""
+def _value_at(path: KeyPath, run: Run) -> Node | None:
+    """The run's value at the path of a finding; list items are found by their key."""
     return run.profile if path == ("profile",) else node_at(run.fields, path, bundled_library()) if path else None
 
 

@@ -1,1 +1,1 @@
-"""How text looks on a terminal: styles, columns, progress. Imports nothing else of the package."""
+"""Terminal output: styles, columns, progress. Imports nothing else from the package."""

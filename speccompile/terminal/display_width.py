@@ -1,4 +1,4 @@
-"""Columns of a terminal that text fills."""
+"""Width of text in terminal columns."""
 
 from __future__ import annotations
 
@@ -7,30 +7,30 @@ import unicodedata
 _MARKS = frozenset({"Mn", "Me"})
 _WIDE = frozenset({"W", "F"})
 _DENSE = 4
-"""Characters a column, at most: text that only marks upon marks make longer is cut as well."""
+"""Maximum characters per column, so that text with endless combining marks is cut too."""
 
 
 def printable(text: str) -> str:
-    """The text as a terminal may get it: a tab is one space, and nothing is left that it would obey."""
+    """Replace control characters, and tabs by one space, so that the text is safe to print."""
     if text.isprintable():
         return text
     return "".join(char if char.isprintable() else " " if char == "\t" else "\ufffd" for char in text)
 
 
 def columns(text: str) -> int:
-    """How many columns the text fills, once it is printable: two for most of Chinese, none for an accent."""
+    """The width of printable text: two columns for most Chinese characters, none for a combining accent."""
     return len(text) if text.isascii() else sum(_cells(char) for char in text)
 
 
 def base(text: str, at: int) -> int:
-    """Where the character stands that the one at `at` is drawn upon; most are drawn upon nothing but themselves."""
+    """The index of the base character that the mark at `at` combines with; `at` itself if it is not a mark."""
     while 0 < at < len(text) and _is_mark(text[at]):
         at -= 1
     return at
 
 
 def window(text: str, at: int, room: int) -> tuple[int, int]:
-    """From where to where to show the text, so that it fills `room` columns at most and `at` is amid them."""
+    """The start and end of a part of the text that is at most `room` columns wide, with `at` in the middle."""
     if _fitting(text, room) == len(text):
         return 0, len(text)
     at = min(at, len(text))
@@ -41,7 +41,7 @@ def window(text: str, at: int, room: int) -> tuple[int, int]:
 
 
 def _fitting(text: str, room: int) -> int:
-    """How many characters fit, whole ones and with all their marks."""
+    """How many characters fit into `room` columns, with all their combining marks."""
     start = text[: _DENSE * room]
     for count, char in enumerate(start):
         room -= _cells(char)
@@ -51,7 +51,7 @@ def _fitting(text: str, room: int) -> int:
 
 
 def _cells(char: str) -> int:
-    # What is not printable is shown as something else, which fills one column.
+    # An unprintable character is replaced by one that is one column wide.
     if not char.isprintable():
         return 1
     if _is_mark(char):
@@ -60,5 +60,5 @@ def _cells(char: str) -> int:
 
 
 def _is_mark(char: str) -> bool:
-    # The vowels and final consonants of decomposed Korean are letters to Unicode, and drawn into the first consonant.
+    # Vowels and final consonants of decomposed Korean are letters in Unicode, but combine with the first consonant.
     return unicodedata.category(char) in _MARKS or "\u1160" <= char <= "\u11ff"

@@ -1,4 +1,4 @@
-"""A counter of items on a terminal."""
+"""Progress counter on a terminal."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _WORTH_SHOWING = 100
 
 
 def counted(items: Iterable[T], total: int, stream: TextIO) -> Iterator[T]:
-    """The items, unchanged; the count is shown on a terminal only, for long batches only, and is wiped at the end."""
+    """Yield the items, and count them on a terminal if there are many; the counter is erased at the end."""
     if total < _WORTH_SHOWING or not stream.isatty():
         yield from items
         return

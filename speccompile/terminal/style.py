@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 Paint: TypeAlias = Callable[[str, str], str]
-"""The text as a thing of the named kind looks: a severity, a layer, or one of the other keys of `_LOOKS`."""
+"""A function that styles text of a kind: a severity, a layer, or another key of `_LOOKS`."""
 
 _LOOKS: Mapping[str, str] = {
     "error": "1;31",
@@ -20,14 +20,14 @@ _LOOKS: Mapping[str, str] = {
     "quiet": "2",
     "title": "1",
 }
-"""What each kind of text looks like, in the parameters of ECMA-48's SGR."""
+"""SGR parameters (ECMA-48) of each kind of text."""
 
 
 def plain(text: str, _: str) -> str:
-    """The text as it is: for files, pipes, and people who set NO_COLOR."""
+    """Return the text without style, for files, pipes and NO_COLOR."""
     return text
 
 
 def coloured(text: str, kind: str) -> str:
-    """The text in the looks of its kind, and then as before."""
+    """Style the text, and reset the style after it."""
     return f"\x1b[{_LOOKS[kind]}m{text}\x1b[0m" if text else text

@@ -131,9 +131,9 @@ def test_everything_in_the_way_is_named_and_nothing_is_written(
     captured = capsys.readouterr()
     assert not captured.out
     assert captured.err == (
-        "speccompile: nothing was written, as these are there already:\n"
+        "speccompile: nothing was written, because these paths exist:\n"
         "  profiles\n  runs\n  manifests/hello.yaml\n  platform.yaml\n  speccompile.yaml\n"
-        "move them away, or name another directory: speccompile init DIR\n"
+        "move them away, or choose another directory: speccompile init DIR\n"
     )
     assert sorted(here.rglob("*")) == before
     assert (here / "platform.yaml").read_text() == "namespace: mine\n"

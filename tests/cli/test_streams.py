@@ -223,7 +223,9 @@ def test_a_dash_is_standard_output_for_a_report_unless_manifests_go_there(capsys
     for more in ([], ["-o", "-"]):
         said = answer(capsys, "render", "run.yaml", "--report", "-", *more)
         assert (said.code, said.stdout) == (2, "")
-        assert "the manifests go to standard output: give --report a file, or write them with -o DIR" in said.stderr
+        assert (
+            "manifests and report cannot both go to standard output; give --report a file, or use -o DIR" in said.stderr
+        )
     assert not Path("-").exists()
 
 

@@ -287,9 +287,9 @@ def test_profiles_and_platform_of_the_parameters_are_no_runs() -> None:
     [
         (
             "profiles: [../profiles]\n",
-            "there are no `runs` in speccompile.yaml; add them there, or set the parameter `runs`",
+            "speccompile.yaml has no `runs`; add them, or set the parameter `runs`",
         ),
-        ("runs: [runs]\nprofiles: [loop]\n", "'loop' leads nowhere"),
+        ("runs: [runs]\nprofiles: [loop]\n", "cannot resolve 'loop'"),
     ],
 )
 def test_faults_of_an_application_are_no_faults_of_the_command_line(project: str, message: str) -> None:

@@ -158,7 +158,7 @@ def test_a_list_by_hand_is_never_replaced_or_doubled(name: str, text: str, capsy
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["-o", "-", "--kustomization"], "say which with -o DIR"),
+        (["-o", "-", "--kustomization"], "--kustomization needs a folder; add -o DIR"),
         (["--json", "--kustomization"], "not allowed with"),
         (["--helm", "--json"], "not allowed with"),
         (["--helm", "--kustomization"], "not allowed with"),

@@ -30,14 +30,16 @@ _FIXED = ("profiles", "platform", "project")
 _WILDCARDS = frozenset("*?[")
 _EXAMPLES = """\
 examples:
-  speccompile argocd generate                          what contrib/argocd/plugin.yaml runs
-  speccompile argocd parameters
+  speccompile argocd generate                          print manifests, as contrib/argocd/plugin.yaml does
+  speccompile argocd parameters                        print the parameters that Argo CD shows
+
+See contrib/argocd for the plugin.
 """
 _GENERATE_EXAMPLES = """\
 examples:
-  speccompile argocd generate                          the application in the current directory
+  speccompile argocd generate                          compile the application in the current directory
   speccompile argocd generate --platform /etc/speccompile/platform.yaml
-                                                       under a platform that no application can change
+                                                       use a platform file that applications cannot change
   ARGOCD_APP_PARAMETERS='[{"name": "runs", "array": ["runs/train.yaml"]}]' speccompile argocd generate
 """
 _PARAMETERS_EXAMPLES = """\
@@ -47,23 +49,24 @@ examples:
 
 
 def add_argocd(commands: Commands) -> None:
-    """Gives the command line its `argocd` with everything below it."""
+    """Add the command `argocd` and its subcommands."""
     parser = add_command(commands, "argocd", COMMANDS["argocd"].what, _EXAMPLES)
     parser.set_defaults(run=run_argocd)
-    below = parser.add_subparsers(dest="about", metavar="WHAT", required=True)
-    generating = add_command(
-        below, "generate", "print the manifests of the application in the current directory", _GENERATE_EXAMPLES
-    )
-    announcing = add_command(
-        below, "parameters", "announce what the application can set, with the values it has", _PARAMETERS_EXAMPLES
-    )
-    for one in (generating, announcing):
-        add_inputs(one)
-        add_findings(one)
+    subcommands = parser.add_subparsers(dest="about", metavar="WHAT", required=True)
+    for name, what, examples in (
+        ("generate", "print the manifests of the application in the current directory", _GENERATE_EXAMPLES),
+        ("parameters", "print the parameters of the application and their values", _PARAMETERS_EXAMPLES),
+    ):
+        subparser = add_command(subcommands, name, what, examples)
+        add_inputs(subparser)
+        add_findings(subparser)
 
 
 def run_argocd(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:
-    """The exit code of one call; with errors nothing goes to stdout, and without there is always something."""
+    """Run the plugin and return the exit code.
+
+    With errors, nothing is printed to stdout; without errors, there is always output.
+    """
     fixed = [name for name in _FIXED if vars(arguments)[name]]
     try:
         parameters = read_parameters(os.environ.get(VARIABLE, ""), fixed, schema_library())
@@ -73,17 +76,18 @@ def run_argocd(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) ->
             return _announce(inputs, parameters, fixed, stdout)
         return _generate(arguments, inputs, stdout, stderr)
     except CallError as error:
-        # The plugin's own command line is in order: this is the application's fault.
+        # No usage: the application is wrong, not the command line of the plugin.
         stderr.write(f"speccompile argocd: error: {error}\n")
     except CompileError as error:
-        tell(judged((), severities_of(arguments), stopping=error.diagnostics), stderr, quiet=arguments.quiet)
+        findings = judged((), severities_of(arguments), stopping=error.diagnostics)
+        tell(findings, stderr, quiet=arguments.quiet, verbose=arguments.verbose)
     return INPUT
 
 
 def _inputs(arguments: argparse.Namespace, parameters: Parameters) -> Inputs:
-    """What the application is made of: its own project's runs, or all that is in its directory.
+    """Resolve the inputs of the application: the runs of its project file, or all files of its directory.
 
-    Raises CallError, or CompileError also if something is outside of the repository.
+    Raises CallError, or CompileError, also for paths outside the repository.
     """
     project = _project(arguments, parameters)
     is_whole = not parameters.runs and (arguments.project or parameters.project or identity(Path(PROJECT_FILE)))
@@ -100,12 +104,12 @@ def _inputs(arguments: argparse.Namespace, parameters: Parameters) -> Inputs:
     try:
         inputs = settle(flags)
     except CallError as error:
-        raise CallError(f"there are no `runs` in {project}; add them there, or set the parameter `runs`") from error
+        raise CallError(f"{project} has no `runs`; add them, or set the parameter `runs`") from error
     if inputs.templates and not arguments.templates and (arguments.platform or arguments.profiles):
-        # Whoever writes templates writes manifests, whatever platform and profiles say.
+        # With custom templates, an application could bypass the platform and the profiles.
         raise CallError(
-            f"{project} has `templates`, which are not for applications to set where the plugin sets platform or "
-            "profiles; remove them there, or set them on the plugin's own command line"
+            f"{project} sets `templates`, which an application may not do if the plugin sets the platform or profiles; "
+            "remove them, or set --templates in the plugin's command"
         )
     templates = () if arguments.templates or not inputs.templates else (inputs.templates,)
     chosen = [
@@ -120,89 +124,89 @@ def _inputs(arguments: argparse.Namespace, parameters: Parameters) -> Inputs:
 
 
 def _project(arguments: argparse.Namespace, parameters: Parameters) -> Path | None:
-    """The project file: the plugin's, or one of the repository, in the application's directory if none is named."""
+    """Find the project file: the one of the plugin, the one of the parameters, or the nearest in the repository."""
     if arguments.project:
         return Path(arguments.project)
     named = Path(parameters.project) if parameters.project else None
     stop_if_any(_outside([named] if named else []))
     found = locate(named, _root()) if named else find_project(Path(), _root())
-    # Before it is read: what it says may be shown.
+    # Checked before it is read, because findings quote it.
     stop_if_any(_outside([found] if found else []))
     return found
 
 
 def _outside(paths: Iterable[Path]) -> Iterator[Diagnostic]:
-    """A finding for each path that leads out of the repository: what is there is none of the application's business."""
+    """Report each path that leads out of the repository: an application may read nothing else."""
     root = _root()
     for path in paths:
         if not _real(path).is_relative_to(root):
             yield Diagnostic(
                 code="input/outside-repository",
-                message="this is outside of the application's repository",
+                message="this path is outside the repository of the application",
                 span=Span(Source(str(path), "", Layer.PLATFORM)),
-                help="name a file of the repository, or set it on the plugin's own command line",
+                help="name a file in the repository, or set the option in the plugin's command",
             )
 
 
 def _root() -> Path:
-    """The repository's own directory, which is above the application's by the path that Argo CD tells."""
+    """Find the root of the repository from the path of the application, which Argo CD sets."""
     here = _real(Path())
     parts = PurePath(os.environ.get("ARGOCD_APP_SOURCE_PATH", "")).parts
     return here.parents[len(parts) - 1] if parts and here.parts[-len(parts) :] == parts else here
 
 
 def _real(path: Path) -> Path:
-    """Where the path leads. Raises CallError if that cannot be told."""
+    """Resolve links. Raises CallError if that is impossible."""
     try:
         return path.resolve()
     except (OSError, RuntimeError, ValueError) as error:
-        raise CallError(f"{str(path)!r} leads nowhere: its links go in a circle, or it is no name of a file") from error
+        raise CallError(f"cannot resolve {str(path)!r}: it is a link to itself, or not a file name") from error
 
 
 def _generate(arguments: argparse.Namespace, inputs: Inputs, stdout: TextIO, stderr: TextIO) -> int:
     setting = read_setting(inputs.profiles, inputs.platform, inputs.templates)
-    told: list[Diagnostic] = []
+    notices: list[Diagnostic] = []
     stopping = list(setting.findings)
     texts: list[str] = []
     for result in compile_files(run_files(inputs), setting):
         if isinstance(result, CompileError):
             stopping += result.diagnostics
         else:
-            told += result.diagnostics
+            notices += result.diagnostics
             texts.append(result.to_yaml())
-    findings = judged(told, severities_of(arguments, inputs.severity, STRICT), stopping=stopping)
-    tell(findings, stderr, quiet=arguments.quiet)
+    findings = judged(notices, severities_of(arguments, inputs.severity, STRICT), stopping=stopping)
+    tell(findings, stderr, quiet=arguments.quiet, verbose=arguments.verbose)
     if has_errors(findings):
         return INPUT
     if not texts:
-        # Argo CD would take no output for no objects, and may delete all that there are.
-        raise CallError("there is no run in the application")
+        # For Argo CD, no output means no objects, and it may delete all existing ones.
+        raise CallError("the application has no runs")
     stdout.write("---\n".join(texts))
     return DONE
 
 
 def _announce(inputs: Inputs, parameters: Parameters, fixed: Iterable[str], stdout: TextIO) -> int:
-    def called(paths: Iterable[object]) -> list[str]:
-        # Relative, because Argo CD has the repository in another place each time.
+    def relative(paths: Iterable[object]) -> list[str]:
+        # Argo CD clones the repository to another directory each time.
         return [
             Path(os.path.relpath(path)).as_posix() if isinstance(path, Path) else str(path) for path in paths if path
         ]
 
     setting = read_setting(inputs.profiles, inputs.platform, inputs.templates)
-    found = {
-        "runs": parameters.runs or called(_named_runs(inputs)),
-        "profiles": called(inputs.profiles),
-        "platform": called([inputs.platform]),
+    values = {
+        "runs": parameters.runs or relative(_named_runs(inputs)),
+        "profiles": relative(inputs.profiles),
+        "platform": relative([inputs.platform]),
     }
-    shown = {name: values for name, values in found.items() if name not in fixed}
-    stdout.write(announcements(shown, sorted(setting.profiles)))
+    free = {name: paths for name, paths in values.items() if name not in fixed}
+    stdout.write(announcements(free, sorted(setting.profiles)))
     return DONE
 
 
 def _named_runs(inputs: Inputs) -> tuple[Path, ...]:
-    """The files and directories that the project file names; none if it has patterns, which parameters have not.
+    """The files and directories under `runs` in the project file; none if it uses patterns, which parameters cannot.
 
-    Not what they hold: whoever saves what is announced would miss every run that comes later.
+    Directories are not expanded: saved as parameters, their files would hide runs that are added later.
     """
     if not inputs.is_whole:
         return (Path(),)

@@ -19,25 +19,25 @@ to install it:
   echo 'eval "$(speccompile completion zsh)"' >> ~/.zshrc          after the line that calls compinit
   echo 'speccompile completion fish | source' > ~/.config/fish/completions/speccompile.fish
 
-Each of them asks the installed speccompile, so that what is completed is what it knows.
+The script is generated each time, so it always matches the installed version.
 """
 
 
 def add_completion(commands: Commands) -> None:
-    """Gives the command line its `completion`."""
+    """Add the command `completion`."""
     parser = add_command(commands, "completion", COMMANDS["completion"].what, _EXAMPLES)
     parser.set_defaults(run=run_completion)
     parser.add_argument("shell", choices=_SHELLS, help="the shell")
 
 
 def run_completion(arguments: argparse.Namespace, stdout: TextIO, _: TextIO) -> int:
-    """The exit code of one call; the script goes to stdout."""
+    """Print the script and return the exit code."""
     stdout.write(script(arguments.shell, tuple(levels_of(parser(), _words()))))
     return DONE
 
 
 def _words() -> dict[str, tuple[str, ...]]:
-    """What options take, by option or by metavar, where the parser itself does not say."""
+    """Values that the parser does not list as choices, by option or metavar."""
     return {"CODE": tuple(bundled_codes()), "--platform": preset_names(), "VERSION": _versions()}
 
 
@@ -45,5 +45,4 @@ def _versions() -> tuple[str, ...]:
     try:
         return versions()
     except ModuleNotFoundError:
-        # The extra for `verify` is not installed.
-        return ()
+        return ()  # the extra `verify` is not installed

@@ -1,4 +1,4 @@
-"""`speccompile init`: write a small project that works."""
+"""`speccompile init`: create a small working project."""
 
 from __future__ import annotations
 
@@ -22,37 +22,34 @@ DONE, INPUT = 0, 1
 _HERE, _GIT = ".", ".git"
 _EXAMPLES = """\
 examples:
-  speccompile init                                     a project in the current directory
-  speccompile init my-project                          in another one, which may be there already
+  speccompile init                                     create a project in the current directory
+  speccompile init my-project                          in another directory, which may exist
 
-It writes a project file, a platform, a CPU and a GPU profile, two runs with their manifests, schemas for editors and
-a pre-commit configuration, or in a repository that has its own, the hook to add there. It never replaces a file.
+Writes a project file, a platform file, a CPU and a GPU profile, two runs with their manifests, schemas for editors
+and a pre-commit configuration. If the repository has one already, prints the hook to add. Never replaces a file.
 """
 _NEXT = "speccompile explain runs/hello.yaml"
 _THEN = "speccompile render"
 
 
 def add_init(commands: Commands) -> None:
-    """Gives the command line its `init`."""
+    """Add the command `init`."""
     parser = add_command(commands, "init", COMMANDS["init"].what, _EXAMPLES)
     parser.set_defaults(run=run_init)
-    what = "the directory of the project (default: the current one)"
+    what = "directory of the project (default: the current directory)"
     parser.add_argument("folder", nargs="?", default=_HERE, metavar="DIR", type=path, help=what)
 
 
 def run_init(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:
-    """The exit code of one call: 0 if every file is there, and told on stdout; 1 if none is, and stderr says why.
-
-    A stdout that takes nothing is told by whoever closes it; the files are there all the same.
-    """
+    """Write all files and list them on stdout, or write none and explain why; return the exit code."""
     root, texts = Path(arguments.folder), starter_texts()
     files = new_project(texts, bundled_library())
-    config, project = _own_hooks(root)
+    config, project = _existing_hooks(root)
     if config is not None:
         del files[HOOKS]
-    taken = _taken(root, files)
-    if taken:
-        stderr.write(_refusal(taken))
+    existing = _existing(root, files)
+    if existing:
+        stderr.write(_refusal(existing))
         return INPUT
     try:
         written = write_files([Output(Path(name), text) for name, text in files.items()], root)
@@ -60,14 +57,14 @@ def run_init(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> i
         stderr.write(nothing_written(error, root))
         return INPUT
     advice = "" if config is None else _advice(config, hook(texts, project))
-    stdout.write(_told(written, advice, arguments.folder))
+    stdout.write(_summary(written, advice, arguments.folder))
     return DONE
 
 
-def _own_hooks(root: Path) -> tuple[Path | None, str | None]:
-    """The configuration of hooks of the repository, if that is not for us to write; and the project as seen from it.
+def _existing_hooks(root: Path) -> tuple[Path | None, str | None]:
+    """The pre-commit configuration, if it is not to be written, and the project file relative to the repository.
 
-    pre-commit looks for it at the root of a work tree only.
+    pre-commit reads its configuration only at the root of a repository.
     """
     here = root.resolve()
     top = next((folder for folder in (here, *here.parents) if lexists(folder / _GIT)), here)
@@ -80,29 +77,29 @@ def _advice(config: Path, hook: str) -> str:
     return f"\nfor pre-commit, add this to `repos` in {printable(str(config))}:\n{hook}"
 
 
-def _taken(root: Path, files: Iterable[str]) -> list[Path]:
-    """What stands where a file belongs; and where a folder belongs, what is none, or a link to one."""
+def _existing(root: Path, files: Iterable[str]) -> list[Path]:
+    """The files that exist already, and folders that are links or not folders."""
     paths = [root / name for name in files]
     folders = dict.fromkeys(file.parent for file in paths if file.parent != root)
-    odd = [folder for folder in folders if lexists(folder) and (folder.is_symlink() or not folder.is_dir())]
-    return [*odd, *(file for file in paths if file.parent not in odd and lexists(file))]
+    blocked = [folder for folder in folders if lexists(folder) and (folder.is_symlink() or not folder.is_dir())]
+    return [*blocked, *(file for file in paths if file.parent not in blocked and lexists(file))]
 
 
-def _refusal(taken: Sequence[Path]) -> str:
-    these, them = ("this is", "it") if len(taken) == 1 else ("these are", "them")
-    names = "".join(f"  {printable(str(path))}\n" for path in taken)
-    cure = f"move {them} away, or name another directory: speccompile init DIR"
-    return f"speccompile: nothing was written, as {these} there already:\n{names}{cure}\n"
+def _refusal(existing: Sequence[Path]) -> str:
+    what, them = ("this path exists", "it") if len(existing) == 1 else ("these paths exist", "them")
+    names = "".join(f"  {printable(str(path))}\n" for path in existing)
+    advice = f"move {them} away, or choose another directory: speccompile init DIR"
+    return f"speccompile: nothing was written, because {what}:\n{names}{advice}\n"
 
 
-def _told(written: Iterable[Path], advice: str, folder: str) -> str:
+def _summary(written: Iterable[Path], advice: str, folder: str) -> str:
     files = "".join(f"wrote {printable(str(file))}\n" for file in written)
     there = "" if folder == _HERE else f"cd {_as_word(folder)} && "
     return f"{files}{advice}\nnext:\n  {there}{_NEXT}\n  {_THEN}\n"
 
 
 def _as_word(folder: str) -> str:
-    """The folder as a shell takes it for one word, and for no option; what a terminal would obey is escaped."""
+    """Quote the folder for a shell, so that it is neither split nor taken for an option."""
     path = f"./{folder}" if folder.startswith("-") else folder
     if path.isprintable():
         return quote(path)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TextIO
 
 from speccompile.cli.options import COMMANDS, Commands, add_command, add_findings, add_inputs
-from speccompile.cli.piped import piped, settled, told
+from speccompile.cli.piped import read_piped, report_piped, resolve_piped
 from speccompile.compiler.documents.admin_config import Setting
 from speccompile.files.call_inputs import CallError, Inputs
 from speccompile.files.load import load
@@ -41,7 +41,7 @@ examples:
 
 
 def add_krm(commands: Commands) -> None:
-    """Gives the command line its `krm`."""
+    """Add the command `krm`."""
     parser = add_command(commands, "krm", COMMANDS["krm"].what, _EXAMPLES)
     parser.set_defaults(run=run_krm)
     add_inputs(parser)
@@ -49,15 +49,15 @@ def add_krm(commands: Commands) -> None:
 
 
 def run_krm(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:
-    """The exit code of one call; with errors the resources go to stdout as they came, with results."""
+    """Run the function and return the exit code; with errors, print the resources unchanged, with results."""
     resources = None
     try:
-        resources = read_resources(piped(), schema_library())
+        resources = read_resources(read_piped(), schema_library())
         return _compile(arguments, resources, stdout, stderr)
     except CallError as error:
         arguments.refuse(str(error))
     except CompileError as error:
-        findings = told(arguments, None, (), error.diagnostics, stderr)
+        findings = report_piped(arguments, None, (), error.diagnostics, stderr)
         if resources is not None:
             stdout.write(refused(resources, results_of(findings, ())))
     return INPUT
@@ -69,42 +69,42 @@ def _compile(arguments: argparse.Namespace, resources: Resources, stdout: TextIO
     paths = [path for path in config.profiles if isinstance(path, str)]
     platform = config.platform if isinstance(config.platform, str) else None
     project = arguments.project or config.project
-    inputs = settled(arguments.profiles or paths, arguments.platform or platform, project, arguments.templates)
+    inputs = resolve_piped(arguments.profiles or paths, arguments.platform or platform, project, arguments.templates)
     setting = _setting(arguments, config, inputs)
     others = tuple(_others(resources, config))
     runs = (*resources.runs.values(), *others)
-    made = compile_embedded(runs, setting)
-    findings = told(arguments, inputs, made.told, (*setting.findings, *made.stopping), stderr)
+    compiled = compile_embedded(runs, setting)
+    findings = report_piped(arguments, inputs, compiled.told, (*setting.findings, *compiled.stopping), stderr)
     results = results_of(findings, runs)
     if has_errors(findings):
         stdout.write(refused(resources, results))
         return INPUT
-    placed = dict(zip(resources.runs, made.manifests, strict=False))
-    added = [manifest for manifests in made.manifests[len(placed) :] for manifest in manifests]
-    stdout.write(answered(resources, placed, added, results))
+    replacements = dict(zip(resources.runs, compiled.manifests, strict=False))
+    added = [manifest for manifests in compiled.manifests[len(replacements) :] for manifest in manifests]
+    stdout.write(answered(resources, replacements, added, results))
     return DONE
 
 
 def _setting(arguments: argparse.Namespace, config: Config, inputs: Inputs) -> Setting:
-    """What the command line, the function's configuration or the project says, in this order of strength."""
-    given = config.profiles if config.profiles and not arguments.profiles else tuple(map(str, inputs.profiles))
-    profiles = [parsed for one in given for parsed in _files(one, Layer.PROFILE)]
+    """Read profiles and platform: the command line overrides the function's configuration, and that the project."""
+    chosen = config.profiles if config.profiles and not arguments.profiles else tuple(map(str, inputs.profiles))
+    profiles = [parsed for one in chosen for parsed in _files(one, Layer.PROFILE)]
     if isinstance(config.platform, Node) and not arguments.platform:
         return setting_with(profiles, document_of(config.platform, Layer.PLATFORM), inputs.templates)
     return setting_with(profiles, inputs.platform, inputs.templates)
 
 
 def _others(resources: Resources, config: Config) -> Iterator[EmbeddedRun]:
-    """The runs that are no items."""
+    """The runs of the configuration, which are not among the items."""
     if resources.own_run:
         yield resources.own_run
     for run in config.runs:
         yield from map(EmbeddedRun, _files(run, Layer.RUN))
 
 
-def _files(given: str | Node, layer: Layer) -> Iterator[Parsed]:
-    """The files of a path, or what is given itself."""
-    if isinstance(given, str):
-        yield from (load(file, layer) for file in expand([Path(given)]))
+def _files(source: str | Node, layer: Layer) -> Iterator[Parsed]:
+    """Parse the files of a path, or an inline document."""
+    if isinstance(source, str):
+        yield from (load(file, layer) for file in expand([Path(source)]))
     else:
-        yield document_of(given, layer)
+        yield document_of(source, layer)

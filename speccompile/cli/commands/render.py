@@ -1,4 +1,4 @@
-"""`speccompile render`: print the manifests of runs, or write a file for each run."""
+"""`speccompile render`: print manifests, or write them to files."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ examples:
 
 
 def add_render(commands: Commands) -> None:
-    """Gives the command line its `render`."""
+    """Add the command `render`."""
     parser = add_command(commands, "render", COMMANDS["render"].what, _EXAMPLES)
     parser.set_defaults(run=run_render)
     add_paths(parser)
@@ -65,7 +65,7 @@ def add_render(commands: Commands) -> None:
 
 
 def run_render(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:
-    """The exit code of one call; manifests go to stdout or into files, findings to stderr."""
+    """Compile runs and return the exit code; manifests go to stdout or to files, findings to stderr."""
     code = INPUT
     try:
         with full_path(enabled=arguments.plain):
@@ -76,33 +76,33 @@ def run_render(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) ->
     except CallError as error:
         arguments.refuse(str(error))
     except CompileError as error:
-        found = judged((), severities_of(arguments), stopping=error.diagnostics)
-        tell(found, stderr, arguments.format, quiet=arguments.quiet, verbose=arguments.verbose)
+        findings = judged((), severities_of(arguments), stopping=error.diagnostics)
+        tell(findings, stderr, arguments.format, quiet=arguments.quiet, verbose=arguments.verbose)
     except ExecutorError as error:
         stderr.write(f"speccompile: nothing was written: {error}\n")
     except OSError as error:
-        # Files that are read and written have words of their own: this is the disk for what is in between.
+        # Inputs and outputs have their own messages; this error concerns temporary files.
         where = error.filename or "temporary files"
         stderr.write(f"speccompile: nothing was written: {where}: {error.strerror or error}\n")
     return code
 
 
 def _refuse_contradictions(arguments: argparse.Namespace, inputs: Inputs, report: OverrideReport | None) -> None:
-    """Raises CallError if two things cannot be had together."""
+    """Raise CallError for options that exclude each other."""
     if report and (arguments.dask or (arguments.jobs or 0) > 1):
-        raise CallError("a report needs what does not travel: make it without --dask and --jobs")
+        raise CallError("--report cannot be combined with --dask or --jobs")
     if inputs.output not in (None, STREAM):
         return
     if report and report.is_printed:
-        raise CallError("the manifests go to standard output: give --report a file, or write them with -o DIR")
+        raise CallError("manifests and report cannot both go to standard output; give --report a file, or use -o DIR")
     if arguments.kustomization:
-        raise CallError("--kustomization lists the files in a folder: say which with -o DIR")
+        raise CallError("--kustomization needs a folder; add -o DIR")
 
 
 def _render(
     arguments: argparse.Namespace, work: Work, report: OverrideReport | None, stdout: TextIO, stderr: TextIO
 ) -> int:
-    """Compile all runs, print what was found, and write the manifests unless anything is an error."""
+    """Compile all runs, print findings, and write the manifests unless there are errors."""
     inputs = work.inputs
     with ExitStack() as stack:
         made = stack.enter_context(closing(Spool()))
@@ -126,9 +126,9 @@ def _render(
 
 
 def _compiled(arguments: argparse.Namespace, work: Work, stack: ExitStack) -> Results:
-    """What is wrong with the admin's files, and each run compiled, as it comes."""
+    """The findings in the admin's files, and the results of the runs, compiled one by one."""
     is_single = arguments.jobs == 1 or len(work.inputs.runs) == 1
-    # A report needs trees, which neither the cache nor workers hand back.
+    # A report needs trees, which neither the cache nor workers return.
     if arguments.report or arguments.plain or (arguments.no_cache and not arguments.dask and is_single):
         from speccompile.batch.straight import compile_here
 

@@ -1,4 +1,4 @@
-"""`speccompile validate`: print what is wrong with runs, profiles and platform, and nothing else."""
+"""`speccompile validate`: report what is wrong with runs, profiles and platform file."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ examples:
 
 
 def add_validate(commands: Commands) -> None:
-    """Gives the command line its `validate`."""
+    """Add the command `validate`."""
     parser = add_command(commands, "validate", COMMANDS["validate"].what, _EXAMPLES)
     parser.set_defaults(run=run_validate)
     add_paths(parser)
@@ -46,19 +46,19 @@ def add_validate(commands: Commands) -> None:
 
 
 def run_validate(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:
-    """The exit code of one call; findings go to stderr, or to stdout in a format for programs."""
+    """Validate runs and return the exit code; findings go to stderr, or to stdout in a format for programs."""
     stream = stream_for(arguments.format, stdout, stderr)
     try:
         return _validate(arguments, read_changed_work(arguments, stderr), stream, stderr)
     except CallError as error:
         arguments.refuse(str(error))
     except CompileError as error:
-        found = judged((), severities_of(arguments), stopping=error.diagnostics)
-        tell(found, stream, arguments.format, quiet=arguments.quiet, verbose=arguments.verbose)
+        findings = judged((), severities_of(arguments), stopping=error.diagnostics)
+        tell(findings, stream, arguments.format, quiet=arguments.quiet, verbose=arguments.verbose)
     except OSError as error:
-        # Files that are read have words of their own: this is the disk for what is in between.
+        # Inputs have their own messages; this error concerns temporary files.
         where = error.filename or "temporary files"
-        stderr.write(f"speccompile: nothing was written: {where}: {error.strerror or error}\n")
+        stderr.write(f"speccompile: cannot validate: {where}: {error.strerror or error}\n")
     return INPUT
 
 

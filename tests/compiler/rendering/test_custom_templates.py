@@ -163,7 +163,7 @@ def test_line_ends_of_any_kind_and_a_mark_at_the_start_make_no_difference(call: 
 
 def test_yaml_files_beside_templates_are_no_runs(call: Call) -> None:
     files({"speccompile.yaml": "runs: [.]\ntemplates: own\n", "own/kubernetes/values.yaml": "no: run\n"})
-    assert call("validate") == Answer(0, "", "")
+    assert call("validate") == Answer(0, "", "1 run valid\n")
 
 
 # Origins
@@ -561,7 +561,7 @@ def test_an_argo_cd_application_cannot_bring_templates_past_the_plugins_platform
     assert "ours: literal" in call("argocd", "generate").stdout
     found = call("argocd", "generate", "--platform", "platform.yaml")
     assert (found.code, found.stdout) == (1, "")
-    assert "speccompile.yaml has `templates`, which are not for applications to set" in found.stderr
+    assert "speccompile.yaml sets `templates`, which an application may not do" in found.stderr
     assert call("argocd", "generate", "--platform", "platform.yaml", "--templates", "own").code == 0
 
 
