@@ -453,7 +453,7 @@ def vision(root: Path) -> Path:
 
 def test_without_a_path_all_runs_go_to_the_output(tmp_path: Path, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(vision(tmp_path))
-    assert call("validate") == (0, "", "")
+    assert call("validate") == (0, "", "2 runs valid\n")
     assert not Path("out").exists()
     assert call("render") == (0, "", "")
     assert [path.name for path in sorted(Path("out").iterdir())] == ["runs-a-yaml.yaml", "runs-b-yaml.yaml"]
@@ -514,7 +514,7 @@ def test_what_the_command_line_gives_is_not_looked_for_in_the_project(
     assert call("validate")[2].count("error[project/no-match]") == 3
     assert call("validate", "a.yaml")[2].count("error[project/no-match]") == 2
     assert call("validate", "a.yaml", "--profiles", "p.yaml")[2].count("error[project/no-match]") == 1
-    assert call("validate", "a.yaml", "--profiles", "p.yaml", "--platform", "platform.yaml") == (0, "", "")
+    assert call("validate", "a.yaml", "--profiles", "p.yaml", "--platform", "platform.yaml") == (0, "", "1 run valid\n")
     make(tmp_path, profile=[])
     assert call("validate", "a.yaml", "--profiles", "p.yaml")[2].startswith("error[schema/unknown-key]")
 
@@ -566,8 +566,8 @@ def test_a_directory_is_searched_without_what_the_project_names_as_something_els
 ) -> None:
     monkeypatch.chdir(vision(tmp_path / "root"))
     assert call("render")[0] == 0
-    assert call("validate", ".") == (0, "", "")
-    assert call("validate", "..", "--project", "speccompile.yaml") == (0, "", "")
+    assert call("validate", ".") == (0, "", "2 runs valid\n")
+    assert call("validate", "..", "--project", "speccompile.yaml") == (0, "", "2 runs valid\n")
     assert "error[run/unknown-form]" in call("validate", "profiles")[2] + call("validate", "out")[2]
 
 
