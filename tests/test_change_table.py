@@ -326,9 +326,11 @@ def test_a_command(copy: Copy) -> None:
     copy.add(
         "speccompile/cli/commands/hello.py",
         "from speccompile.cli.options import COMMANDS, add_command\n\n\ndef add_hello(commands):\n"
-        '    parser = add_command(commands, "hello", COMMANDS["hello"].what, "")\n'
+        '    parser = add_command(commands, "hello", COMMANDS["hello"].summary, "")\n'
         '    parser.set_defaults(run=lambda arguments, stdout, stderr: stdout.write("hello\\n") and 0)\n',
     )
-    copy.insert("speccompile/cli/options.py", '    "krm": About(', '    "hello": About(_EVERYDAY, "say hello"),\n')
+    copy.insert(
+        "speccompile/cli/options.py", '    "krm": CommandInfo(', '    "hello": CommandInfo(_EVERYDAY, "say hello"),\n'
+    )
     assert copy.call("hello").stdout == "hello\n"
     assert "say hello" in copy.call("--help").stdout

@@ -19,7 +19,7 @@ MAX_SNAPSHOT = 512 * 1024 * 1024
 """Maximum size of a file of nodes or pods in bytes; ten thousand pods take up to 200 MB as JSON, 90 MB as YAML."""
 
 
-def cluster_seen(nodes: Sequence[str], pods: Sequence[str] = ()) -> Snapshot:
+def read_cluster(nodes: Sequence[str], pods: Sequence[str] = ()) -> Snapshot:
     """Read a cluster from files of nodes and pods, with all findings."""
     fast = _snapshot(nodes, pods, exactly=False)
     # The fast reader may not know lines. A file that cannot be read has none.

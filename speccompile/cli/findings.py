@@ -27,7 +27,7 @@ def severities_of(
     return {**(severity or {}), **((strict or {}) if arguments.strict else {}), **dict(arguments.severities)}
 
 
-def judged(
+def assign_severities(
     findings: Iterable[Diagnostic],
     severities: Severities,
     *,
@@ -47,14 +47,14 @@ def judged(
     return in_order((*fixed, *ignored, *apply_severities((*others, *ordinary), severities)))
 
 
-def tell(
+def print_findings(
     findings: Iterable[Diagnostic], stream: TextIO, form: str = TEXT, *, quiet: bool = False, verbose: bool = False
 ) -> None:
     """Print the findings in one of the formats; a format for programs is printed even if there are none."""
     if form == TEXT and not verbose:
-        tally = Tally({})
-        tally.add(findings)
-        tally.tell(stream, quiet=quiet)
+        groups = GroupedFindings({})
+        groups.add(findings)
+        groups.print(stream, quiet=quiet)
         return
     reported = [finding for finding in findings if finding.severity is Severity.ERROR or not quiet]
     stream.write(as_format(form, reported, paint_for(stream)))
@@ -72,7 +72,7 @@ def stream_for(form: str, stdout: TextIO, stderr: TextIO) -> TextIO:
     return stderr if form == TEXT else stdout
 
 
-class Tally:
+class GroupedFindings:
     """Findings of any number of runs, counted and grouped by cause; the most severe groups are printed.
 
     Memory is bounded, except for a few bytes per finding to recognize equal ones. A group that was dropped for more
@@ -87,7 +87,7 @@ class Tally:
         self._counts = dict.fromkeys(Severity, 0)
         self._groups: dict[Hashable, Group] = {}
         self._secret: dict[tuple[Severity, Span], None] = {}
-        self._add(judged((), severities, stopping=stopping), "")
+        self._add(assign_severities((), severities, stopping=stopping), "")
 
     def add(self, findings: Iterable[Diagnostic], run: str = "") -> None:
         """Add findings that are masked already, as those of results are, of the run of this name."""
@@ -97,7 +97,7 @@ class Tally:
     def has_errors(self) -> bool:
         return self._counts[Severity.ERROR] > 0
 
-    def tell(self, stream: TextIO, *, quiet: bool = False) -> None:
+    def print(self, stream: TextIO, *, quiet: bool = False) -> None:
         """Print the groups, and how many findings there are."""
         counts = {severity: self._counts[severity] for severity in Severity if not quiet or severity is Severity.ERROR}
         groups = sorted(self._most_severe().values(), key=lambda group: group.order)
@@ -132,7 +132,7 @@ class Tally:
         return dict(sorted(self._groups.items(), key=rank)[:MAX_SHOWN])
 
 
-class Account:
+class FindingCollector:
     """The findings of a call, collected run by run, until they are printed."""
 
     def __init__(
@@ -141,7 +141,7 @@ class Account:
         self._arguments, self._severities, self._stopping, self._stream = arguments, severities, stopping, stream
         # Formats for programs and --verbose print all findings, so all are collected.
         is_grouped = arguments.format == TEXT and not arguments.verbose
-        self._tally = Tally(severities, stopping) if is_grouped else None
+        self._groups = GroupedFindings(severities, stopping) if is_grouped else None
         self._findings: list[Diagnostic] = []
         self.runs = 0
         self.skipped = 0
@@ -154,29 +154,29 @@ class Account:
         name = "" if isinstance(result, CompileError) else result.name
         self.runs += 1
         self.skipped += isinstance(result, CompileError)
-        if self._tally is None:
+        if self._groups is None:
             self._findings += result.diagnostics
         else:
-            self._tally.add(result.diagnostics, name)
+            self._groups.add(result.diagnostics, name)
 
-    def tell(self, stderr: TextIO) -> None:
+    def print(self, stderr: TextIO) -> None:
         """Print the findings, and the number of runs that are skipped although nothing is reported as an error."""
         arguments = self._arguments
-        if self._tally is not None:
-            self.has_errors = self._tally.has_errors
-            self._tally.tell(stderr, quiet=arguments.quiet)
-            tell_left_out(0 if self.has_errors else self.skipped, stderr)
+        if self._groups is not None:
+            self.has_errors = self._groups.has_errors
+            self._groups.print(stderr, quiet=arguments.quiet)
+            report_skipped(0 if self.has_errors else self.skipped, stderr)
             return
-        judge = partial(judged, self._findings, self._severities, stopping=self._stopping)
-        findings = judge()
+        assign = partial(assign_severities, self._findings, self._severities, stopping=self._stopping)
+        findings = assign()
         self.has_errors = has_errors(findings)
         is_short = self.skipped > 0 and not self.has_errors
         if is_short and self._stream is stderr and FORMATS[arguments.format].is_document:
             # No other text may be written to this stream, so the document itself reports the errors.
-            tell(judge(keeps_errors=True), stderr, arguments.format)
+            print_findings(assign(keeps_errors=True), stderr, arguments.format)
         else:
-            tell(findings, self._stream, arguments.format, quiet=arguments.quiet, verbose=arguments.verbose)
-            tell_left_out(self.skipped if is_short else 0, stderr)
+            print_findings(findings, self._stream, arguments.format, quiet=arguments.quiet, verbose=arguments.verbose)
+            report_skipped(self.skipped if is_short else 0, stderr)
 
 
 def _digest(finding: Diagnostic) -> tuple[int, int]:
@@ -189,7 +189,7 @@ def _digest(finding: Diagnostic) -> tuple[int, int]:
     return hash(identity), hash(f".{identity}") & 0xFFFF_FFFF
 
 
-def tell_left_out(count: int, stderr: TextIO) -> None:
+def report_skipped(count: int, stderr: TextIO) -> None:
     """Print how many runs are skipped, if any are: their errors may be reported as notices, or not at all."""
     if count:
         runs = "1 run" if count == 1 else f"{count} runs"

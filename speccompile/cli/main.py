@@ -101,7 +101,7 @@ def _command_list() -> Iterator[str]:
     width = max(map(len, COMMANDS))
     for group in dict.fromkeys(about.group for about in COMMANDS.values()):
         yield f"\n{group}:"
-        yield from (f"  {name:{width}}  {about.what}" for name, about in COMMANDS.items() if about.group == group)
+        yield from (f"  {name:{width}}  {about.summary}" for name, about in COMMANDS.items() if about.group == group)
 
 
 class _Version(argparse.Action):

@@ -24,7 +24,7 @@ from speccompile.verify.documents import is_for_kustomize, sorted_out
 from speccompile.yaml_text.parsed import Parsed
 
 
-class Given(NamedTuple):
+class InputObject(NamedTuple):
     """An object, and the place that requires it."""
 
     tree: Node
@@ -36,21 +36,21 @@ class Given(NamedTuple):
 class Objects(NamedTuple):
     """Objects, with the findings of reading them."""
 
-    given: Sequence[Given] = ()
+    objects: Sequence[InputObject] = ()
     findings: Sequence[Diagnostic] = ()
     hidden: Mapping[Source, Hidden] = {}
     """Parts of sources that no finding may show."""
     runs: int = 0
-    left_out: int = 0
+    skipped: int = 0
     """Skipped runs: those with errors have no objects."""
 
 
-def compiled_objects(inputs: Inputs, setting: Setting, stderr: TextIO) -> Objects:
+def compile_objects(inputs: Inputs, setting: Setting, stderr: TextIO) -> Objects:
     """Compile all runs, and collect all other objects of the files."""
-    given: list[Given] = []
+    objects: list[InputObject] = []
     findings: list[Diagnostic] = []
     hidden: dict[Source, Hidden] = {}
-    runs = left_out = 0
+    runs = skipped = 0
 
     def runs_only(files: Iterable[Parsed]) -> Iterator[Parsed]:
         """Yield the runs of the files, and collect everything else."""
@@ -58,7 +58,7 @@ def compiled_objects(inputs: Inputs, setting: Setting, stderr: TextIO) -> Object
             hidden.update(hidden_parts(*file))
             sorted_file = sorted_out(file)
             findings.extend(sorted_file.findings)
-            given.extend(Given(*subject) for subject in sorted_file.objects)
+            objects.extend(InputObject(*subject) for subject in sorted_file.objects)
             yield sorted_file.runs
 
     entries = tuple(entry for entry in inputs.runs if not is_for_kustomize(getattr(entry, "name", "")))
@@ -67,24 +67,24 @@ def compiled_objects(inputs: Inputs, setting: Setting, stderr: TextIO) -> Object
         runs += 1
         findings += result.diagnostics
         if isinstance(result, CompileError):
-            left_out += 1
+            skipped += 1
         else:
-            given += (Given(manifest.tree, result.place, result.name) for manifest in result.manifests)
-    return Objects(given, findings, hidden, runs, left_out)
+            objects += (InputObject(manifest.tree, result.place, result.name) for manifest in result.manifests)
+    return Objects(objects, findings, hidden, runs, skipped)
 
 
-def given_objects(paths: Sequence[str]) -> Objects:
+def read_objects(paths: Sequence[str]) -> Objects:
     """Read objects from files saved from a cluster; runs are reported as errors."""
-    given: list[Given] = []
+    objects: list[InputObject] = []
     findings: list[Diagnostic] = []
     hidden: dict[Source, Hidden] = {}
     for entry in expand([Path(name) for name in paths]):
         file = load(entry, Layer.RUN, MAX_MANIFESTS)
         hidden.update(hidden_parts(*file))
         sorted_file = sorted_out(file)
-        given += (Given(*subject) for subject in sorted_file.objects)
+        objects += (InputObject(*subject) for subject in sorted_file.objects)
         findings += (*sorted_file.findings, *sorted_file.runs.findings, *map(_no_object, sorted_file.runs.documents))
-    return Objects(given, findings, hidden)
+    return Objects(objects, findings, hidden)
 
 
 def _no_object(document: Document) -> Diagnostic:

@@ -14,32 +14,32 @@ Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  # n
 """The object that `add_subparsers` returns; argparse has no public name for its type."""
 
 
-class About(NamedTuple):
+class CommandInfo(NamedTuple):
     """A row of `COMMANDS`: the group a command is listed under, and what it does, in one line.
 
     The command `x` is set up by the function `add_x` of `cli/commands/x.py`.
     """
 
     group: str
-    what: str
+    summary: str
 
 
 _EVERYDAY, _SETUP, _FURTHER, _TOOLS = "everyday", "setup", "further checks", "for other tools"
-COMMANDS: Mapping[str, About] = {
-    "render": About(_EVERYDAY, "print manifests, or write them to files"),
-    "validate": About(_EVERYDAY, "report what is wrong with runs, profiles and platform file"),
-    "check": About(_EVERYDAY, "report manifest files that are missing or out of date"),
-    "explain": About(_EVERYDAY, "show which file and line set each value; explain a code"),
-    "init": About(_SETUP, "create a small working project"),
-    "profiles": About(_SETUP, "list, show, lint and compare profiles"),
-    "schema": About(_SETUP, "print the JSON Schema of a kind of file, for editors"),
-    "verify": About(_FURTHER, "validate manifests against Kubernetes API schemas, offline"),
-    "lint": About(_FURTHER, "report likely mistakes in where pods would run"),
-    "place": About(_FURTHER, "report which nodes pods fit, and why not the others"),
-    "krm": About(_TOOLS, "KRM function for Kustomize and kpt"),
-    "helm": About(_TOOLS, "post-renderer for Helm"),
-    "argocd": About(_TOOLS, "config management plugin for Argo CD"),
-    "completion": About(_TOOLS, "print a shell completion script"),
+COMMANDS: Mapping[str, CommandInfo] = {
+    "render": CommandInfo(_EVERYDAY, "print manifests, or write them to files"),
+    "validate": CommandInfo(_EVERYDAY, "report what is wrong with runs, profiles and platform file"),
+    "check": CommandInfo(_EVERYDAY, "report manifest files that are missing or out of date"),
+    "explain": CommandInfo(_EVERYDAY, "show which file and line set each value; explain a code"),
+    "init": CommandInfo(_SETUP, "create a small working project"),
+    "profiles": CommandInfo(_SETUP, "list, show, lint and compare profiles"),
+    "schema": CommandInfo(_SETUP, "print the JSON Schema of a kind of file, for editors"),
+    "verify": CommandInfo(_FURTHER, "validate manifests against Kubernetes API schemas, offline"),
+    "lint": CommandInfo(_FURTHER, "report likely mistakes in where pods would run"),
+    "place": CommandInfo(_FURTHER, "report which nodes pods fit, and why not the others"),
+    "krm": CommandInfo(_TOOLS, "KRM function for Kustomize and kpt"),
+    "helm": CommandInfo(_TOOLS, "post-renderer for Helm"),
+    "argocd": CommandInfo(_TOOLS, "config management plugin for Argo CD"),
+    "completion": CommandInfo(_TOOLS, "print a shell completion script"),
 }
 """All commands in the order of `--help`, which does not import their modules."""
 
@@ -74,7 +74,7 @@ _COLUMNS = 80
 class Command(argparse.ArgumentParser):
     """A parser that accepts paths before, between and after options, and suggests names for misspelt ones.
 
-    All words after `--` are paths. Options are not abbreviated: what is short today may be ambiguous tomorrow.
+    All words after `--` are paths. Options cannot be abbreviated, because a new option could make them ambiguous.
     """
 
     def __init__(self, **settings: Any) -> None:
@@ -116,9 +116,9 @@ class Command(argparse.ArgumentParser):
         raise argparse.ArgumentError(action, explain_unknown_choice(value, tuple(action.choices)))
 
 
-def add_command(commands: Commands, name: str, what: str, examples: str) -> argparse.ArgumentParser:
+def add_command(commands: Commands, name: str, summary: str, examples: str) -> argparse.ArgumentParser:
     """Add a command with its summary and examples."""
-    return commands.add_parser(name, help=what, description=what[0].upper() + what[1:] + ".", epilog=examples)
+    return commands.add_parser(name, help=summary, description=summary[0].upper() + summary[1:] + ".", epilog=examples)
 
 
 def add_paths(parser: argparse.ArgumentParser, what: str = _RUNS) -> None:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import TextIO
 
-from speccompile.cli.findings import judged, severities_of, tell
+from speccompile.cli.findings import assign_severities, print_findings, severities_of
 from speccompile.files.call_inputs import STREAM, CallError, Flags, Inputs, settle
 from speccompile.files.read import MAX_MANIFESTS, read_stream
 from speccompile.integrations.embedded_runs import STREAM_NAME
@@ -54,6 +54,6 @@ def report_piped(
 ) -> tuple[Diagnostic, ...]:
     """Print the findings with the severities of this call, and return them."""
     severities = severities_of(arguments, inputs.severity if inputs else None, STRICT)
-    reported = judged(findings, severities, stopping=stopping)
-    tell(reported, stderr, quiet=arguments.quiet, verbose=arguments.verbose)
+    reported = assign_severities(findings, severities, stopping=stopping)
+    print_findings(reported, stderr, quiet=arguments.quiet, verbose=arguments.verbose)
     return reported

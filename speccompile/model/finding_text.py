@@ -18,7 +18,7 @@ MAX_SHOWN = 200
 _RANK = {severity: rank for rank, severity in enumerate(Severity)}
 
 
-def as_text(diagnostics: Iterable[Diagnostic], paint: Paint = plain, *, limit: int | None = None) -> str:
+def findings_as_text(diagnostics: Iterable[Diagnostic], paint: Paint = plain, *, limit: int | None = None) -> str:
     """Every finding with its location, excerpt, notes and help; lines that may contain a secret are never shown.
 
     Beyond the limit, which is `MAX_SHOWN` by default, the least severe findings are left out.

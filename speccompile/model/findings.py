@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 from speccompile.model.diagnostic import Diagnostic, Severity
 from speccompile.model.documents import Run
-from speccompile.model.finding_text import as_text
+from speccompile.model.finding_text import findings_as_text
 from speccompile.model.origin import Override
 from speccompile.model.redaction import masked
 
@@ -31,7 +31,7 @@ class CompileError(Exception):
         return f"CompileError({', '.join(found.code for found in self.diagnostics)})"
 
     def __str__(self) -> str:
-        return as_text(self.diagnostics).rstrip("\n")
+        return findings_as_text(self.diagnostics).rstrip("\n")
 
 
 def in_order(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:

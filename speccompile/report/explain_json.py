@@ -11,12 +11,12 @@ from speccompile.model.key_path import format_path
 from speccompile.model.node import Node
 from speccompile.model.origin import Origin, origin_of
 from speccompile.model.redaction import is_hidden
-from speccompile.report.findings_json import VERSION, place_data, written
+from speccompile.report.findings_json import REPORT_VERSION, place_data, to_json
 
 
 def as_explained_json(explained: Iterable[tuple[Compiled, Sequence[Explanation]]]) -> str:
     """Compiled runs with their explanations, as one JSON document."""
-    return written({"version": VERSION, "runs": [_run(compiled, parts) for compiled, parts in explained]})
+    return to_json({"version": REPORT_VERSION, "runs": [_run(compiled, parts) for compiled, parts in explained]})
 
 
 def _run(compiled: Compiled, parts: Sequence[Explanation]) -> dict[str, Any]:

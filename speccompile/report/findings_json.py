@@ -13,7 +13,7 @@ from speccompile.model.key_path import format_path
 from speccompile.model.source import Span
 from speccompile.terminal.style import Paint
 
-VERSION = 1
+REPORT_VERSION = 1
 """Version of the JSON reports; a new one may break readers of the old one."""
 _UNIT = re.compile("....")
 
@@ -25,9 +25,9 @@ def format_findings(findings: Sequence[Diagnostic], _: Paint) -> str:
 def as_json(diagnostics: Iterable[Diagnostic]) -> str:
     """All findings as one JSON document, also if there are none."""
     findings = tuple(diagnostics)
-    return written(
+    return to_json(
         {
-            "version": VERSION,
+            "version": REPORT_VERSION,
             "summary": {str(severity): count for severity, count in count_by_severity(findings).items()},
             "findings": [finding_data(finding) for finding in findings],
         }
@@ -60,7 +60,7 @@ def place_data(span: Span | None) -> dict[str, Any] | None:
     }
 
 
-def written(data: Any) -> str:
+def to_json(data: Any) -> str:
     """The data as indented JSON that is safe to encode as UTF-8 and to print."""
     lines = json.dumps(data, ensure_ascii=False, indent=2).split("\n")
     return "".join((line if line.isprintable() else "".join(map(_escaped, line))) + "\n" for line in lines)

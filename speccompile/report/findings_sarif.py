@@ -15,7 +15,7 @@ from speccompile.model.diagnostic_codes import Code
 from speccompile.model.finding_text import where
 from speccompile.model.key_path import KeyPath, format_path
 from speccompile.model.source import Span
-from speccompile.report.findings_json import written
+from speccompile.report.findings_json import to_json
 from speccompile.schema.bundled import bundled_codes
 from speccompile.terminal.style import Paint
 from speccompile.version import VERSION
@@ -51,7 +51,7 @@ def as_sarif(diagnostics: Iterable[Diagnostic], codes: Mapping[str, Code], versi
         "columnKind": "unicodeCodePoints",
         "results": [_result(finding, index[finding.code]) for finding in findings],
     }
-    return written({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]})
+    return to_json({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]})
 
 
 def _rule(name: str, code: Code | None) -> dict[str, Any]:

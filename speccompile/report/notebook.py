@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from speccompile.compiler.compiled import Compiled
 from speccompile.model.diagnostic import Diagnostic
-from speccompile.model.finding_text import as_text, summary
+from speccompile.model.finding_text import findings_as_text, summary
 from speccompile.model.findings import CompileError
 from speccompile.report.explain_text import as_listing
 from speccompile.terminal.style import Paint, plain
@@ -48,7 +48,7 @@ def error_html(error: CompileError) -> str:
 def findings_html(diagnostics: Iterable[Diagnostic]) -> str:
     """The findings as on a terminal."""
     findings = tuple(diagnostics)
-    return _as_html(lambda paint: as_text(findings, paint))
+    return _as_html(lambda paint: findings_as_text(findings, paint))
 
 
 def _as_html(write: Callable[[Paint], str]) -> str:

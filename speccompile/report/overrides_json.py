@@ -17,7 +17,7 @@ from speccompile.model.node import Node
 from speccompile.model.origin import Change, Origin, Override, origin_of
 from speccompile.model.source import Layer
 from speccompile.report.explain_json import origin_data, value_data
-from speccompile.report.findings_json import VERSION, place_data, written
+from speccompile.report.findings_json import REPORT_VERSION, place_data, to_json
 from speccompile.schema.field_path import node_at
 
 GENERATOR = '"generator": "speccompile"'
@@ -30,7 +30,7 @@ _PARTS = {"rule": "rule", "policy": "setting"}
 
 def as_overrides_json(entries: Iterable[Mapping[str, Any]]) -> str:
     """The report of all entries."""
-    return written({"generator": "speccompile", "version": VERSION, "overrides": list(entries)})
+    return to_json({"generator": "speccompile", "version": REPORT_VERSION, "overrides": list(entries)})
 
 
 def override_entries(result: Result, codes: Mapping[str, Code]) -> Iterator[dict[str, Any]]:

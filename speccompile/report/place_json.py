@@ -14,15 +14,15 @@ from speccompile.placement.object_identity import kind_of, name_of, namespace_of
 from speccompile.placement.placement import Advice, Answer, Told
 from speccompile.placement.scheduler_filters import Reason
 from speccompile.report.explain_json import origin_data
-from speccompile.report.findings_json import VERSION, place_data, written
+from speccompile.report.findings_json import REPORT_VERSION, place_data, to_json
 from speccompile.report.place_wording import ESTIMATE, NOT_MODELLED, reason_text
 
 
 def as_placed_json(answer: Answer) -> str:
     """Everything as one document, with exact amounts in the units that the scheduler counts in."""
-    return written(
+    return to_json(
         {
-            "version": VERSION,
+            "version": REPORT_VERSION,
             "nodes": [machine.name for machine in answer.cluster.machines],
             "knows_pods": answer.cluster.knows_pods,
             "not_modelled": list(NOT_MODELLED),

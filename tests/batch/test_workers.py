@@ -32,7 +32,7 @@ from speccompile.batch.executor_error import ExecutorError
 from speccompile.batch.executors import processes
 from speccompile.batch.wire_format import from_portable, sources_by_name, to_portable
 from speccompile.batch.work_units import Piece
-from speccompile.cli.findings import Tally, judged, tell
+from speccompile.cli.findings import GroupedFindings, assign_severities, print_findings
 from speccompile.cli.main import main
 from speccompile.compiler.compile_files import compile_file
 from speccompile.compiler.compiled import Result
@@ -350,12 +350,12 @@ def test_a_tally_tells_what_all_findings_would(
         # Without paths, no two errors are of one group.
         patch.setattr("speccompile.cli.findings.MAX_SHOWN", 4)
         whole, counted = io.StringIO(), io.StringIO()
-        findings = judged(found, severities, stopping=stopping)
-        tell(findings, whole, quiet=quiet)
-        tally = Tally(severities, stopping)
+        findings = assign_severities(found, severities, stopping=stopping)
+        print_findings(findings, whole, quiet=quiet)
+        tally = GroupedFindings(severities, stopping)
         for finding in found:
             tally.add([finding])
-        tally.tell(counted, quiet=quiet)
+        tally.print(counted, quiet=quiet)
     assert counted.getvalue() == whole.getvalue()
     assert tally.has_errors == any(finding.severity is Severity.ERROR for finding in findings)
 
@@ -366,11 +366,11 @@ def test_what_a_finding_hides_stays_hidden_if_the_finding_itself_is_not_shown(mo
     monkeypatch.setattr("speccompile.cli.findings.MAX_SHOWN", 1)
     source = Source("x.yaml", "one\ntwo\n", Layer.RUN)
     place = Span(source, 2, 1, 2, 2)
-    tally = Tally({})
+    tally = GroupedFindings({})
     tally.add([Diagnostic("schema/quantity", "a", place)])
     tally.add([Diagnostic("yaml/empty", "b", place, severity=Severity.NOTICE, secret=place)])
     stream = io.StringIO()
-    tally.tell(stream)
+    tally.print(stream)
     assert "(not shown: this line may hold a secret)" in stream.getvalue()
     assert "… and 1 more" in stream.getvalue()
 

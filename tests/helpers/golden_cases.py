@@ -17,7 +17,7 @@ from speccompile import Compiled, CompileError, compile_many
 from speccompile.cli.main import main, parser
 from speccompile.files.call_inputs import Flags, settle
 from speccompile.files.find import PROJECT_FILE
-from speccompile.model.finding_text import as_text
+from speccompile.model.finding_text import findings_as_text
 from speccompile.model.key_path import format_path
 
 CASES = sorted(path for kind in ("accept", "reject") for path in (GOLDEN / kind).iterdir())
@@ -70,8 +70,8 @@ def _python_outcome() -> Outcome:
     try:
         compiled = runpy.run_path("run.py")["compiled"]
     except CompileError as error:
-        return Outcome(1, "", "", as_text(error.diagnostics))
-    return Outcome(0, compiled.to_yaml(), "".join(_lines(compiled)), as_text(compiled.diagnostics))
+        return Outcome(1, "", "", findings_as_text(error.diagnostics))
+    return Outcome(0, compiled.to_yaml(), "".join(_lines(compiled)), findings_as_text(compiled.diagnostics))
 
 
 def _origins(arguments: list[str]) -> Iterator[str]:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from speccompile import CompileError, Diagnostic, Function, Severity, compile_run
 from speccompile.model.diagnostic import Note
-from speccompile.model.finding_text import as_text, summary
+from speccompile.model.finding_text import findings_as_text, summary
 from speccompile.model.findings import in_order
 from speccompile.model.redaction import HIDDEN
 from speccompile.model.source import Layer, Source, Span
@@ -39,7 +39,7 @@ def finding_at(span: Span | None, **more: Any) -> Diagnostic:
 
 def excerpt(span: Span) -> tuple[str, str]:
     """The line of source and the line of carets, without the gutter."""
-    _, _, bar, line, carets, *_ = as_text([finding_at(span)]).split("\n")
+    _, _, bar, line, carets, *_ = findings_as_text([finding_at(span)]).split("\n")
     gutter = bar.index("|")
     assert line[gutter] == carets[gutter] == "|"
     return line[gutter + 2 :], carets[gutter + 2 :]
@@ -87,7 +87,7 @@ def test_a_finding_has_place_excerpt_notes_and_help() -> None:
         ),
         help="write `8Gi`",
     )
-    assert as_text([finding, finding._replace(severity=Severity.WARNING, notes=(), help=None)]) == (
+    assert findings_as_text([finding, finding._replace(severity=Severity.WARNING, notes=(), help=None)]) == (
         "error[schema/quantity]: it is wrong\n"
         "  --> run.yaml:2:6\n"
         "    |\n"
@@ -112,17 +112,17 @@ def test_a_finding_has_place_excerpt_notes_and_help() -> None:
 
 
 def test_no_finding_is_no_text() -> None:
-    assert as_text([]) == ""
+    assert findings_as_text([]) == ""
 
 
 def test_a_compile_error_prints_as_its_findings() -> None:
     error = faults_of(f"{RUN}resources: {{mem: 8GB}}\n")
-    assert str(error) + "\n\n" == as_text(error.diagnostics)
+    assert str(error) + "\n\n" == findings_as_text(error.diagnostics)
 
 
 def test_large_line_numbers_keep_the_bars_in_line() -> None:
     source = source_of("\n" * 99_999 + "abc\n")
-    lines = as_text([finding_at(span_of(source, 100_000, 2))]).splitlines()
+    lines = findings_as_text([finding_at(span_of(source, 100_000, 2))]).splitlines()
     assert lines[2:] == ["       |", "100000 | abc", "       |  ^", ""]
 
 
@@ -235,7 +235,7 @@ def test_every_kind_of_line_end_is_one(end: str) -> None:
     assert finding.span
     assert (finding.span.line, finding.span.column) == (5, 8)
     assert excerpt(finding.span) == ("  mem: 8GB", "       ^^^")
-    assert "\r" not in as_text([finding])
+    assert "\r" not in findings_as_text([finding])
 
 
 def test_line_ends_of_several_kinds_in_one_file() -> None:
@@ -332,7 +332,7 @@ def test_each_part_is_painted_as_what_it_is() -> None:
         notes=(Note("set here", span_of(profile, 2, 6, 3)), Note("by the way")),
         help="write `8Gi`",
     )
-    assert as_text([finding], lambda text, kind: f"<{kind}>{text}</>") == (
+    assert findings_as_text([finding], lambda text, kind: f"<{kind}>{text}</>") == (
         "<warning>warning[schema/quantity]</>: <title>it is wrong</>\n"
         "  <quiet>--></> run.yaml:2:6\n"
         "<quiet>    |</>\n"
@@ -352,9 +352,9 @@ def test_each_part_is_painted_as_what_it_is() -> None:
 @pytest.mark.parametrize("severity", Severity)
 def test_colours_are_all_that_paint_adds(severity: Severity) -> None:
     finding = finding_at(span_of(source_of("a: 漢"), 1, 4), severity=severity)
-    text = as_text([finding], coloured)
+    text = findings_as_text([finding], coloured)
     assert "\x1b[" in text
-    assert re.sub(r"\x1b\[[0-9;]*m", "", text) == as_text([finding])
+    assert re.sub(r"\x1b\[[0-9;]*m", "", text) == findings_as_text([finding])
 
 
 # Nothing a terminal would obey.
@@ -384,9 +384,9 @@ EVIL = (
 def test_characters_that_a_terminal_obeys_are_never_printed(evil: str) -> None:
     source = source_of(f"a: {evil}b{evil}\n", f"dir{evil}/run.yaml")
     finding = finding_at(span_of(source, 1, 4, 3), notes=(Note("here", span_of(source, 1, 1)), Note("x", Span(source))))
-    assert_clean(as_text([finding]))
+    assert_clean(findings_as_text([finding]))
     never_text = finding_at(Span(source), path=("labels", f"k{evil}", 3))
-    assert_clean(as_text([never_text]))
+    assert_clean(findings_as_text([never_text]))
 
 
 @pytest.mark.parametrize("evil", ["\u202e", "\u2066", "\u200b", "\U000e0001"], ids=ascii)
@@ -462,7 +462,7 @@ def test_a_line_with_a_secret_is_hidden_in_every_finding() -> None:
     beside = finding_at(span_of(source, 2, 1, 7), notes=(Note("here", place), Note("there", span_of(other, 2, 1))))
     apart = finding_at(span_of(source, 3, 1))
     for findings in ([secret, beside, apart], [apart, beside, secret]):
-        text = as_text(findings)
+        text = findings_as_text(findings)
         assert SECRET not in text
         assert text.count(HIDDEN) == 3
         assert "  3 | b: 2\n    | ^\n" in text
@@ -472,7 +472,7 @@ def test_a_line_with_a_secret_is_hidden_in_every_finding() -> None:
 def test_every_line_of_a_secret_is_hidden() -> None:
     source = source_of("secrets:\n  - name: A\n    value: |\n      first\n      second\nb: 2\n")
     secret = finding_at(span_of(source, 2, 5), secret=Span(source, 2, 5, 6, 1))
-    text = as_text([secret, *(finding_at(span_of(source, line, 1)) for line in range(1, 6))])
+    text = findings_as_text([secret, *(finding_at(span_of(source, line, 1)) for line in range(1, 6))])
     assert "first" not in text
     assert "second" not in text
     assert "  1 | secrets:\n" in text
@@ -526,8 +526,8 @@ def test_a_secret_value_in_a_broken_text_is_never_shown(line: str) -> None:
 def test_a_platform_only_says_where_secrets_are_and_is_shown() -> None:
     text = "secret_store: {name: x}\n"
     platform = Source("platform.yaml", text, Layer.PLATFORM)
-    assert HIDDEN not in as_text([finding_at(span_of(platform, 1, 15))])
-    assert HIDDEN in as_text([finding_at(span_of(source_of(text), 1, 15))])
+    assert HIDDEN not in findings_as_text([finding_at(span_of(platform, 1, 15))])
+    assert HIDDEN in findings_as_text([finding_at(span_of(source_of(text), 1, 15))])
 
 
 def test_a_secret_value_in_a_profile_is_never_shown() -> None:

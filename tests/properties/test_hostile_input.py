@@ -30,7 +30,7 @@ from speccompile import Compiled, CompileError, compile_many, compile_run
 from speccompile.cli.main import main
 from speccompile.files.load import load, load_stream
 from speccompile.files.read import MAX_BYTES
-from speccompile.model.finding_text import as_text
+from speccompile.model.finding_text import findings_as_text
 from speccompile.model.source import Layer
 from speccompile.schema.bundled import bundled_codes
 from speccompile.yaml_text.parsed import MAX_DEPTH, MAX_EXPANDED
@@ -334,7 +334,7 @@ def test_errors_of_the_operating_system_are_findings(error: OSError, monkeypatch
     parsed = load(Path("run.yaml"), Layer.RUN)
     assert parsed.documents == ()
     assert [finding.code for finding in parsed.findings] == ["input/unreadable"]
-    assert_clean(as_text(parsed.findings))
+    assert_clean(findings_as_text(parsed.findings))
 
 
 def test_an_error_in_the_midst_of_reading_is_a_finding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -356,7 +356,7 @@ def assert_answered(run: Any, **setting: Any) -> Compiled | CompileError:
     except CompileError as error:
         answer = error
     assert {finding.code for finding in answer.diagnostics} <= bundled_codes().keys()
-    assert_clean(as_text(answer.diagnostics))
+    assert_clean(findings_as_text(answer.diagnostics))
     assert answer.to_yaml() if isinstance(answer, Compiled) else answer.diagnostics
     return answer
 
@@ -418,7 +418,7 @@ def test_hostile_any_bytes_are_answered(data: bytes) -> None:
     parsed = load_stream(io.BytesIO(data), "run.yaml", Layer.RUN)
     assert parsed.documents or parsed.findings
     assert {finding.code for finding in parsed.findings} <= bundled_codes().keys()
-    assert_clean(as_text(parsed.findings))
+    assert_clean(findings_as_text(parsed.findings))
 
 
 @given(st.data())
@@ -428,7 +428,7 @@ def test_hostile_bytes_of_a_run_may_change_anywhere(data: st.DataObject) -> None
         place = data.draw(st.integers(0, len(made) - 1))
         made[place : place + data.draw(st.integers(0, 3))] = data.draw(st.binary(max_size=3))
     parsed = load_stream(io.BytesIO(bytes(made)), "run.yaml", Layer.RUN)
-    assert_clean(as_text(parsed.findings))
+    assert_clean(findings_as_text(parsed.findings))
     if not parsed.findings:
         assert_answered(made.decode())
 
@@ -438,7 +438,7 @@ def test_hostile_any_name_of_a_file_is_answered(name: str) -> None:
     if "\0" not in name:
         parsed = load(Path("/nonexistent") / name.encode("utf-8", "replace").decode(), Layer.RUN)
         assert parsed.findings
-        assert_clean(as_text(parsed.findings))
+        assert_clean(findings_as_text(parsed.findings))
 
 
 class Word(str, Enum):  # noqa: UP042  as libraries before Python 3.11 wrote it

@@ -11,7 +11,7 @@ from helpers.command_line import PROFILE, Call, run_text
 from hypothesis import given
 from hypothesis import strategies as st
 
-from speccompile.cli.findings import Tally
+from speccompile.cli.findings import GroupedFindings
 from speccompile.model.diagnostic import Diagnostic, Note, Severity
 from speccompile.model.source import Layer, Source, Span
 from speccompile.report.finding_groups import Group, cause_of
@@ -34,10 +34,10 @@ def finding(  # noqa: PLR0913
 
 
 def printed(findings: list[Diagnostic], *, quiet: bool = False, named: bool = True) -> str:
-    tally, stream = Tally({}), io.StringIO()
+    tally, stream = GroupedFindings({}), io.StringIO()
     for number, one in enumerate(findings, start=1):
         tally.add([one], f"train-{number}" if named else "")
-    tally.tell(stream, quiet=quiet)
+    tally.print(stream, quiet=quiet)
     return stream.getvalue()
 
 
@@ -156,7 +156,7 @@ def test_memory_is_bounded() -> None:
     for number in range(1, 5000):
         group.add(finding(number), f"train-{number}", number)
     assert len(group._labels) <= 2 * 60
-    tally = Tally({})
+    tally = GroupedFindings({})
     for number in range(1000):
         tally.add([finding(number, place=None)])
     assert len(tally._groups) <= 401

@@ -23,11 +23,11 @@ from jsonschema.protocols import Validator
 from jsonschema.validators import validator_for
 
 from speccompile import CompileError, Diagnostic, Severity, compile_run
-from speccompile.cli.findings import Tally
+from speccompile.cli.findings import GroupedFindings
 from speccompile.compiler.bundled_library import bundled_library
 from speccompile.model.diagnostic import Note
 from speccompile.model.diagnostic_codes import Code
-from speccompile.model.finding_text import MAX_SHOWN, as_text, summary
+from speccompile.model.finding_text import MAX_SHOWN, findings_as_text, summary
 from speccompile.model.source import BUILT_IN, Layer, Source, Span
 from speccompile.report.findings_github import as_github
 from speccompile.report.findings_json import as_json, finding_data, place_data
@@ -159,9 +159,9 @@ def findings_of(case: Path) -> tuple[Diagnostic, ...]:
     """All that the command reports of a golden case."""
     reported: list[Diagnostic] = []
 
-    add = Tally._add
+    add = GroupedFindings._add
 
-    def grouped(tally: Tally, findings: Iterable[Diagnostic], run: str) -> None:
+    def grouped(tally: GroupedFindings, findings: Iterable[Diagnostic], run: str) -> None:
         reported.extend(findings)
         add(tally, findings, run)
 
@@ -176,7 +176,7 @@ def findings_of(case: Path) -> tuple[Diagnostic, ...]:
                 return tuple(runpy.run_path("run.py")["compiled"].diagnostics)
             except CompileError as error:
                 return error.diagnostics
-        patch.setattr("speccompile.cli.findings.Tally._add", grouped)
+        patch.setattr("speccompile.cli.findings.GroupedFindings._add", grouped)
         patch.setattr("speccompile.cli.findings.as_format", formatted)
         outcome(case, patch)
     # Runs repeat the findings of the admin's files.
@@ -208,7 +208,7 @@ def test_the_cases_have_places_of_every_sort() -> None:
 
 def test_text_alone_is_cut() -> None:
     found = [FOUND._replace(message=f"number {number}") for number in range(MAX_SHOWN + 5)]
-    assert len(list(told_by_text(as_text(found)))) == MAX_SHOWN
+    assert len(list(told_by_text(findings_as_text(found)))) == MAX_SHOWN
     assert len(json.loads(as_json(found))["findings"]) == len(found)
     assert len(list(told_by_sarif(as_sarif(found, CODES, "1.0.0")))) == len(found)
     assert len(list(told_by_github(as_github(found)))) == len(found)
@@ -216,8 +216,8 @@ def test_text_alone_is_cut() -> None:
 
 def test_a_format_is_chosen_by_name() -> None:
     assert next(iter(FORMATS)) == "text"
-    assert as_format("text", [FOUND]) == f"{as_text([FOUND])}speccompile: {summary([FOUND])}\n"
-    assert as_format("text", [FOUND], coloured) == f"{as_text([FOUND], coloured)}speccompile: 1 error\n"
+    assert as_format("text", [FOUND]) == f"{findings_as_text([FOUND])}speccompile: {summary([FOUND])}\n"
+    assert as_format("text", [FOUND], coloured) == f"{findings_as_text([FOUND], coloured)}speccompile: 1 error\n"
     assert as_format("json", iter([FOUND])) == as_json([FOUND])
     assert as_format("github", [FOUND], coloured) == as_github([FOUND])
     (run,) = json.loads(as_format("sarif", [FOUND]))["runs"]

@@ -9,7 +9,7 @@ import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
 from speccompile import CompileError, compile_run
-from speccompile.model.finding_text import as_text
+from speccompile.model.finding_text import findings_as_text
 from speccompile.report.explain_text import as_listing
 
 RUN: dict[str, Any] = {"name": "train", "action": "job", "image": "python:3.12", "profile": "p"}
@@ -52,7 +52,7 @@ def shown_by_ipython(value: object) -> Reader:
 def test_a_compilation_shows_its_listing_with_what_lost_struck_through() -> None:
     compiled = compile_run({**RUN, "priority_class": "low"}, profiles=[{"id": "p", "priority_class": "high"}])
     shown = shown_by_ipython(compiled)
-    assert shown.texts["pre"] == as_listing(compiled) + as_text(compiled.diagnostics)
+    assert shown.texts["pre"] == as_listing(compiled) + findings_as_text(compiled.diagnostics)
     assert shown.texts["del"] == "priorityClassName: low"
     assert shown.texts["summary"] == "Job train1 notice"
 
@@ -61,7 +61,7 @@ def test_an_error_shows_its_findings() -> None:
     with pytest.raises(CompileError) as raised:
         compile_run({**RUN, "profile": None, "resources": {"mem": "8GB"}})
     shown = shown_by_ipython(raised.value)
-    assert shown.texts["pre"] == as_text(raised.value.diagnostics)
+    assert shown.texts["pre"] == findings_as_text(raised.value.diagnostics)
     assert "error[schema/quantity]" in shown.texts["b"]
 
 
@@ -80,4 +80,4 @@ def test_the_characters_that_mark_painted_text_are_free() -> None:
     with pytest.raises(CompileError) as raised:
         compile_run(RUN, profiles=[{"id": "p", "rules": {"priority_class": rule}}])
     shown = shown_by_ipython(raised.value)
-    assert shown.texts["pre"] == as_text(raised.value.diagnostics)
+    assert shown.texts["pre"] == findings_as_text(raised.value.diagnostics)

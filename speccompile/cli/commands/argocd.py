@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePath
 from typing import TextIO
 
-from speccompile.cli.findings import judged, severities_of, tell
+from speccompile.cli.findings import assign_severities, print_findings, severities_of
 from speccompile.cli.options import COMMANDS, Commands, add_command, add_findings, add_inputs
 from speccompile.compiler.compile_files import compile_files
 from speccompile.files.call_inputs import STREAM, CallError, Flags, Inputs, settle
@@ -50,7 +50,7 @@ examples:
 
 def add_argocd(commands: Commands) -> None:
     """Add the command `argocd` and its subcommands."""
-    parser = add_command(commands, "argocd", COMMANDS["argocd"].what, _EXAMPLES)
+    parser = add_command(commands, "argocd", COMMANDS["argocd"].summary, _EXAMPLES)
     parser.set_defaults(run=run_argocd)
     subcommands = parser.add_subparsers(dest="about", metavar="WHAT", required=True)
     for name, what, examples in (
@@ -79,8 +79,8 @@ def run_argocd(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) ->
         # No usage: the application is wrong, not the command line of the plugin.
         stderr.write(f"speccompile argocd: error: {error}\n")
     except CompileError as error:
-        findings = judged((), severities_of(arguments), stopping=error.diagnostics)
-        tell(findings, stderr, quiet=arguments.quiet, verbose=arguments.verbose)
+        findings = assign_severities((), severities_of(arguments), stopping=error.diagnostics)
+        print_findings(findings, stderr, quiet=arguments.quiet, verbose=arguments.verbose)
     return INPUT
 
 
@@ -174,8 +174,8 @@ def _generate(arguments: argparse.Namespace, inputs: Inputs, stdout: TextIO, std
         else:
             notices += result.diagnostics
             texts.append(result.to_yaml())
-    findings = judged(notices, severities_of(arguments, inputs.severity, STRICT), stopping=stopping)
-    tell(findings, stderr, quiet=arguments.quiet, verbose=arguments.verbose)
+    findings = assign_severities(notices, severities_of(arguments, inputs.severity, STRICT), stopping=stopping)
+    print_findings(findings, stderr, quiet=arguments.quiet, verbose=arguments.verbose)
     if has_errors(findings):
         return INPUT
     if not texts:

@@ -10,13 +10,13 @@ from typing import TextIO
 
 from speccompile.cli.changed import ChangedWork, read_changed_work
 from speccompile.cli.findings import (
-    judged,
+    assign_severities,
     paint_for,
+    print_findings,
+    report_skipped,
     report_success,
     severities_of,
     stream_for,
-    tell,
-    tell_left_out,
 )
 from speccompile.cli.options import (
     COMMANDS,
@@ -39,7 +39,7 @@ from speccompile.files.orphans import orphans
 from speccompile.files.write import Output, has_text, listing, nothing_written, path_of, read_text, write_files
 from speccompile.integrations.helm_chart import from_chart_template
 from speccompile.model.diagnostic import Diagnostic, Severity
-from speccompile.model.finding_text import as_text
+from speccompile.model.finding_text import findings_as_text
 from speccompile.model.findings import CompileError, has_errors
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.severity import STRICT
@@ -86,7 +86,7 @@ class Comparison(NamedTuple):
 
 def add_check(commands: Commands) -> None:
     """Add the `check` command."""
-    parser = add_command(commands, "check", COMMANDS["check"].what, _EXAMPLES)
+    parser = add_command(commands, "check", COMMANDS["check"].summary, _EXAMPLES)
     parser.set_defaults(run=run_check)
     add_paths(parser)
     add_inputs(parser)
@@ -95,7 +95,7 @@ def add_check(commands: Commands) -> None:
     parser.add_argument("--semantic", action="store_true", help="compare fields instead of lines")
     add_changed(parser)
     add_format(parser)
-    add_findings(parser, "treat overridden values of runs as errors")
+    add_findings(parser)
 
 
 def run_check(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:
@@ -106,8 +106,8 @@ def run_check(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> 
     except CallError as error:
         arguments.refuse(str(error))
     except CompileError as error:
-        findings = judged((), severities_of(arguments), stopping=error.diagnostics)
-        tell(findings, stream_for(arguments.format, stdout, stderr), arguments.format)
+        findings = assign_severities((), severities_of(arguments), stopping=error.diagnostics)
+        print_findings(findings, stream_for(arguments.format, stdout, stderr), arguments.format)
     return INPUT
 
 
@@ -128,23 +128,32 @@ def _check(arguments: argparse.Namespace, work: ChangedWork, folder: Path, stdou
         other_drifts = tuple(_other_drifts(arguments, work, folder, comparison))
     except OSError as error:
         stopping = (*stopping, _file_error(error, folder))
-    findings = judged(comparison.findings, severities, stopping=stopping)
+    findings = assign_severities(comparison.findings, severities, stopping=stopping)
     # `validate` and `render` report notices; here they would hide the differences.
     findings = tuple(finding for finding in findings if finding.severity is not Severity.NOTICE)
     if has_errors(findings):
-        tell(findings, stream_for(arguments.format, stdout, stderr), arguments.format, quiet=arguments.quiet)
+        print_findings(
+            findings,
+            stream_for(arguments.format, stdout, stderr),
+            arguments.format,
+            quiet=arguments.quiet,
+            verbose=arguments.verbose,
+        )
         return INPUT
     judged_drifts = (
-        drift._replace(findings=judged(drift.findings, severities)) for drift in (*comparison.drifts, *other_drifts)
+        drift._replace(findings=assign_severities(drift.findings, severities))
+        for drift in (*comparison.drifts, *other_drifts)
     )
     drifts = [drift for drift in judged_drifts if drift.findings]
     drift_findings = tuple(finding for drift in drifts for finding in drift.findings)
     if is_text:
-        tell(findings, stderr, quiet=arguments.quiet)
+        print_findings(findings, stderr, quiet=arguments.quiet, verbose=arguments.verbose)
         _show([] if arguments.fix else drifts, stdout, quiet=arguments.quiet)
     else:
-        tell((*findings, *drift_findings), stdout, arguments.format, quiet=arguments.quiet)
-    tell_left_out(comparison.skipped, stderr)
+        print_findings(
+            (*findings, *drift_findings), stdout, arguments.format, quiet=arguments.quiet, verbose=arguments.verbose
+        )
+    report_skipped(comparison.skipped, stderr)
     if arguments.fix and not _fix(drifts, folder, work.inputs, stdout if is_text else stderr, stderr):
         return INPUT
     orphans_unknown = _why_orphans_are_unknown(work, folder, comparison)
@@ -250,7 +259,7 @@ def _why_orphans_are_unknown(work: ChangedWork, folder: Path, comparison: Compar
 
 def _show(drifts: Sequence[Drift], stdout: TextIO, *, quiet: bool) -> None:
     for drift in (drift for drift in drifts if has_errors(drift.findings) or not quiet):
-        stdout.write(as_text(map(_brief, drift.findings) if drift.diff else drift.findings, paint_for(stdout)))
+        stdout.write(findings_as_text(map(_brief, drift.findings) if drift.diff else drift.findings, paint_for(stdout)))
         stdout.write(f"{drift.diff}\n" if drift.diff else "")
 
 

@@ -25,7 +25,7 @@ The script is generated each time, so it always matches the installed version.
 
 def add_completion(commands: Commands) -> None:
     """Add the command `completion`."""
-    parser = add_command(commands, "completion", COMMANDS["completion"].what, _EXAMPLES)
+    parser = add_command(commands, "completion", COMMANDS["completion"].summary, _EXAMPLES)
     parser.set_defaults(run=run_completion)
     parser.add_argument("shell", choices=_SHELLS, help="the shell")
 

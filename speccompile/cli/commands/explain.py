@@ -9,7 +9,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TextIO
 
-from speccompile.cli.findings import judged, paint_for, severities_of, tell, tell_left_out
+from speccompile.cli.findings import assign_severities, paint_for, print_findings, report_skipped, severities_of
 from speccompile.cli.inputs import flags_of
 from speccompile.cli.options import (
     COMMANDS,
@@ -61,7 +61,7 @@ examples:
 
 def add_explain(commands: Commands) -> None:
     """Add the `explain` command."""
-    parser = add_command(commands, "explain", COMMANDS["explain"].what, _EXAMPLES)
+    parser = add_command(commands, "explain", COMMANDS["explain"].summary, _EXAMPLES)
     parser.set_defaults(run=run_explain)
     add_paths(
         parser,
@@ -72,7 +72,7 @@ def add_explain(commands: Commands) -> None:
     parser.add_argument("--html", metavar="FILE", type=path, help="write a self-contained HTML page; - prints it")
     parser.add_argument("--code", metavar="CODE", type=known_code, help="explain a diagnostic code and exit")
     add_format(parser, ("text", "json"), "how to print the explanation")
-    add_findings(parser, "treat overridden values of runs as errors")
+    add_findings(parser)
 
 
 def run_explain(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:
@@ -89,7 +89,12 @@ def run_explain(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -
     except CallError as error:
         arguments.refuse(str(error))
     except CompileError as error:
-        tell(judged((), severities_of(arguments), stopping=error.diagnostics), stderr, quiet=arguments.quiet)
+        print_findings(
+            assign_severities((), severities_of(arguments), stopping=error.diagnostics),
+            stderr,
+            quiet=arguments.quiet,
+            verbose=arguments.verbose,
+        )
     return code
 
 
@@ -111,17 +116,17 @@ def _explain(
 ) -> int:
     setting, results = _compiled(inputs, stderr)
     compilations = [result for result in results if not isinstance(result, CompileError)]
-    left_out = len(results) - len(compilations)
+    skipped = len(results) - len(compilations)
     run_findings = [finding for result in results for finding in result.diagnostics]
     stopping = list(setting.findings)
-    if left_out and not compilations:
+    if skipped and not compilations:
         # Without any run to explain, errors of runs stay errors whatever their severity is set to.
         stopping, run_findings = [*stopping, *run_findings], []
-    findings = judged(run_findings, severities_of(arguments, inputs.severity, STRICT), stopping=stopping)
-    tell(findings, stderr, quiet=arguments.quiet)
+    findings = assign_severities(run_findings, severities_of(arguments, inputs.severity, STRICT), stopping=stopping)
+    print_findings(findings, stderr, quiet=arguments.quiet, verbose=arguments.verbose)
     if has_errors(findings):
         return INPUT
-    tell_left_out(left_out, stderr)
+    report_skipped(skipped, stderr)
     if arguments.html:
         page = Report(as_page(compilations), arguments.html, _PAGE_MARKER)
         return write_report(page, inputs.runs, stdout, stderr)

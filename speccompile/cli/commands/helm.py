@@ -25,7 +25,7 @@ examples:
 
 def add_helm(commands: Commands) -> None:
     """Add the command `helm`."""
-    parser = add_command(commands, "helm", COMMANDS["helm"].what, _EXAMPLES)
+    parser = add_command(commands, "helm", COMMANDS["helm"].summary, _EXAMPLES)
     parser.set_defaults(run=run_helm)
     add_inputs(parser)
     add_findings(parser)

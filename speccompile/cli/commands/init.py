@@ -34,7 +34,7 @@ _THEN = "speccompile render"
 
 def add_init(commands: Commands) -> None:
     """Add the command `init`."""
-    parser = add_command(commands, "init", COMMANDS["init"].what, _EXAMPLES)
+    parser = add_command(commands, "init", COMMANDS["init"].summary, _EXAMPLES)
     parser.set_defaults(run=run_init)
     what = "directory of the project (default: the current directory)"
     parser.add_argument("folder", nargs="?", default=_HERE, metavar="DIR", type=path, help=what)

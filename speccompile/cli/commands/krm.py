@@ -42,7 +42,7 @@ examples:
 
 def add_krm(commands: Commands) -> None:
     """Add the command `krm`."""
-    parser = add_command(commands, "krm", COMMANDS["krm"].what, _EXAMPLES)
+    parser = add_command(commands, "krm", COMMANDS["krm"].summary, _EXAMPLES)
     parser.set_defaults(run=run_krm)
     add_inputs(parser)
     add_findings(parser)

@@ -6,10 +6,10 @@ import argparse
 from collections.abc import Sequence
 from typing import TextIO
 
-from speccompile.cli.cluster_files import cluster_seen
-from speccompile.cli.findings import judged, severities_of, stream_for, tell, tell_left_out
+from speccompile.cli.cluster_files import read_cluster
+from speccompile.cli.findings import assign_severities, print_findings, report_skipped, severities_of, stream_for
 from speccompile.cli.inputs import flags_of
-from speccompile.cli.objects import compiled_objects, given_objects
+from speccompile.cli.objects import compile_objects, read_objects
 from speccompile.cli.options import (
     COMMANDS,
     Commands,
@@ -47,7 +47,7 @@ A document with an apiVersion is a manifest, unless that is speccompile's own; a
 
 def add_lint(commands: Commands) -> None:
     """Gives the command line its `lint`."""
-    parser = add_command(commands, "lint", COMMANDS["lint"].what, _EXAMPLES)
+    parser = add_command(commands, "lint", COMMANDS["lint"].summary, _EXAMPLES)
     parser.set_defaults(run=run_lint)
     add_paths(
         parser,
@@ -80,7 +80,7 @@ class _Answer(NamedTuple):
     findings: Sequence[Diagnostic] = ()
     stopping: Sequence[Diagnostic] = ()
     """What there is no way round; errors among it are errors, whatever the call makes of their codes."""
-    left_out: int = 0
+    skipped: int = 0
 
 
 def run_lint(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:
@@ -95,8 +95,14 @@ def run_lint(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> i
     except CompileError as error:
         answer = _Answer(stopping=error.diagnostics)
     findings = _judged(arguments, answer, severity)
-    tell(findings, stream_for(arguments.format, stdout, stderr), arguments.format, quiet=arguments.quiet)
-    tell_left_out(answer.left_out if not has_errors(findings) else 0, stderr)
+    print_findings(
+        findings,
+        stream_for(arguments.format, stdout, stderr),
+        arguments.format,
+        quiet=arguments.quiet,
+        verbose=arguments.verbose,
+    )
+    report_skipped(answer.skipped if not has_errors(findings) else 0, stderr)
     return INPUT if has_errors(findings) else DONE
 
 
@@ -112,8 +118,8 @@ def _judged(arguments: argparse.Namespace, answer: _Answer, severity: Severities
         [finding for finding in group if not is_raised(finding)] for group in (answer.findings, answer.stopping)
     )
     # What is raised, the project file does not lower.
-    others = judged(found, severities_of(arguments, severity), stopping=stopping)
-    return in_order((*judged(raised, severities_of(arguments)), *others))
+    others = assign_severities(found, severities_of(arguments, severity), stopping=stopping)
+    return in_order((*assign_severities(raised, severities_of(arguments)), *others))
 
 
 def _answer(arguments: argparse.Namespace, inputs: Inputs, stderr: TextIO) -> _Answer:
@@ -121,16 +127,16 @@ def _answer(arguments: argparse.Namespace, inputs: Inputs, stderr: TextIO) -> _A
         raise CallError("--nodes and --objects are files; only a PATH can be standard input")
     setting = read_setting(inputs.profiles, inputs.platform, inputs.templates)
     pools, unread = _pools(arguments.nodes, setting)
-    ours, theirs = compiled_objects(inputs, setting, stderr), given_objects(arguments.objects)
-    trees = tuple(one.tree for one in (*ours.given, *theirs.given))
-    scene = Scene(trees, {id(one.tree): one.place for one in ours.given}, workloads(trees), pools)
+    ours, theirs = compile_objects(inputs, setting, stderr), read_objects(arguments.objects)
+    trees = tuple(one.tree for one in (*ours.objects, *theirs.objects))
+    scene = Scene(trees, {id(one.tree): one.place for one in ours.objects}, workloads(trees), pools)
     # What a profile does to a run's values is for `render` to tell.
     errors = (finding for finding in ours.findings if finding.severity is Severity.ERROR)
     hidden = {**theirs.hidden, **ours.hidden}
     return _Answer(
         [*without_values((*errors, *lint(scene)), hidden)],
         [*setting.findings, *unread, *without_values(theirs.findings, hidden)],
-        ours.left_out,
+        ours.skipped,
     )
 
 
@@ -139,5 +145,5 @@ def _pools(nodes: Sequence[str], setting: Setting) -> tuple[tuple[Pool, ...], li
     declared = declared_pools(setting.platform)
     if not nodes:
         return declared, []
-    seen = cluster_seen(nodes)
+    seen = read_cluster(nodes)
     return pools_of(seen.cluster.machines, declared), [*seen.findings]

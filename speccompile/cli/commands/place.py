@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TextIO
 
-from speccompile.cli.cluster_files import cluster_seen
-from speccompile.cli.findings import judged, paint_for, severities_of, tell, tell_left_out
+from speccompile.cli.cluster_files import read_cluster
+from speccompile.cli.findings import assign_severities, paint_for, print_findings, report_skipped, severities_of
 from speccompile.cli.inputs import flags_of
-from speccompile.cli.objects import Objects, compiled_objects, given_objects
+from speccompile.cli.objects import Objects, compile_objects, read_objects
 from speccompile.cli.options import (
     COMMANDS,
     Commands,
@@ -55,7 +55,7 @@ priorities, gates, quotas or architectures: what a run has of these is told. Exi
 
 def add_place(commands: Commands) -> None:
     """Gives the command line its `place`."""
-    parser = add_command(commands, "place", COMMANDS["place"].what, _EXAMPLES)
+    parser = add_command(commands, "place", COMMANDS["place"].summary, _EXAMPLES)
     parser.set_defaults(run=run_place)
     add_paths(
         parser,
@@ -75,7 +75,7 @@ def add_place(commands: Commands) -> None:
     parser.add_argument("--html", metavar="FILE", type=path, help="write one page with everything; - prints it")
     add_inputs(parser)
     add_format(parser, ("text", "json"), "how to print the answer")
-    add_findings(parser, "values of a run that a profile or the platform changes are errors")
+    add_findings(parser)
 
 
 _FILES = {
@@ -92,7 +92,7 @@ class _Outcome(NamedTuple):
     findings: Sequence[Diagnostic] = ()
     stopping: Sequence[Diagnostic] = ()
     """What there is no way round; errors among it are errors, whatever the call makes of their codes."""
-    left_out: int = 0
+    skipped: int = 0
 
 
 def run_place(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:
@@ -107,11 +107,11 @@ def run_place(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> 
         arguments.refuse(str(error))
     except CompileError as error:
         outcome = _Outcome(stopping=error.diagnostics)
-    findings = judged(outcome.findings, severities, stopping=outcome.stopping)
-    tell(findings, stderr, quiet=arguments.quiet)
+    findings = assign_severities(outcome.findings, severities, stopping=outcome.stopping)
+    print_findings(findings, stderr, quiet=arguments.quiet, verbose=arguments.verbose)
     if has_errors(findings) or outcome.answer is None or inputs is None:
         return INPUT
-    tell_left_out(outcome.left_out, stderr)
+    report_skipped(outcome.skipped, stderr)
     return _told(outcome.answer, arguments, inputs, stdout, stderr)
 
 
@@ -141,13 +141,13 @@ def _write_page(answer: Answer, arguments: argparse.Namespace, inputs: Inputs, s
 
 def _outcome(arguments: argparse.Namespace, inputs: Inputs, stderr: TextIO) -> _Outcome:
     setting = read_setting(inputs.profiles, inputs.platform, inputs.templates)
-    ours, theirs = compiled_objects(inputs, setting, stderr), given_objects(arguments.objects)
-    seen = cluster_seen(arguments.nodes, arguments.pods)
+    ours, theirs = compile_objects(inputs, setting, stderr), read_objects(arguments.objects)
+    seen = read_cluster(arguments.nodes, arguments.pods)
     hidden = {**theirs.hidden, **ours.hidden}
     stopping = [*seen.findings, *without_values(theirs.findings, hidden)]
     decided = answer(
         _subjects(ours, theirs),
-        Known(*(tuple(one.tree for one in side.given) for side in (ours, theirs))),
+        Known(*(tuple(one.tree for one in side.objects) for side in (ours, theirs))),
         seen.cluster,
         declared_pools(setting.platform),
         suggests=arguments.suggest,
@@ -157,14 +157,14 @@ def _outcome(arguments: argparse.Namespace, inputs: Inputs, stderr: TextIO) -> _
         decided,
         [*without_values(ours.findings, hidden)],
         [*stopping, *(setting.findings if ours.runs else ())],
-        ours.left_out,
+        ours.skipped,
     )
 
 
 def _subjects(ours: Objects, theirs: Objects) -> list[Subject]:
     """The workloads that the call is about; what the cluster has already runs, or does not."""
-    given = {id(one.tree): one for one in ours.given if is_placed(one.tree)}
-    made = workloads([one.tree for one in (*ours.given, *theirs.given)])
+    given = {id(one.tree): one for one in ours.objects if is_placed(one.tree)}
+    made = workloads([one.tree for one in (*ours.objects, *theirs.objects)])
     return [
         Subject(workload, one.place, one.run) for workload in made if (one := given.get(id(workload.owner))) is not None
     ]

@@ -11,7 +11,7 @@ from typing import Any, TextIO
 from speccompile.admin.impact import group_outcomes, impact_data, impact_text, outcomes
 from speccompile.admin.lint_profiles import lint_profiles
 from speccompile.admin.show_profiles import profile_data, profile_table, profile_yaml, summary_data
-from speccompile.cli.findings import judged, report_success, severities_of, stream_for, tell
+from speccompile.cli.findings import assign_severities, print_findings, report_success, severities_of, stream_for
 from speccompile.cli.options import (
     COMMANDS,
     Commands,
@@ -73,7 +73,7 @@ exit codes: 0 nothing changes, 4 manifests change, 1 a run does not compile
 
 def add_profiles(commands: Commands) -> None:
     """Add the `profiles` command with its subcommands."""
-    parser = add_command(commands, "profiles", COMMANDS["profiles"].what, _EXAMPLES)
+    parser = add_command(commands, "profiles", COMMANDS["profiles"].summary, _EXAMPLES)
     parser.set_defaults(run=run_profiles)
     below = parser.add_subparsers(dest="about", metavar="WHAT", required=True)
     listing = add_command(below, "list", "list profiles: what each fixes, its defaults and rules", _LIST_EXAMPLES)
@@ -142,10 +142,10 @@ def run_profiles(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) 
     if arguments.about == "lint":
         strict = {finding.code: Severity.ERROR for finding in findings if finding.severity is Severity.WARNING}
         severities = severities_of(arguments, outcome.severity, strict)
-        findings = judged(outcome.findings, severities, stopping=outcome.stopping)
+        findings = assign_severities(outcome.findings, severities, stopping=outcome.stopping)
     form, quiet = getattr(arguments, "format", TEXT), getattr(arguments, "quiet", False)
     # Findings are the result of `lint`, so formats for other programs go to stdout.
-    tell(findings, stream_for(form, stdout, stderr), form, quiet=quiet)
+    print_findings(findings, stream_for(form, stdout, stderr), form, quiet=quiet)
     stdout.write(outcome.text)
     if outcome.success and not findings:
         report_success(outcome.success, arguments, stderr)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from speccompile.batch.disk_spool import Ledger, Spool
 from speccompile.batch.executor_error import ExecutorError
-from speccompile.cli.findings import Account, judged, severities_of, tell
+from speccompile.cli.findings import FindingCollector, assign_severities, print_findings, severities_of
 from speccompile.cli.inputs import flags_of
 from speccompile.cli.options import (
     COMMANDS,
@@ -48,7 +48,7 @@ examples:
 
 def add_render(commands: Commands) -> None:
     """Add the command `render`."""
-    parser = add_command(commands, "render", COMMANDS["render"].what, _EXAMPLES)
+    parser = add_command(commands, "render", COMMANDS["render"].summary, _EXAMPLES)
     parser.set_defaults(run=run_render)
     add_paths(parser)
     add_inputs(parser)
@@ -76,8 +76,8 @@ def run_render(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) ->
     except CallError as error:
         arguments.refuse(str(error))
     except CompileError as error:
-        findings = judged((), severities_of(arguments), stopping=error.diagnostics)
-        tell(findings, stderr, arguments.format, quiet=arguments.quiet, verbose=arguments.verbose)
+        findings = assign_severities((), severities_of(arguments), stopping=error.diagnostics)
+        print_findings(findings, stderr, arguments.format, quiet=arguments.quiet, verbose=arguments.verbose)
     except ExecutorError as error:
         stderr.write(f"speccompile: nothing was written: {error}\n")
     except OSError as error:
@@ -107,20 +107,20 @@ def _render(
     with ExitStack() as stack:
         made = stack.enter_context(closing(Spool()))
         findings, results = _compiled(arguments, work, stack)
-        account = Account(arguments, severities_of(arguments, inputs.severity, STRICT), findings, stderr)
+        collector = FindingCollector(arguments, severities_of(arguments, inputs.severity, STRICT), findings, stderr)
         for result, text in results:
-            account.add(result)
+            collector.add(result)
             if report:
                 report.add(result)
             if not isinstance(result, CompileError):
                 made.append((result.project, result.name, text))
-        account.tell(stderr)
+        collector.print(stderr)
         if report:
             known = [path for path in inputs.runs if isinstance(path, Path)]
             failed = report.write(known, stdout, stderr)
             if failed:
                 return failed
-        if account.has_errors:
+        if collector.has_errors:
             return INPUT
         return _write(_Made(made, arguments.shape), arguments, inputs, stdout, stderr)
 

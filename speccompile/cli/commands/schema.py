@@ -8,7 +8,7 @@ from os.path import relpath
 from pathlib import Path
 from typing import TextIO
 
-from speccompile.cli.findings import tell
+from speccompile.cli.findings import print_findings
 from speccompile.cli.options import COMMANDS, Commands, add_command, add_inputs, path
 from speccompile.compiler.bundled_library import library_of
 from speccompile.compiler.documents.profiles import choose
@@ -45,7 +45,7 @@ the first line of a file that an editor should check and complete, with the path
 
 def add_schema(commands: Commands) -> None:
     """Gives the command line its `schema`."""
-    parser = add_command(commands, "schema", COMMANDS["schema"].what, _EXAMPLES)
+    parser = add_command(commands, "schema", COMMANDS["schema"].summary, _EXAMPLES)
     parser.set_defaults(run=run_schema)
     parser.add_argument("noun", metavar="NOUN", choices=_NOUNS, help=f"what the file holds: {', '.join(_NOUNS)}")
     parser.add_argument("--profile", metavar="ID", help="only what a run may still say under this profile")
@@ -61,7 +61,7 @@ def run_schema(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) ->
     except CallError as error:
         arguments.refuse(str(error))
     except CompileError as error:
-        tell(error.diagnostics, stderr)
+        print_findings(error.diagnostics, stderr)
         return INPUT
     if arguments.output:
         return write_report(Report(text, arguments.output, _SIGN), (), stdout, stderr)

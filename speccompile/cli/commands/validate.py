@@ -8,7 +8,14 @@ from typing import TextIO
 
 from speccompile.batch.disk_spool import Ledger
 from speccompile.cli.changed import read_changed_work
-from speccompile.cli.findings import Account, judged, report_success, severities_of, stream_for, tell
+from speccompile.cli.findings import (
+    FindingCollector,
+    assign_severities,
+    print_findings,
+    report_success,
+    severities_of,
+    stream_for,
+)
 from speccompile.cli.options import (
     COMMANDS,
     Commands,
@@ -36,7 +43,7 @@ examples:
 
 def add_validate(commands: Commands) -> None:
     """Add the command `validate`."""
-    parser = add_command(commands, "validate", COMMANDS["validate"].what, _EXAMPLES)
+    parser = add_command(commands, "validate", COMMANDS["validate"].summary, _EXAMPLES)
     parser.set_defaults(run=run_validate)
     add_paths(parser)
     add_inputs(parser)
@@ -53,8 +60,8 @@ def run_validate(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) 
     except CallError as error:
         arguments.refuse(str(error))
     except CompileError as error:
-        findings = judged((), severities_of(arguments), stopping=error.diagnostics)
-        tell(findings, stream, arguments.format, quiet=arguments.quiet, verbose=arguments.verbose)
+        findings = assign_severities((), severities_of(arguments), stopping=error.diagnostics)
+        print_findings(findings, stream, arguments.format, quiet=arguments.quiet, verbose=arguments.verbose)
     except OSError as error:
         # Inputs have their own messages; this error concerns temporary files.
         where = error.filename or "temporary files"
@@ -64,15 +71,15 @@ def run_validate(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) 
 
 def _validate(arguments: argparse.Namespace, work: Work, stream: TextIO, stderr: TextIO) -> int:
     severities = severities_of(arguments, work.inputs.severity, STRICT)
-    account = Account(arguments, severities, work.setting.findings, stream)
+    collector = FindingCollector(arguments, severities, work.setting.findings, stream)
     with closing(Ledger()) as ledger:
         for result in compile_files(work.files, work.setting, ledger):
-            account.add(result)
-    account.tell(stderr)
-    if account.has_errors:
+            collector.add(result)
+    collector.print(stderr)
+    if collector.has_errors:
         return INPUT
-    if not account.runs:
+    if not collector.runs:
         report_success("no runs affected", arguments, stderr)
-    elif not account.skipped:
-        report_success("1 run valid" if account.runs == 1 else f"{account.runs} runs valid", arguments, stderr)
+    elif not collector.skipped:
+        report_success("1 run valid" if collector.runs == 1 else f"{collector.runs} runs valid", arguments, stderr)
     return DONE

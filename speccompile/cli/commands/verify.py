@@ -7,9 +7,16 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TextIO
 
-from speccompile.cli.findings import judged, paint_for, severities_of, stream_for, tell, tell_left_out
+from speccompile.cli.findings import (
+    assign_severities,
+    paint_for,
+    print_findings,
+    report_skipped,
+    severities_of,
+    stream_for,
+)
 from speccompile.cli.inputs import flags_of
-from speccompile.cli.objects import compiled_objects
+from speccompile.cli.objects import compile_objects
 from speccompile.cli.options import (
     COMMANDS,
     Commands,
@@ -58,7 +65,7 @@ Needs the extra: pip install 'speccompile[verify]'
 
 def add_verify(commands: Commands) -> None:
     """Gives the command line its `verify`."""
-    parser = add_command(commands, "verify", COMMANDS["verify"].what, _EXAMPLES)
+    parser = add_command(commands, "verify", COMMANDS["verify"].summary, _EXAMPLES)
     parser.set_defaults(run=run_verify)
     add_paths(
         parser,
@@ -81,7 +88,7 @@ def add_verify(commands: Commands) -> None:
     )
     add_inputs(parser)
     add_format(parser)
-    add_findings(parser, "values of a run that a profile or the platform changes are errors")
+    add_findings(parser)
 
 
 class _Answer(NamedTuple):
@@ -91,7 +98,7 @@ class _Answer(NamedTuple):
     findings: Sequence[Diagnostic] = ()
     stopping: Sequence[Diagnostic] = ()
     """What there is no way round; errors among it are errors, whatever the call makes of their codes."""
-    left_out: int = 0
+    skipped: int = 0
 
 
 def run_verify(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:
@@ -111,10 +118,16 @@ def run_verify(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) ->
         arguments.refuse(_INSTALL)
     except CompileError as error:
         answer = _Answer(stopping=error.diagnostics)
-    findings = judged(answer.findings, severities, stopping=answer.stopping)
+    findings = assign_severities(answer.findings, severities, stopping=answer.stopping)
     is_text = arguments.format == TEXT
-    tell(findings, stream_for(arguments.format, stdout, stderr), arguments.format, quiet=arguments.quiet)
-    tell_left_out(answer.left_out if not has_errors(findings) else 0, stderr)
+    print_findings(
+        findings,
+        stream_for(arguments.format, stdout, stderr),
+        arguments.format,
+        quiet=arguments.quiet,
+        verbose=arguments.verbose,
+    )
+    report_skipped(answer.skipped if not has_errors(findings) else 0, stderr)
     if is_text and answer.verdicts:
         stdout.write(as_table(answer.verdicts, versions, severities, paint_for(stdout)))
     return INPUT if has_errors(findings) else DONE
@@ -144,15 +157,15 @@ def _versions(given: Sequence[str], inputs: Inputs) -> tuple[str, ...]:
 def _answer(arguments: argparse.Namespace, inputs: Inputs, versions: Sequence[str], stderr: TextIO) -> _Answer:
     apis, found = _apis(arguments.crd, versions)
     setting = read_setting(inputs.profiles, inputs.platform, inputs.templates)
-    ours = compiled_objects(inputs, setting, stderr)
+    ours = compile_objects(inputs, setting, stderr)
     verdicts: list[Verdict] = []
-    for one in ours.given:
+    for one in ours.objects:
         told = verdict(Subject(one.tree, one.place), apis)
         verdicts.append(with_schemas(told) if one.run is None else told)
     found += (*ours.findings, *(finding for told in verdicts for finding in findings(told)))
     # What is wrong with profiles is no matter of manifests that come from none.
     stopping = setting.findings if ours.runs else ()
-    return _Answer(verdicts, [*without_values(found, ours.hidden)], stopping, ours.left_out)
+    return _Answer(verdicts, [*without_values(found, ours.hidden)], stopping, ours.skipped)
 
 
 def _apis(crds: Sequence[str], versions: Sequence[str]) -> tuple[list[Api], list[Diagnostic]]:
