@@ -181,7 +181,7 @@ def _article(noun: str) -> str:
 
 
 def add_shape(parser: argparse.ArgumentParser, output: str) -> None:
-    """Add the options that say where manifests are, and in which format."""
+    """Add the options for the folder and the format of manifests."""
     parser.add_argument("-o", "--output", metavar="DIR", type=path, help=output)
     shapes = parser.add_mutually_exclusive_group()
     shapes.add_argument("--json", dest="shape", action="store_const", const="json", help="JSON instead of YAML")

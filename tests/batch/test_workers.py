@@ -550,8 +550,8 @@ def test_a_full_disk_is_told_and_nothing_is_written(
             ((f"--dask={address}",), f"{address!r} is not the address of a scheduler; write it like tcp://host:8786")
             for address in ("", "x", "tcp://", "nonsense://x:1", "host:abc", "http://127.0.0.1:80", ":1")
         ),
-        (("--dask", "tcp://x:1", "--report", "r.json"), "make it without --dask"),
-        (("--jobs", "2", "--report", "r.json"), "make it without --dask and --jobs"),
+        (("--dask", "tcp://x:1", "--report", "r.json"), "--report cannot be combined with --dask or --jobs"),
+        (("--jobs", "2", "--report", "r.json"), "--report cannot be combined with --dask or --jobs"),
     ],
 )
 def test_options_that_contradict_each_other_are_refused(

@@ -20,6 +20,8 @@ examples:
   helm plugin install contrib/helm                     for Helm 4, which only takes plugins
   helm template chart/ --post-renderer speccompile --post-renderer-args --strict
   helm3 template chart/ --post-renderer contrib/helm/speccompile-postrender
+
+Replaces the runs on stdin with their manifests, and leaves everything else unchanged.
 """
 
 

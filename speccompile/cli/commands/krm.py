@@ -37,6 +37,8 @@ examples:
   kustomize build --enable-alpha-plugins --enable-exec examples/kustomize/generator
   kustomize build --enable-alpha-plugins --enable-exec examples/kustomize/transformer
   speccompile krm --profiles profiles/ < resourcelist.yaml
+
+Replaces the runs in the ResourceList on stdin with their manifests.
 """
 
 

@@ -59,7 +59,7 @@ def add_render(commands: Commands) -> None:
         "--report",
         metavar="FILE",
         type=path,
-        help="write overridden, extended and refused values as JSON",
+        help="write overridden, extended and refused values as JSON; - prints them",
     )
     add_effort(parser)
 

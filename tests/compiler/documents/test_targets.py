@@ -327,7 +327,7 @@ def test_the_example_refuses_with_the_words_that_stand_beside(
     case: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(THIRD)
-    assert main(["validate", f"refused/{case.name}"]) == 1
+    assert main(["validate", f"refused/{case.name}", "--verbose"]) == 1
     assert capsys.readouterr().err == case.with_suffix(".txt").read_text(encoding="utf-8")
 
 
