@@ -55,6 +55,7 @@ LATE: dict[tuple[str, str], str] = {
     ("verify.go_regex", "re2"): "an optional extra that some platforms lack",
     ("batch.executors", "distributed"): "an optional extra; `--dask` only",
     ("yaml_text.parse", "speccompile.yaml_text.parse_strict"): "ruamel.yaml in Python; text without faults needs none",
+    ("schema.validate", "speccompile.yaml_text.typographic_quotes"): "text in ASCII has none",
     ("yaml_text.parse_libyaml", "_ruamel_yaml"): "an optional extra that some platforms lack",
     ("yaml_text.parse_libyaml", "ruamel.yaml"): "loaded with the first document, not with `--help`",
     # The command line chooses.

@@ -17,11 +17,13 @@ from speccompile.model.diagnostic import Diagnostic, Note, quote
 from speccompile.model.documents import Document
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node, Value
+from speccompile.model.redaction import lines_of
 from speccompile.model.source import Source, Span
 from speccompile.yaml_text.parsed import MAX_DEPTH, MAX_EXPANDED, control_character
 from speccompile.yaml_text.plain_scalars import Ambiguous, Exponent, OutOfRange, ambiguous, resolve
 
 _ANCHOR = re.compile(r"&\S+[ \t]+(?=\S)")
+_DASH_KEY = re.compile(r"-\w")
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
@@ -253,6 +255,8 @@ def _enter(reader: Reader, frame: _Frame, key: Node, node: Node) -> None:
     if not isinstance(key.value, str):
         found = quote(json.dumps(key.value)) if key.is_scalar else "a list or mapping"
         help_text = "quote the key" if key.is_scalar else "write a string"
+        if _is_template(key.span):
+            help_text = "put a value that contains `{{` in quotes"
         reader.report("yaml/non-string-key", f"{found} is not a string, and keys are strings", key.span, help=help_text)
         return
     if key.unsure:
@@ -260,18 +264,23 @@ def _enter(reader: Reader, frame: _Frame, key: Node, node: Node) -> None:
     if first := frame.fields.get(key.value):
         reader.report(
             "yaml/duplicate-key",
-            f"key {quote(key.value)} stands here a second time",
+            f"duplicate key {quote(key.value)}",
             key.span,
             notes=(Note("first here", first.key),),
-            help="keep one of the two",
+            help="put a space after `-`" if _DASH_KEY.match(key.value) else "keep one of the two",
         )
         return
     frame.fields[key.value] = node.but(key=key.span)
 
 
+def _is_template(span: Span) -> bool:
+    """Whether a mapping opens with `{{`, as placeholders of template languages do."""
+    return lines_of(span.source)[span.line - 1][span.column - 2 : span.column] == "{{"
+
+
 def _merge_key(reader: Reader, frame: _Frame, key: Node, node: Node) -> None:
     if frame.merged:
-        reader.report("yaml/duplicate-key", "key `<<` stands here a second time", key.span, help="give one `<<` a list")
+        reader.report("yaml/duplicate-key", "duplicate key `<<`", key.span, help="give one `<<` a list")
         return
     sources = node.items if isinstance(node.value, tuple) else (node,)
     if not all(isinstance(source.value, Mapping) for source in sources):

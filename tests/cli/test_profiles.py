@@ -165,7 +165,7 @@ def test_two_directories_without_git(call: Any) -> None:
         "\n"
         "1 run still does not compile\n"
         "  - runs/bad.yaml\n"
-        "    error[yaml/syntax]: expected the node content, but found the end of the file (runs/bad.yaml:1:8)\n",
+        "    error[yaml/syntax]: `[` is never closed (runs/bad.yaml:1:7)\n",
         "",
     )
     assert call("impact", "--old", "old", "--profiles", "new", "runs/a.yaml").code == 4
