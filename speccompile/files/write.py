@@ -8,6 +8,7 @@ import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from functools import lru_cache
+from io import StringIO
 from itertools import takewhile
 from pathlib import Path
 from typing import Protocol, TextIO
@@ -15,7 +16,7 @@ from typing import Protocol, TextIO
 from speccompile.compiler.duplicate_objects import HashIndex
 from speccompile.files.call_inputs import STREAM
 from speccompile.files.defer_interrupt import deaf
-from speccompile.files.find import PROJECT_FILE
+from speccompile.files.find import PROJECT_FILE, SUFFIXES
 from speccompile.integrations import kustomization
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.object_names import object_name
@@ -88,25 +89,37 @@ def listing(files: Iterable[Path], folder: Path, *, is_whole: bool) -> Output:
     return Output(Path(kustomization.FILE), text, sign=untouched)
 
 
-def write(  # noqa: PLR0913  the edge of the program: everything it needs comes by hand
-    outputs: Outputs,
-    folder: Path | str | None,
-    inputs: Sequence[Path],
-    stdout: TextIO,
-    stderr: TextIO,
-    *,
-    shape: str,
-) -> int:
-    """The exit code: everything is printed, or written below the folder."""
-    if folder is None or folder == STREAM:
+class WriteCounts(NamedTuple):
+    """How many files were written, and how many had their text already."""
+
+    written: int
+    unchanged: int
+
+
+def is_file_name(target: Path | str) -> bool:
+    """Whether an output is one file and not a folder: by its suffix, unless a folder of that name exists."""
+    name = str(target)
+    return name.endswith(SUFFIXES) and not os.path.isdir(name)  # noqa: PTH112
+
+
+def write(
+    outputs: Outputs, target: Path | str | None, inputs: Sequence[Path], stdout: TextIO, *, shape: str
+) -> WriteCounts | None:
+    """Print all texts, write them below a folder, or write what would be printed to one file.
+
+    None if they were printed. Raises OSError if nothing was written.
+    """
+    if target is None or target == STREAM:
         _print(outputs, stdout, shape)
-        return DONE
-    try:
-        _written(outputs, Path(folder), inputs, ())
-    except OSError as error:
-        stderr.write(nothing_written(error, folder))
-        return FAILED
-    return DONE
+        return None
+    root = Path(target)
+    if is_file_name(target):
+        with StringIO() as stream:
+            _print(outputs, stream, shape)
+            outputs = [Output(Path(root.name), stream.getvalue())]
+        root = root.parent
+    written = len(_written(outputs, root, inputs, ()))
+    return WriteCounts(written, len(outputs) - written)
 
 
 def nothing_written(error: OSError, folder: Path | str) -> str:

@@ -86,7 +86,7 @@ def test_results_that_cannot_be_printed_are_1_and_one_sentence(
 
 
 def test_a_closed_standard_output_is_no_fault_where_nothing_is_printed() -> None:
-    assert redirected(">&-", "render", "run.yaml", "-o", "out") == Said(0, b"", b"")
+    assert redirected(">&-", "render", "run.yaml", "-o", "out") == Said(0, b"", b"wrote 1 file to out/\n")
     assert Path("out/train.yaml").read_text() == job("train")
     assert redirected(">&-", "profiles", "lint", "--profiles", "small.yaml") == Said(0, b"", b"")
 
@@ -218,7 +218,7 @@ def test_a_dash_is_standard_output_for_a_page(capsys: pytest.CaptureFixture[str]
 
 def test_a_dash_is_standard_output_for_a_report_unless_manifests_go_there(capsys: pytest.CaptureFixture[str]) -> None:
     said = answer(capsys, "render", "run.yaml", "--report", "-", "-o", "out")
-    assert (said.code, said.stderr) == (0, "")
+    assert (said.code, said.stderr) == (0, "wrote 1 file to out/\n")
     assert '"generator": "speccompile"' in said.stdout
     for more in ([], ["-o", "-"]):
         said = answer(capsys, "render", "run.yaml", "--report", "-", *more)
@@ -309,7 +309,7 @@ def test_our_sign_is_looked_for_as_far_as_an_object_can_reach(
 def test_a_link_that_leads_to_itself_is_replaced(capsys: pytest.CaptureFixture[str]) -> None:
     Path("out").mkdir()
     Path("out/train.yaml").symlink_to("train.yaml")
-    assert answer(capsys, "render", "run.yaml", "-o", "out") == Answer(0, "", "")
+    assert answer(capsys, "render", "run.yaml", "-o", "out") == Answer(0, "", "wrote 1 file to out/\n")
     assert Path("out/train.yaml").read_text() == job("train")
 
 

@@ -168,7 +168,7 @@ def test_neither_are_those_that_the_command_line_names(
         (tmp_path / f"{name}.yaml").write_text(text)
     monkeypatch.chdir(tmp_path)
     assert main(["render", "--profiles", "new", "--platform", "settings.yaml", "-o", "build"]) == 0
-    assert capsys.readouterr() == ("", "")
+    assert capsys.readouterr() == ("", "wrote 1 file to build/\n")
     assert sorted(path.name for path in Path("build").iterdir()) == ["run-yaml.yaml", "x.yaml"]
 
 
@@ -455,7 +455,7 @@ def test_without_a_path_all_runs_go_to_the_output(tmp_path: Path, call: Call, mo
     monkeypatch.chdir(vision(tmp_path))
     assert call("validate") == (0, "", "")
     assert not Path("out").exists()
-    assert call("render") == (0, "", "")
+    assert call("render") == (0, "", "wrote 2 files to out/\n")
     assert [path.name for path in sorted(Path("out").iterdir())] == ["runs-a-yaml.yaml", "runs-b-yaml.yaml"]
     written = "---\n".join(path.read_text() for path in sorted(Path("out").iterdir()))
     assert "priorityClassName: low" in written
@@ -465,8 +465,8 @@ def test_without_a_path_all_runs_go_to_the_output(tmp_path: Path, call: Call, mo
 
 def test_another_output_and_none(tmp_path: Path, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(vision(tmp_path))
-    assert call("render", "-o", "other") == (0, "", "")
-    assert call("render", "runs/a.yaml", "-o", "third") == (0, "", "")
+    assert call("render", "-o", "other") == (0, "", "wrote 2 files to other/\n")
+    assert call("render", "runs/a.yaml", "-o", "third") == (0, "", "wrote 1 file to third/\n")
     assert not Path("out").exists()
     assert len(list(Path("other").iterdir())) == 2
     assert len(list(Path("third").iterdir())) == 1
@@ -478,7 +478,7 @@ def test_an_output_that_is_a_dash_by_name_is_a_folder(
     tmp_path: Path, call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(make(tmp_path, "a.yaml", runs=["a.yaml"], output="./-"))
-    assert call("render") == (0, "", "")
+    assert call("render") == (0, "", "wrote 1 file to -/\n")
     assert Path("-", "a-yaml.yaml").is_file()
 
 
@@ -491,7 +491,7 @@ def test_the_same_from_any_directory(tmp_path: Path, call: Call, monkeypatch: py
         monkeypatch.chdir(folder)
         assert call("render", "-o", "-") == expected
         assert call("render", "--project", os.path.relpath(file), "-o", "-") == expected
-    assert call("render") == (0, "", "")
+    assert call("render") == (0, "", f"wrote 2 files to {tmp_path / 'out'}/\n")
     assert len(list((tmp_path / "out").iterdir())) == 2
 
 

@@ -36,7 +36,16 @@ from speccompile.files.call_inputs import STREAM, CallError, Inputs
 from speccompile.files.find import identity
 from speccompile.files.manifest_text import TEXTS
 from speccompile.files.orphans import orphans
-from speccompile.files.write import Output, has_text, listing, nothing_written, path_of, read_text, write_files
+from speccompile.files.write import (
+    Output,
+    has_text,
+    is_file_name,
+    listing,
+    nothing_written,
+    path_of,
+    read_text,
+    write_files,
+)
 from speccompile.integrations.helm_chart import from_chart_template
 from speccompile.model.diagnostic import Diagnostic, Severity
 from speccompile.model.finding_text import as_text
@@ -115,6 +124,9 @@ def _folder(inputs: Inputs) -> Path:
     folder = inputs.output or inputs.home
     if folder is None or folder == STREAM:
         raise CallError("no directory to check: pass -o DIR, or set `output` in speccompile.yaml")
+    if is_file_name(folder):
+        name = printable(str(folder))
+        raise CallError(f"check compares a directory of manifests, and {name} is a file: pass -o DIR")
     return Path(folder)
 
 

@@ -268,7 +268,11 @@ FAULTS = {
     "each": ("name:\n- {{ spec.envs | each('nope.j2') }}\n", None, "there is no template `nope.j2`"),
     "nothing": ("{# nothing #}\n", 1, "the template gives nothing"),
     "documents": ("name: x\n---\nname: z\n", 3, "the template gives 2 documents, and one is expected"),
-    "yaml": ("name: x\nvalue: a: b\n", 2, "what the template gives is no good YAML: `: ` in a value that is not in quotes"),
+    "yaml": (
+        "name: x\nvalue: a: b\n",
+        2,
+        "what the template gives is no good YAML: `: ` in a value that is not in quotes",
+    ),
     "twice": ("{{ item.name }}: 1\nA: 2\n", 2, "two keys of a mapping become `A`"),
     "key": ("name: x\n{{ item.nope }}: 2\n", 1, "a key is no text, or is absent"),
     "inside text": ("name: x-{{ spec.labels }}\n", 1, "inside text stands a value that is absent, or a list or a map"),
