@@ -19,7 +19,7 @@ from speccompile.model.source import Layer, Source, Span
 from speccompile.schema.library import Library
 from speccompile.schema.suggestions import near
 from speccompile.schema.validate import validate
-from speccompile.yaml_text.edit_in_place import Outline, Part, outline, rewritten, text_of
+from speccompile.yaml_text.edit_in_place import Outline, YamlPart, part_text, read_outline, rewrite_lists
 from speccompile.yaml_text.parse import parse
 from speccompile.yaml_text.parsed import Parsed
 
@@ -55,15 +55,15 @@ class Config(NamedTuple):
 
 def read_resources(source: Source, library: Library) -> Resources:
     """Raises CompileError if the text is no ResourceList."""
-    known = outline(source)
+    known = read_outline(source)
     _, findings = validate(known.root.node(), "resourcelist", library)
     parts = {key: value for key, (_, value) in (known.root.fields or {}).items()}
     items = (parts["items"].items if "items" in parts else None) or ()
     stop_if_any((*findings, *_foreign_aliases(items, known)))
-    runs = {index: run for index, item in enumerate(items) if (run := find_run(text_of(item, source.text)))}
+    runs = {index: run for index, item in enumerate(items) if (run := find_run(part_text(item, source.text)))}
     if CONFIG not in parts or parts[CONFIG].node().value is None:
         return Resources(known, runs, None, None)
-    text = text_of(parts[CONFIG], source.text)
+    text = part_text(parts[CONFIG], source.text)
     run = find_run(text)
     if run and (run.root is None or near(text_at(run.root, "kind"), (RUN_KIND, CONFIG_KIND)) != CONFIG_KIND):
         return Resources(known, runs, None if _is_among(run, runs.values()) else run, None)
@@ -71,7 +71,7 @@ def read_resources(source: Source, library: Library) -> Resources:
     return Resources(known, runs, None, parse(Source(f"<{CONFIG}>", text, Layer.RUN)))
 
 
-def _foreign_aliases(items: Sequence[Part], known: Outline) -> Iterator[Diagnostic]:
+def _foreign_aliases(items: Sequence[YamlPart], known: Outline) -> Iterator[Diagnostic]:
     """A finding for each alias among the items that stands for no other item, and so might be a run unseen."""
     starts = {item.start for item in items}
     repeated = {alias.start for alias in known.aliases if alias.anchor in starts}
@@ -150,7 +150,7 @@ def answered(resources: Resources, manifests: Mapping[int, Manifests], added: Ma
 
     Raises CompileError if it is written so that others' resources might suffer.
     """
-    return rewritten(resources.known, "items", {"items": added, "results": results}, manifests)
+    return rewrite_lists(resources.known, "items", {"items": added, "results": results}, manifests)
 
 
 def refused(resources: Resources, results: Manifests) -> str:

@@ -22,12 +22,12 @@ HIDDEN = "(not shown: this line may hold a secret)"
 _LINE_END = r"\r\n|\r|\n"
 _SYNTAX = "yaml/"
 _GENERAL_WORDS: dict[str, tuple[str, str | None]] = {
-    "yaml/ambiguous-scalar": ("this plain scalar means different things to YAML 1.1 and YAML 1.2 readers", "quote it"),
+    "yaml/ambiguous-scalar": ("this plain scalar has different meanings in YAML 1.1 and YAML 1.2", "quote it"),
     "yaml/control-character": ("a character here is not allowed", "remove it"),
     "yaml/duplicate-key": ("duplicate key", "keep one of the two"),
-    "yaml/merge-key": ("`<<` merges mappings only", None),
-    "yaml/non-string-key": ("this key is not a string, and keys are strings", "quote the key"),
-    "yaml/number": ("this is not a number this file can hold", "quote it, if it is text"),
+    "yaml/merge-key": ("`<<` merges only mappings", None),
+    "yaml/non-string-key": ("this key is not a string", "quote the key"),
+    "yaml/number": ("this is not a finite 64-bit number", "quote it if it is text"),
     "yaml/recursive-alias": ("this alias is inside the value that it names", "write the inner value out"),
     "yaml/tag": ("a tag is not allowed here", "remove the tag"),
     "yaml/unknown-alias": (

@@ -1,4 +1,4 @@
-"""Parse text by the letter of YAML 1.2, with everything that is wrong with it; slower than libyaml, but it explains."""
+"""Parse YAML 1.2 exactly, with all findings; slower than libyaml, but it explains errors."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ from speccompile.model.redaction import redacted
 from speccompile.model.source import Source, Span
 from speccompile.yaml_text.parsed import CONTROL, Parsed
 from speccompile.yaml_text.syntax_messages import Place, Progress, explain
-from speccompile.yaml_text.tree_builder import FatalFinding, Reader, documents_of
+from speccompile.yaml_text.tree_builder import FatalFinding, Reader, build_documents
 
 MAX_STRAY_COMMAS = 50
 MAX_READ_AGAIN = 500_000
-"""Characters that may be read again and again to show further stray commas."""
+"""Characters that may be parsed again to report further stray commas."""
 
-# Refused when written raw, because YAML 1.1 counts them as line ends and 1.2 does not (and the mark is invisible).
+# Refused unless escaped: YAML 1.1 counts the separators as line ends, 1.2 does not, and the mark is invisible.
 _RAW = re.compile("[\u2028\u2029]|(?<=.)\ufeff", re.DOTALL)
 _MARK = re.compile("\\A\ufeff")
 _ENDING = frozenset({"yaml/syntax", "yaml/control-character", "yaml/unknown-alias", "yaml/stray-comma"})
-"""Findings after which the rest of the text may be anything."""
+"""Findings after which the rest of the text was not parsed."""
 
 
 def parse_exact(source: Source) -> Parsed:
-    """As `parse`, by a reader in Python that knows the place of everything that is wrong."""
-    documents, findings = _read(source)
+    """Like `parse`, in Python, with the location of every finding."""
+    documents, findings = _parse(source)
     was_read = not any(finding.code in _ENDING for finding in findings)
     return Parsed(documents, redacted(findings, was_read=was_read))
 
 
-def _read(source: Source) -> Parsed:
+def _parse(source: Source) -> Parsed:
     unreadable = tuple(_refused_characters(source))
     if unreadable:
         return Parsed((), unreadable)
@@ -46,18 +46,18 @@ def _read(source: Source) -> Parsed:
         reader = Reader(source)
         documents: list[Document] = []
         try:
-            documents.extend(documents_of(_events(reader, text), reader))
+            documents.extend(build_documents(_events(reader, text), reader))
         except FatalFinding as stop:
             return Parsed(tuple(documents), (*commas, *reader.findings, stop.finding))
         except _StrayComma as stray:
-            # Read on without it, so that all of them are shown at once.
+            # Continue without it, so that all of them are reported at once.
             commas.append(stray.finding)
             text = f"{text[: stray.index]} {text[stray.index + 1 :]}"
             continue
         if not documents and not commas and not reader.findings:
             reader.report(
                 "yaml/empty",
-                "the file holds no document",
+                "the file contains no document",
                 Span(source, 1, 1, 1, 1),
                 help="write at least one run or profile, or remove the file",
             )
@@ -67,7 +67,7 @@ def _read(source: Source) -> Parsed:
 
 def _refused_characters(source: Source) -> Iterator[Diagnostic]:
     for pattern, help_text in (
-        (CONTROL, "remove it; only tabs and line ends may stand beside printable text"),
+        (CONTROL, "remove it; only tabs, line ends and printable characters are allowed"),
         (_MARK, "save the file without a byte order mark"),
         (_RAW, "remove it, or write it as an escape inside double quotes"),
     ):
@@ -84,7 +84,7 @@ def _refused_characters(source: Source) -> Iterator[Diagnostic]:
 
 
 def _json_without_tabs(text: str) -> str:
-    """Tabs between the tokens of JSON as spaces, which YAML wants; JSON strings cannot hold a raw tab."""
+    """JSON with spaces in place of tabs, which YAML refuses between tokens; JSON strings cannot contain a raw tab."""
     if "\t" not in text or not text.lstrip().startswith(("{", "[")):
         return text
     try:
@@ -112,7 +112,7 @@ def _events(reader: Reader, text: str) -> Iterator[Event]:
     except RecursionError as error:
         raise FatalFinding(_unreadable("nested too deeply to be read", reader.source)) from error
     except (YAMLError, AssertionError, ValueError, OverflowError) as error:
-        # ruamel.yaml converts `\U` escapes without checking them, and asserts what it wants of %YAML versions.
+        # ruamel.yaml converts `\U` escapes without checking them, and checks %YAML versions by assertion.
         message = "an escape or a `%` directive in this file is not valid YAML"
         raise FatalFinding(_unreadable(message, reader.source)) from error
 
