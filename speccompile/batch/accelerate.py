@@ -49,7 +49,7 @@ def accelerated(work: Work, effort: Effort) -> Iterator[Results]:
     """Compile the runs of a call with as little work as possible. Raises CallError, or ExecutorError."""
     with ExitStack() as stack:
         ledger = stack.enter_context(closing(Ledger()))
-        admin = work.written.admin
+        admin = work.admin_texts.admin
         if admin is None:
             yield _plainly(work, effort.shape, ledger)
             return

@@ -16,7 +16,7 @@ from typing import Any
 
 from speccompile.batch.dispatch import Crew
 from speccompile.batch.executor_error import ExecutorError
-from speccompile.files.defer_interrupt import deaf
+from speccompile.files.defer_interrupt import defer_interrupt
 
 _PATIENCE = 10
 """Seconds in which a cluster must answer."""
@@ -33,7 +33,7 @@ def processes(jobs: int) -> Iterator[Crew]:
     executor = ProcessPoolExecutor(jobs, mp_context=context, initializer=_begin)
     try:
         # Ctrl-C is for the parent to hear.
-        with deaf():
+        with defer_interrupt():
             # Each of these starts a worker, or all of them do.
             for _ in range(jobs):
                 executor.submit(_nothing)

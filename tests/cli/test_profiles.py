@@ -206,7 +206,7 @@ def test_a_run_that_does_not_compile_is_listed_by_its_name(call: Any) -> None:
 def test_old_is_neither_path_nor_revision(call: Any, old: str) -> None:
     result = call("impact", f"--old={old}")
     assert (result.code, result.out) == (1, "")
-    assert f"error[revision/unknown]: git knows no commit `{old}`\n" in result.err
+    assert f"error[revision/unknown]: no commit `{old}` in the repository\n" in result.err
 
 
 @pytest.mark.usefixtures("project")

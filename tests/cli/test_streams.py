@@ -256,7 +256,7 @@ def test_a_report_has_no_place_where_nothing_can_be_written(kind: str, capsys: p
     Path("link").symlink_to("target")
     for target in ("target", "link"):
         said = answer(capsys, "render", "run.yaml", "--report", target)
-        assert said == Answer(1, "", f"speccompile: {target} was not written: a {kind} stands in the way\n")
+        assert said == Answer(1, "", f"speccompile: {target} was not written: a {kind} is in the way\n")
     assert Path("link").is_symlink()
 
 
@@ -289,7 +289,7 @@ def test_a_manifest_replaces_nothing_that_is_no_file(kind: str, capsys: pytest.C
         ends = os.open(target, os.O_RDWR)
         os.write(ends, OURS.encode())
     said = answer(capsys, "render", "run.yaml", "-o", "out")
-    assert said == Answer(1, "", f"speccompile: nothing was written: a {kind} stands in the way: {target}\n")
+    assert said == Answer(1, "", f"speccompile: nothing was written: a {kind} is in the way: {target}\n")
     assert Path(target).lstat().st_ino == before.st_ino
     if kind == "pipe":
         assert os.read(ends, 1000) == OURS.encode()
@@ -325,7 +325,7 @@ def test_no_trace_is_left_where_writing_fails_half_way(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     made: list[str] = []
-    name = output._beside
+    name = output._temporary_name
 
     def name_one(folder: Path) -> str:
         if made:
@@ -336,7 +336,7 @@ def test_no_trace_is_left_where_writing_fails_half_way(
     Path("runs.yaml").write_text("\n---\n".join([run_text("one", project="vision"), run_text("two")]))
     Path("kept").mkdir()
     before = files_below(Path())
-    monkeypatch.setattr(output, "_beside", name_one)
+    monkeypatch.setattr(output, "_temporary_name", name_one)
     said = answer(capsys, "render", "runs.yaml", "-o", "kept/new/out")
     assert said == Answer(1, "", "speccompile: nothing was written: No space left on device: kept/new/out\n")
     assert made

@@ -11,7 +11,7 @@ import pytest
 
 from speccompile.files.git_revision import load_revision
 from speccompile.files.load import load
-from speccompile.files.read import MAX_BYTES, expand
+from speccompile.files.read import MAX_FILE_BYTES, expand
 from speccompile.model.diagnostic import Diagnostic
 from speccompile.model.source import Layer
 from speccompile.schema.bundled import bundled_codes
@@ -178,8 +178,8 @@ def test_a_revision_reads_like_a_checkout(repository: Path) -> None:
             "p/empty.yaml": "",
             "p/broken.yaml": "id: [",
             "p/latin.yaml": b"id: caf\xe9\n",
-            "p/large.yaml": "#" * (MAX_BYTES + 1),
-            "p/largest.yaml": "id: x\n" + "#" * (MAX_BYTES - 6),
+            "p/large.yaml": "#" * (MAX_FILE_BYTES + 1),
+            "p/largest.yaml": "id: x\n" + "#" * (MAX_FILE_BYTES - 6),
             "text/notes.txt": "id: notes\n",
             "twice.yaml": "id: z\n",
         },
@@ -227,10 +227,10 @@ def test_a_link_then_is_followed_though_it_is_a_folder_now(repository: Path) -> 
 @pytest.mark.parametrize(
     ("target", "words"),
     [
-        ("nowhere.yaml", "the link leads to `nowhere.yaml`, which is not in the revision"),
-        ("../outside.yaml", "the link leads out of the repository"),
-        ("/etc/passwd", "the link points to `/etc/passwd`, outside of the repository"),
-        ("a.yaml", "the link leads through more than 40 links, perhaps in a circle"),
+        ("nowhere.yaml", "the link points to `nowhere.yaml`, which is not in the revision"),
+        ("../outside.yaml", "the link points outside the repository"),
+        ("/etc/passwd", "the link points to `/etc/passwd`, outside the repository"),
+        ("a.yaml", "the link passes through more than 40 links, and may be circular"),
     ],
 )
 def test_a_link_that_leads_nowhere_is_told(repository: Path, target: str, words: str) -> None:
@@ -291,7 +291,7 @@ def test_an_unknown_revision_is_told(repository: Path, revision: str) -> None:
 def test_the_words_for_an_unknown_revision(repository: Path) -> None:
     commit(repository, {"a.yaml": "id: a\n"})
     finding = only_finding(read("nope", "a.yaml"))
-    assert finding.message == "git knows no commit `nope`"
+    assert finding.message == "no commit `nope` in the repository"
     assert (
         finding.help
         == "name a branch, a tag or a commit (in a shallow clone, fetch it first), or a directory that exists"
@@ -316,7 +316,7 @@ def test_a_path_that_was_not_there_is_told(repository: Path) -> None:
     for path in ("b.yaml", "a.yaml/b.yaml", "none/b.yaml", "a", "nul\0.yaml"):
         finding = only_finding(read("HEAD~1", path))
         assert finding.code == "revision/missing-path"
-        assert finding.message == "there is no such file or directory in `HEAD~1`"
+        assert finding.message == "no such file or directory in `HEAD~1`"
 
 
 def test_a_fault_of_one_path_does_not_hide_another(repository: Path) -> None:

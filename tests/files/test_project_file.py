@@ -279,7 +279,7 @@ def test_a_directory_without_one_says_so(tmp_path: Path) -> None:
 def test_a_current_directory_that_is_gone_is_no_traceback(elsewhere: Path, capsys: pytest.CaptureFixture[str]) -> None:
     elsewhere.rmdir()
     assert main(["render", "run.yaml"]) == 1
-    assert capsys.readouterr().err.startswith("error[input/missing-file]: there is no such file\n  --> run.yaml\n")
+    assert capsys.readouterr().err.startswith("error[input/missing-file]: no such file\n  --> run.yaml\n")
 
 
 # The library.
@@ -558,7 +558,7 @@ def test_neither_path_nor_project_is_a_wrong_command_line(
 def test_a_project_file_that_is_missing_is_faulty_input(call: Call) -> None:
     code, stdout, stderr = call("render", "--project", "no.yaml")
     assert (code, stdout) == (1, "")
-    assert stderr.startswith("error[input/missing-file]: there is no such file\n  --> no.yaml\n")
+    assert stderr.startswith("error[input/missing-file]: no such file\n  --> no.yaml\n")
 
 
 def test_a_directory_is_searched_without_what_the_project_names_as_something_else(

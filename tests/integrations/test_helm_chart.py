@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from speccompile import compile_run
 from speccompile.cli.main import main
 from speccompile.files.manifest_text import TEXTS as MANIFEST_TEXTS
-from speccompile.files.write import path_of
+from speccompile.files.write import manifest_path
 from speccompile.integrations.helm_chart import as_chart_template, from_chart_template
 
 HELMS = ["helm", "helm3"]
@@ -72,7 +72,7 @@ def test_law_helm_gives_what_was_rendered(helm: str, texts: Sequence[str]) -> No
         (chart / "Chart.yaml").write_text(CHART)
         (chart / "templates").mkdir()
         for compiled in made:
-            file = path_of(compiled.project, compiled.name, "helm")
+            file = manifest_path(compiled.project, compiled.name, "helm")
             (chart / "templates" / file).write_text(MANIFEST_TEXTS["helm"](compiled), encoding="utf-8")
         given_back = templated(helm, chart)
     for compiled in made:

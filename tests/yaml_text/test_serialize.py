@@ -16,7 +16,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from speccompile.yaml_text import serialize as module
-from speccompile.yaml_text.serialize import Json, serialize, serialize_json
+from speccompile.yaml_text.serialize import JsonValue, serialize, serialize_json
 
 Writer = Callable[[list[Any]], str]
 
@@ -30,7 +30,7 @@ def exactly(value: Any) -> Any:
     return (type(value).__name__, repr(value))
 
 
-def written_value(value: Json) -> str:
+def written_value(value: JsonValue) -> str:
     """What `serialize` writes after `k: `."""
     return serialize([{"k": value}]).removeprefix("k: ").removesuffix("\n")
 

@@ -40,9 +40,9 @@ from speccompile.files.write import (
     Output,
     has_text,
     is_file_name,
-    listing,
+    kustomization_output,
+    manifest_path,
     nothing_written,
-    path_of,
     read_text,
     write_files,
 )
@@ -181,7 +181,7 @@ def _compare(arguments: argparse.Namespace, work: ChangedWork, folder: Path, pai
         if isinstance(result, CompileError):
             skipped += 1
             continue
-        output = Output(path_of(result.project, result.name, arguments.shape), TEXTS[arguments.shape](result))
+        output = Output(manifest_path(result.project, result.name, arguments.shape), TEXTS[arguments.shape](result))
         files.add(folder / output.path)
         try:
             drifts += _drift(output, result, folder, arguments, paint)
@@ -245,7 +245,7 @@ def _other_drifts(
             yield Drift((orphan(str(file)),), remove=file)
     if arguments.kustomization:
         listed = (file.relative_to(folder) for file in files if file in comparison.files or file.exists())
-        output = listing(listed, folder, is_whole=not orphans_unknown)
+        output = kustomization_output(listed, folder, is_whole=not orphans_unknown)
         yield from _drift(output, None, folder, arguments, plain)
 
 

@@ -32,9 +32,9 @@ from speccompile.files.write import (
     Output,
     WriteCounts,
     is_file_name,
-    listing,
+    kustomization_output,
+    manifest_path,
     nothing_written,
-    path_of,
     write,
 )
 from speccompile.model.findings import CompileError
@@ -185,11 +185,12 @@ class _Made:
         if number >= len(self._spool):
             return self._others[number - len(self._spool)]
         project, name, text = self._spool[number]
-        return Output(path_of(project, name, self._shape), text)
+        return Output(manifest_path(project, name, self._shape), text)
 
     def with_list(self, folder: Path, *, is_whole: bool) -> _Made:
         """The same with the list that Kustomize reads. Raises OSError."""
-        return _Made(self._spool, self._shape, listing((output.path for output in self), folder, is_whole=is_whole))
+        files = (output.path for output in self)
+        return _Made(self._spool, self._shape, kustomization_output(files, folder, is_whole=is_whole))
 
 
 def _write(made: _Made, arguments: argparse.Namespace, inputs: Inputs, stdout: TextIO, stderr: TextIO) -> int:

@@ -207,13 +207,13 @@ def test_reports_for_programs_name_the_file(call: Call) -> None:
 @pytest.mark.parametrize(
     ("texts", "expected"),
     [
-        ({}, "error[input/missing-file]: there is no such directory\n  --> mine\n"),
+        ({}, "error[input/missing-file]: no such directory\n  --> mine\n"),
         (
             {"mine": ""},
-            "error[input/unreadable]: this is a file, and a directory of templates is expected\n  --> mine\n",
+            "error[input/unreadable]: expected a directory of templates, found a file\n  --> mine\n",
         ),
-        ({"mine/_env.j2": OURS}, "error[input/empty-directory]: there are no .j2 files in the folders of this"),
-        ({"mine/kubernetes/env.txt": OURS}, "error[input/empty-directory]: there are no .j2 files"),
+        ({"mine/_env.j2": OURS}, "error[input/empty-directory]: no .j2 files and no targets in the folders of this"),
+        ({"mine/kubernetes/env.txt": OURS}, "error[input/empty-directory]: no .j2 files"),
         ({"mine/kubernetes/_env.j2": "x" * (1024 * 1024 + 1)}, "error[input/too-large]: the file is larger than 1 MiB"),
     ],
 )
