@@ -20,9 +20,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from speccompile import Compiled
-from speccompile.batch import cache_store as kept
-from speccompile.batch.cache_store import NOTHING, Kept, cache_folder, key_of, opened
-from speccompile.batch.compiler_fingerprint import local_stamp, text_digest
+from speccompile.batch import cache_store
+from speccompile.batch.cache_store import NO_CACHE, CacheStore, cache_folder, cache_key, open_cache
+from speccompile.batch.compiler_fingerprint import local_fingerprint, text_digest
 from speccompile.batch.incremental import digests
 from speccompile.cli.main import main
 from speccompile.compiler.documents.admin_config import Setting
@@ -136,21 +136,21 @@ def test_platform_and_shape_count_for_all(call: Call) -> None:
 
 def test_another_compiler_has_other_answers(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     call()
-    monkeypatch.setattr("speccompile.batch.answer_cache.local_stamp", lambda: b"another")
+    monkeypatch.setattr("speccompile.batch.open_caches.local_fingerprint", lambda: b"another")
     assert call().compiled == set("abcd")
-    monkeypatch.setattr("speccompile.batch.answer_cache.local_stamp", lambda: None)
+    monkeypatch.setattr("speccompile.batch.open_caches.local_fingerprint", lambda: None)
     assert call().compiled == set("abcd")
     assert call().compiled == set("abcd")
 
 
 def test_the_stamp_follows_every_file_of_the_compiler(tmp_path: Path) -> None:
-    root = Path(kept.__file__).parent.parent.parent
+    root = Path(cache_store.__file__).parent.parent.parent
     for folder in ("speccompile", "schemas", "templates", "presets"):
         shutil.copytree(root / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(root / "pyproject.toml", tmp_path)
 
     def stamps() -> list[str]:
-        script = "from speccompile.batch.compiler_fingerprint import *; print(local_stamp().hex(), text_digest())"
+        script = "from speccompile.batch.compiler_fingerprint import *; print(local_fingerprint().hex(), text_digest())"
         environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
         done = subprocess.run(
             [sys.executable, "-c", script], capture_output=True, text=True, check=True, env=environment, cwd=tmp_path
@@ -160,7 +160,7 @@ def test_the_stamp_follows_every_file_of_the_compiler(tmp_path: Path) -> None:
     seen = [stamps()]
     assert stamps() == seen[0]
     assert seen[0][1] == text_digest()
-    told = local_stamp()
+    told = local_fingerprint()
     assert told is not None
     assert seen[0][0] != told.hex()
     for file in ("speccompile/compiler/merge.py", "templates/kubernetes/job.yaml.j2", "schemas/run.schema.json"):
@@ -314,7 +314,7 @@ def test_a_damaged_cache_changes_nothing(call: Call, own_cache: Path, seed: int)
 
 
 def test_values_that_were_swapped_are_none(own_cache: Path) -> None:
-    with opened() as cache:
+    with open_cache() as cache:
         cache.put(b"one", b"1")
         cache.put(b"two", b"2")
     import sqlite3
@@ -324,7 +324,7 @@ def test_values_that_were_swapped_are_none(own_cache: Path) -> None:
     connection.execute("UPDATE skeletons SET value = ? WHERE key = ?", (rows[b"one"], b"two"))
     connection.commit()
     connection.close()
-    with opened() as cache:
+    with open_cache() as cache:
         assert (cache.get(b"one"), cache.get(b"two")) == (b"1", None)
 
 
@@ -388,14 +388,14 @@ def test_a_cache_that_another_process_writes_for_long_is_not_waited_for(call: Ca
 
 def test_what_was_not_asked_for_for_long_is_forgotten(own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     del own_cache
-    monkeypatch.setattr(kept, "MAX_BYTES", 300_000)
+    monkeypatch.setattr(cache_store, "MAX_CACHE_BYTES", 300_000)
     clock = iter(range(1, 1000))
     monkeypatch.setattr("time.time", lambda: 86400.0 * next(clock))
     for number in range(100):
-        with opened() as cache:
+        with open_cache() as cache:
             cache.put(b"%d" % number, b"x" * 10_000, "results")
             cache.get(b"0", "results")
-    with opened() as cache:
+    with open_cache() as cache:
         assert cache.get(b"0", "results")
         assert cache.get(b"99", "results")
         assert sum(cache.get(b"%d" % number, "results") is not None for number in range(100)) <= 30
@@ -403,21 +403,21 @@ def test_what_was_not_asked_for_for_long_is_forgotten(own_cache: Path, monkeypat
 
 def test_what_is_kept_comes_back(own_cache: Path) -> None:
     del own_cache
-    with opened() as cache:
+    with open_cache() as cache:
         cache.put(b"key", b"value")
         assert cache.get(b"other") is None
-    with opened() as cache:
+    with open_cache() as cache:
         assert cache.get(b"key") == b"value"
         assert cache.get(b"key", "results") is None
-    with opened(wanted=False) as cache:
-        assert cache is NOTHING
+    with open_cache(wanted=False) as cache:
+        assert cache is NO_CACHE
         assert cache.get(b"key") is None
-    assert Kept(None).get(b"key") is None
+    assert CacheStore(None).get(b"key") is None
 
 
 @given(st.lists(st.binary(max_size=4), max_size=4), st.lists(st.binary(max_size=4), max_size=4))
 def test_keys_differ_where_parts_do(one: list[bytes], other: list[bytes]) -> None:
-    assert (key_of(*one) == key_of(*other)) == (one == other)
+    assert (cache_key(*one) == cache_key(*other)) == (one == other)
 
 
 @pytest.mark.parametrize(
@@ -440,7 +440,7 @@ def test_a_profile_comes_to_its_own_file_and_its_parents(call: Call) -> None:
     from speccompile.files.load_admin_config import read_setting
 
     def now() -> dict[str, bytes]:
-        return digests(read_setting(["profiles"], None).profiles, key_of)
+        return digests(read_setting(["profiles"], None).profiles, cache_key)
 
     before = now()
     Path("profiles/small.yaml").write_text("id: small\nresources: {mem: 3Gi}\n")

@@ -17,8 +17,7 @@ from distributed import Client, LocalCluster
 from helpers.command_line import PATIENCE
 
 from speccompile import Compiled, CompileError, compile_many
-from speccompile.batch import dispatch as chunks
-from speccompile.batch import executors as crews
+from speccompile.batch import dispatch, executors
 from speccompile.cli.main import main
 from speccompile.report.formats import as_format
 
@@ -103,7 +102,7 @@ def answer(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, st
 def test_a_cluster_without_workers_is_an_error(
     cluster: Cluster, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(crews, "_PATIENCE", 1)
+    monkeypatch.setattr(executors, "_TIMEOUT", 1)
     code, out, err = answer(capsys, "--dask", cluster.address)
     assert (code, out) == (1, "")
     assert err == (
@@ -122,7 +121,7 @@ def test_a_cluster_that_loses_a_worker_gives_what_is_compiled_here(
         workers = [_started(stack, "worker", *options) for _ in range(2)]
         with Client(cluster.address, set_as_default=False) as client:  # type: ignore[no-untyped-call]
             client.wait_for_workers(2, timeout=PATIENCE)
-        awaited, seen = chunks._awaited, list[int]()
+        awaited, seen = dispatch._await_outcomes, list[int]()
 
         def watched(*given: Any) -> Any:
             seen.append(len(seen))
@@ -130,7 +129,7 @@ def test_a_cluster_that_loses_a_worker_gives_what_is_compiled_here(
                 workers[0].send_signal(signal.SIGKILL)
             return awaited(*given)
 
-        monkeypatch.setattr(chunks, "_awaited", watched)
+        monkeypatch.setattr(dispatch, "_await_outcomes", watched)
         there = answer(capsys, "--dask", cluster.address)
         assert workers[0].wait(PATIENCE) == -signal.SIGKILL
     assert there == here
@@ -143,7 +142,7 @@ def test_a_cluster_that_loses_a_worker_gives_what_is_compiled_here(
 def test_an_address_where_nobody_answers_is_an_error_after_the_timeout(
     address: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    connect, timeouts = crews._client, list[float]()
+    connect, timeouts = executors._client, list[float]()
 
     def watched(make: Callable[..., Any], address: str) -> Any:
         def noted(*arguments: Any, timeout: float, **options: Any) -> Any:
@@ -152,8 +151,8 @@ def test_an_address_where_nobody_answers_is_an_error_after_the_timeout(
 
         return connect(noted, address)
 
-    monkeypatch.setattr(crews, "_PATIENCE", 1)
-    monkeypatch.setattr(crews, "_client", watched)
+    monkeypatch.setattr(executors, "_TIMEOUT", 1)
+    monkeypatch.setattr(executors, "_client", watched)
     code, out, err = answer(capsys, "--dask", address, "-o", "out")
     assert (code, out, timeouts) == (1, "", [1])
     assert err.startswith(f"speccompile: nothing was written: no Dask scheduler answers at {address}: ")

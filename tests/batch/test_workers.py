@@ -24,15 +24,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from speccompile import Compiled, CompileError, compile_many, compile_run
-from speccompile.batch import compiler_fingerprint as stamp
+from speccompile.batch import compiler_fingerprint
 from speccompile.batch.accelerate import cores
-from speccompile.batch.compile_unit import Noting, Order, compile_chunk
+from speccompile.batch.compile_unit import ChunkTask, RecordingProfiles, compile_chunk
 from speccompile.batch.disk_spool import Ledger, Spool
 from speccompile.batch.dispatch import CHUNK
 from speccompile.batch.executor_error import ExecutorError
 from speccompile.batch.executors import processes
 from speccompile.batch.wire_format import from_portable, sources_by_name, to_portable
-from speccompile.batch.work_units import Piece
+from speccompile.batch.work_units import WorkUnit
 from speccompile.cli.findings import Tally, judged, tell
 from speccompile.cli.main import main
 from speccompile.compiler.compile_files import compile_file
@@ -90,7 +90,7 @@ def test_a_result_is_the_same_after_a_journey(case: Path, monkeypatch: pytest.Mo
     setting = read_setting([folder] if folder.exists() else [], platform if platform.exists() else None)
     for path in filter(Path.is_file, sorted((*Path().glob("run*.yaml"), *Path().glob("runs/*.yaml")))):
         text = Text(str(path), path.read_text(encoding="utf-8", errors="replace"))
-        piece = Piece.of(text)
+        piece = WorkUnit.of(text)
         for result in compile_file(parsed(text, Layer.RUN), setting):
             known = sources_by_name(_sources(result))
             shape = "json" if isinstance(result, Compiled) and len(result.name) % 2 else "yaml"
@@ -177,7 +177,7 @@ class Counting(Executor):
         self.waiting = self.most = 0
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **_: Any) -> Future[Any]:
-        order: Order = args[0]
+        order: ChunkTask = args[0]
         self.sizes.append(len(order.runs))
         self.waiting += 1
         self.most = max(self.most, self.waiting)
@@ -224,7 +224,7 @@ class Stumbling(Counting):
 
     def __init__(self) -> None:
         super().__init__()
-        self.orders: set[Order] = set()
+        self.orders: set[ChunkTask] = set()
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **more: Any) -> Future[Any]:
         future = super().submit(fn, *args, **more)
@@ -259,14 +259,14 @@ def test_a_bug_in_a_worker_is_told_as_one(monkeypatch: pytest.MonkeyPatch) -> No
     assert not isinstance(raised.value, ExecutorError)
 
 
-def test_profiles_note_who_asks_for_them() -> None:
-    profiles = Noting({"a": 1, "b": 2})
+def test_profiles_record_which_are_used() -> None:
+    profiles = RecordingProfiles({"a": 1, "b": 2})
     assert profiles.get("a") == 1
     assert profiles.get("c") is None
-    assert (list(profiles.asked), profiles.asks_all) == (["a", "c"], False)
-    profiles.forget()
+    assert (list(profiles.used), profiles.uses_all) == (["a", "c"], False)
+    profiles.reset()
     assert sorted(profiles) == ["a", "b"]
-    assert profiles.asks_all
+    assert profiles.uses_all
 
 
 # Clashes.
@@ -648,6 +648,6 @@ def test_an_interrupt_while_files_are_made_leaves_no_trace(
 def test_a_link_of_an_editor_among_the_modules_changes_nothing(tmp_path: Path) -> None:
     """Emacs makes one for every file that is not saved, and it leads nowhere."""
     (tmp_path / "a.py").write_text("")
-    before = list(stamp._below(tmp_path, "x"))
+    before = list(compiler_fingerprint._below(tmp_path, "x"))
     (tmp_path / ".#a.py").symlink_to("me@host.1")
-    assert list(stamp._below(tmp_path, "x")) == before
+    assert list(compiler_fingerprint._below(tmp_path, "x")) == before
