@@ -28,9 +28,9 @@ _PLAIN_DASH = re.compile(r"\s*-[^-\s]")
 
 
 class Place(NamedTuple):
-    """A character of the text: its index, and its line and column from 1."""
+    """A character of the text: its offset, and its line and column from 1."""
 
-    index: int
+    offset: int
     line: int
     column: int
 
@@ -80,7 +80,7 @@ class _Error(NamedTuple):
     def start_of_line(self, number: int) -> Place:
         """The first character of a line that is not a space."""
         line = self.line(number)
-        return Place(self.place.index, number, len(line) - len(line.lstrip()) + 1)
+        return Place(self.place.offset, number, len(line) - len(line.lstrip()) + 1)
 
 
 class Progress:
@@ -112,7 +112,7 @@ def explain(text: str, error: MarkedYAMLError, progress: Progress) -> Explanatio
         _place(error.context_mark) if error.context_mark else None,
         progress.last,
         # The one pair of `[a: b]` is a mapping without a bracket.
-        [one for one in progress.brackets if one and text[one.index : one.index + 1] in _CLOSERS],
+        [one for one in progress.brackets if one and text[one.offset : one.offset + 1] in _CLOSERS],
     )
     return next(
         (explainer(known) for sign, explainer in _EXPLAINERS if sign in known.problem or sign in known.context),
@@ -125,8 +125,8 @@ def _place(mark: Any) -> Place:
 
 
 def _unclosed_bracket(error: _Error, bracket: Place) -> Explanation:
-    opener = error.text[bracket.index]
-    is_at_end = not error.text[error.place.index :].strip()
+    opener = error.text[bracket.offset]
+    is_at_end = not error.text[error.place.offset :].strip()
     note = (None, None) if is_at_end or error.place.line == bracket.line else ("still open here", error.place)
     what = "item" if opener == "[" else "value"
     return Explanation(f"`{opener}` is never closed", f"add `{_CLOSERS[opener]}` after the last {what}", bracket, *note)
@@ -135,7 +135,7 @@ def _unclosed_bracket(error: _Error, bracket: Place) -> Explanation:
 def _in_brackets(error: _Error) -> Explanation:
     """`expected ',' or ']'`, after an item."""
     bracket = error.start or error.place
-    opener, symbol = error.text[bracket.index : bracket.index + 1], error.symbol
+    opener, symbol = error.text[bracket.offset : bracket.offset + 1], error.symbol
     closer = _CLOSERS.get(opener, "]")
     if symbol in _CLOSERS.values() and symbol != closer:
         return Explanation(
@@ -143,7 +143,7 @@ def _in_brackets(error: _Error) -> Explanation:
         )
     if quoted := _after_quote(error):
         return quoted
-    if not _is_closed(error.text, bracket.index):
+    if not _is_closed(error.text, bracket.offset):
         return _unclosed_bracket(error, bracket)
     if symbol == ":":
         return Explanation("unexpected `:`", "quote a text that contains `: `", error.place)
@@ -178,7 +178,7 @@ def _after_quote(error: _Error) -> Explanation | None:
     if not isinstance(event, kinds.ScalarEvent) or event.style not in _QUOTES or error.symbol == ":":
         return None
     start, end = event.start_mark, event.end_mark
-    if error.text[end.index : error.place.index].strip(" \t"):
+    if error.text[end.index : error.place.offset].strip(" \t"):
         return None
     if start.line != end.line:
         return Explanation(
@@ -188,7 +188,7 @@ def _after_quote(error: _Error) -> Explanation | None:
             f"the next `{event.style}` closes it, and more text follows",
             error.place,
         )
-    if event.style == "'" and end.index == error.place.index:
+    if event.style == "'" and end.index == error.place.offset:
         return Explanation(
             "text after the closing quote", "write `''` for an apostrophe, or use double quotes", error.place
         )
@@ -268,7 +268,7 @@ def _dash_without_space(place: Place) -> Explanation:
 
 def _colon_without_space(error: _Error, number: int) -> Explanation:
     column = error.line(number).index(":") + 1
-    return Explanation("missing space after `:`", "put a space after `:`", Place(error.place.index, number, column))
+    return Explanation("missing space after `:`", "put a space after `:`", Place(error.place.offset, number, column))
 
 
 def _key(error: _Error) -> Explanation:
@@ -299,12 +299,12 @@ def _key(error: _Error) -> Explanation:
 
 def _unclosed_quote(error: _Error) -> Explanation:
     start = error.start or error.place
-    quote = error.text[start.index : start.index + 1]
+    quote = error.text[start.offset : start.offset + 1]
     return Explanation(f"`{quote}` is never closed", f"add the closing `{quote}`", start)
 
 
 def _first_character(error: _Error) -> Explanation:
-    if error.text[error.place.index : error.place.index + 1] == "\t":
+    if error.text[error.place.offset : error.place.offset + 1] == "\t":
         return _tab(error)
     return Explanation("a value cannot start with this character", "put the value in quotes", error.place)
 
@@ -322,7 +322,7 @@ def _value(error: _Error) -> Explanation:
         return _unclosed_bracket(error, error.brackets[-1])
     if error.symbol in ("]", "}") and error.brackets:
         bracket = error.brackets[-1]
-        opener = error.text[bracket.index]
+        opener = error.text[bracket.offset]
         if _CLOSERS[opener] != error.symbol:
             closer = _CLOSERS[opener]
             message = f"`{opener}` is closed with `{error.symbol}`"
@@ -374,7 +374,7 @@ def _short_escape(error: _Error) -> Explanation:
 
 
 def _block_header(error: _Error) -> Explanation:
-    sign = error.text[error.start.index : error.start.index + 1] if error.start else "|"
+    sign = error.text[error.start.offset : error.start.offset + 1] if error.start else "|"
     sign = sign if sign in _BLOCK_STYLES else "|"
     help_text = f"start the text in the next line, indented; or quote a value that begins with `{sign}`"
     return Explanation(f"text after `{sign}` in the same line", help_text, error.place)

@@ -312,7 +312,7 @@ def test_what_the_plugin_fixes_is_not_for_applications_to_set() -> None:
     fixed = ["--platform", str(Path("fixed.yaml").resolve())]
     assert briefly([*GENERATE, *fixed]).stdout.count("  namespace: fixed\n") == 2
     found = briefly([*GENERATE, *fixed], parameters=[{"name": "platform", "string": "digitalhub"}])
-    assert (found.code, "the plugin sets it itself" in found.stderr) == (1, True)
+    assert (found.code, "the plugin fixes parameter" in found.stderr) == (1, True)
     assert "platform" not in [one["name"] for one in json.loads(briefly([*ANNOUNCE, *fixed]).stdout)]
 
 
@@ -321,13 +321,13 @@ def test_what_the_plugin_fixes_is_not_for_applications_to_set() -> None:
     [
         ("[{", "error[yaml/syntax]"),
         ('{"name": "runs"}', "error[schema/wrong-type]: expected a list"),
-        ('[{"name": "strict", "string": "true"}]\n---\n[]', "the parameters are one document, and this is another"),
+        ('[{"name": "strict", "string": "true"}]\n---\n[]', "the parameters must be one document"),
         ([1], "error[schema/wrong-type]"),
         ([{"string": "x"}], "error[schema/missing-key]: missing `name`"),
         ([{"name": "profile", "array": ["x"]}], "did you mean `profiles`?"),
-        ([{"name": "runs", "string": "x"}], "parameter `runs` is given as `array`"),
-        ([{"name": "platform", "array": ["x"]}], "parameter `platform` is given as `string`"),
-        ([{"name": "platform", "map": {"a": "x"}}], "parameter `platform` is given as `string`"),
+        ([{"name": "runs", "string": "x"}], "the value of parameter `runs` must be in `array`"),
+        ([{"name": "platform", "array": ["x"]}], "the value of parameter `platform` must be in `string`"),
+        ([{"name": "platform", "map": {"a": "x"}}], "the value of parameter `platform` must be in `string`"),
         ([{"name": "strict", "string": "yes"}], "expected one of `true`, `false`"),
         ([{"name": "runs", "array": ["runs"]}, {"name": "runs", "array": ["runs"]}], "stands here a second time"),
         ([{"name": "runs", "array": ["nowhere.yaml"]}], "error[input/missing-file]"),

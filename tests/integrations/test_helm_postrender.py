@@ -22,7 +22,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from speccompile import compile_run
-from speccompile.integrations.helm_postrender import NOTHING, split
+from speccompile.integrations.helm_postrender import EMPTY_OUTPUT, split_stream
 
 PLUGIN = ROOT / "contrib" / "helm"
 FILENAME = "postrenderer.helm.sh/postrender-filename"
@@ -168,8 +168,8 @@ def expected(*, with_hook: bool) -> dict[tuple[str, str], dict[str, Any]]:
 
 def sources(text: str) -> dict[str, str]:
     """The template that each object is said to come from."""
-    pieces = [piece.text for piece in split(text) if piece.text.strip()]
-    lines = [piece.strip().partition("\n") for piece in pieces]
+    parts = [part.text for part in split_stream(text) if part.text.strip()]
+    lines = [part.strip().partition("\n") for part in parts]
     return {
         f"{one['kind']}/{one['metadata']['name']}": head for head, _, body in lines if (one := yaml.safe_load(body))
     }
@@ -257,7 +257,7 @@ def test_a_chart_that_renders_nothing_stays_harmless(helm: Helm, helm3: Helm) ->
 
 @pytest.mark.parametrize("text", ["", "\n", "  \n\n"])
 def test_output_is_never_empty(text: str) -> None:
-    assert called(text) == (0, NOTHING, "")
+    assert called(text) == (0, EMPTY_OUTPUT, "")
 
 
 @pytest.mark.parametrize(
@@ -323,7 +323,7 @@ def test_a_run_inside_a_list_does_not_slip_through() -> None:
     inner = RUN.format(name="a").rstrip("\n").replace("\n", "\n  ")
     found = called(f"# Source: x.yaml\napiVersion: v1\nkind: List\nitems:\n- kind: X\n- {inner}\n")
     assert (found.code, found.stdout) == (1, "")
-    assert "a run stands in a `List`, where it is not compiled\n  --> x.yaml (a List):7:9\n" in found.stderr
+    assert "a run in a `List` is not compiled\n  --> x.yaml (a List):7:9\n" in found.stderr
 
 
 def test_a_text_with_a_run_in_it_is_no_broken_run() -> None:
@@ -358,7 +358,7 @@ _ENDS = st.sampled_from(["\n", "\r\n", "\r"])
 @given(lines=_LINES, end=_ENDS)
 def test_a_stream_without_runs_is_given_back_byte_for_byte(lines: list[str], end: str) -> None:
     text = end.join(lines).encode("utf-8", "replace").decode()
-    assert called(text) == (0, text if text.strip() else NOTHING, "")
+    assert called(text) == (0, text if text.strip() else EMPTY_OUTPUT, "")
 
 
 @given(streams=st.lists(_LINES, min_size=1, max_size=4))

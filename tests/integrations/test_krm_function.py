@@ -491,7 +491,7 @@ def test_a_run_inside_a_list_is_no_run_that_slips_through() -> None:
     for inner in (run(), {"apiVersion": "v1", "kind": "List", "items": [run()]}):
         found = answer({"apiVersion": "v1", "kind": "List", "items": [CONFIG_MAP, inner]})
         assert found.code == 1
-        assert "error[run/unknown-form]: a run stands in a `List`" in found.stderr
+        assert "error[run/unknown-form]: a run in a `List` is not compiled" in found.stderr
     harmless = {"apiVersion": "v1", "kind": "List", "items": [{**CONFIG_MAP, "x": [run()]}]}
     assert answer(harmless).data["items"] == [harmless]
 

@@ -43,7 +43,7 @@ def run_helm(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> i
     except CompileError as error:
         told(arguments, None, (), error.diagnostics, stderr)
         return INPUT
-    if has_errors(told(arguments, inputs, made.told, (*setting.findings, *made.stopping), stderr)):
+    if has_errors(told(arguments, inputs, made.findings, (*setting.findings, *made.stopping), stderr)):
         return INPUT
     stdout.write(text)
     return DONE
