@@ -1,4 +1,4 @@
-"""Syntax errors: what a message says, where it points, and that it repeats nothing of the text."""
+"""Syntax errors: their messages and positions, and that messages repeat nothing of the text."""
 
 from __future__ import annotations
 
@@ -165,5 +165,5 @@ def test_messages_repeat_nothing_of_the_text(text: str) -> None:
     ("text", "help_text"),
     [("a: {{ b }}\n", "put a value that contains `{{` in quotes"), ("-a: 1\n-a: 2\n", "put a space after `-`")],
 )
-def test_documents_that_are_read_otherwise_than_meant(text: str, help_text: str) -> None:
+def test_likely_mistakes_in_valid_text(text: str, help_text: str) -> None:
     assert parse(read(text)).findings[0].help == help_text
