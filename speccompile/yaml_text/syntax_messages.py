@@ -36,7 +36,7 @@ class Place(NamedTuple):
 
 
 class Explanation(NamedTuple):
-    """What is wrong with the syntax, where, and how to fix it."""
+    """A syntax error in plain words: message, help, place, and an optional note."""
 
     message: str
     help: str | None
@@ -61,7 +61,7 @@ class _Error(NamedTuple):
 
     @property
     def symbol(self) -> str:
-        """What the parser found in place of what it expected: one of its names for tokens."""
+        """The name of the token that the parser found in place of the expected one."""
         found = _FOUND_TOKEN.search(self.problem)
         return found[1] if found else ""
 
@@ -84,7 +84,7 @@ class _Error(NamedTuple):
 
 
 class Progress:
-    """What has been read of a text: the last event, and the brackets that are still open."""
+    """The last event of the parser, and the brackets that are still open."""
 
     __slots__ = ("brackets", "last")
 
@@ -423,4 +423,4 @@ _EXPLAINERS = (
     ("tag", _tag),
     ("found unexpected ':'", _colon),
 )
-"""What a problem or its context contains, and the function that explains it; the first match counts."""
+"""Text in the problem or context of an error, and the function that explains it; the first match counts."""

@@ -118,7 +118,7 @@ def test_nothing_is_written_if_a_run_has_errors() -> None:
         (["render", "runs", "-o", "out.json", "--helm"], "out.json would contain YAML: "),
         (
             ["check", "runs", "-o", "out.yaml"],
-            "check compares a folder of manifests, and out.yaml is a file: write to a folder with -o DIR",
+            "check compares a directory of manifests, and out.yaml is a file: pass -o DIR",
         ),
     ],
 )
@@ -137,4 +137,4 @@ def test_the_project_file_may_name_one_file(capsys: pytest.CaptureFixture[str]) 
     assert Path("runs/out.yaml").read_text().count("kind: Job") == 2
     with pytest.raises(SystemExit, match="2"):
         main(["check"])
-    assert "check compares a folder of manifests" in capsys.readouterr().err
+    assert "check compares a directory of manifests" in capsys.readouterr().err
