@@ -14,12 +14,12 @@ from speccompile.compiler.duplicate_objects import apart
 from speccompile.files.admin_texts import (
     AdminInput,
     ProfileInput,
+    as_profiles,
     data_text,
     file_text,
-    listed,
     read_admin,
 )
-from speccompile.files.load_admin_config import documents_of, setting_from
+from speccompile.files.load_admin_config import parse_text, setting_from
 from speccompile.model.diagnostic import Diagnostic
 from speccompile.model.findings import CompileError
 from speccompile.model.input_texts import Text
@@ -105,7 +105,7 @@ def compile_many(
 
 def _run(run: RunInput) -> Parsed:
     if isinstance(run, (str, Path)):
-        return documents_of(_text(run))
+        return parse_text(_text(run))
     return wrap(run, Source("<run>", "", Layer.RUN))
 
 
@@ -149,7 +149,7 @@ class Function:
     ) -> None:
         del kind  # accepted for compatibility: every run is a container
         self._fields = {"name": name, "image": image, "project": project, "command": command}
-        self._profiles = listed(profiles)
+        self._profiles = as_profiles(profiles)
         self._platform = platform
         self._templates = templates
 

@@ -55,6 +55,7 @@ LATE: dict[tuple[str, str], str] = {
     ("verify.go_regex", "re2"): "an optional extra that some platforms lack",
     ("batch.executors", "distributed"): "an optional extra; `--dask` only",
     ("yaml_text.parse", "speccompile.yaml_text.parse_strict"): "ruamel.yaml in Python; text without faults needs none",
+    ("schema.validate", "speccompile.yaml_text.typographic_quotes"): "text in ASCII has none",
     ("yaml_text.parse_libyaml", "_ruamel_yaml"): "an optional extra that some platforms lack",
     ("yaml_text.parse_libyaml", "ruamel.yaml"): "loaded with the first document, not with `--help`",
     # The command line chooses.
@@ -70,8 +71,8 @@ LATE: dict[tuple[str, str], str] = {
     ("files.write", "speccompile.yaml_text.serialize"): _CACHED,
     ("batch.accelerate", "speccompile.batch.straight"): _CACHED,
     ("batch.accelerate", "speccompile.batch.compile_unit"): _CACHED,
-    ("batch.answer_cache", "speccompile.batch.lent_skeletons"): "the compiler; custom templates only",
-    ("batch.accelerate", "speccompile.batch.answer_cache"): "sqlite3 and hashlib; not with `--no-cache`",
+    ("batch.open_caches", "speccompile.batch.cached_skeletons"): "the compiler; custom templates only",
+    ("batch.accelerate", "speccompile.batch.open_caches"): "sqlite3 and hashlib; not with `--no-cache`",
     ("batch.accelerate", "speccompile.batch.dispatch"): "concurrent.futures; `--jobs` and `--dask` only",
     ("batch.accelerate", "speccompile.batch.executors"): "multiprocessing; `--jobs` and `--dask` only",
     ("api", "speccompile.batch.with_executor"): "concurrent.futures; only with an executor",

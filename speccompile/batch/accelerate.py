@@ -1,6 +1,6 @@
 """`compile_files` for many runs: from the cache, in worker processes, or on a Dask cluster.
 
-Whatever is skipped or done elsewhere, the results are those of `compile_files`, in the same order.
+The results are those of `compile_files`, in the same order.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from speccompile.batch.disk_spool import Ledger
 from speccompile.batch.wire_format import from_portable
-from speccompile.batch.work_units import Answer, Piece, sources_of
+from speccompile.batch.work_units import UnitOutcome, WorkUnit, sources_of
 from speccompile.compiler.compiled import Rendered, Result, Results
 from speccompile.compiler.duplicate_objects import ClaimStore, apart
 from speccompile.files.work import Work
@@ -25,20 +25,20 @@ from speccompile.yaml_text.parsed import Parsed
 
 if TYPE_CHECKING:
     from speccompile.batch.compile_unit import Compiler
-    from speccompile.batch.incremental import Recall
+    from speccompile.batch.incremental import ResultCache
 
 _WINDOW = 100
-"""Files that are looked at before it is decided who compiles them."""
+"""Files that are read before it is decided how to compile them."""
 _WORTH_IT = 1000
-"""Runs to compile for which starting processes pays."""
+"""The number of runs to compile from which worker processes save time."""
 
 
 class Effort(NamedTuple):
-    """How a call wants its runs compiled."""
+    """The options for compiling the runs of a call."""
 
     shape: str = "yaml"
     jobs: int | None = None
-    """Processes; None for as many as are worth it."""
+    """The number of processes; None to choose it automatically."""
     dask: str | None = None
     """The address of a Dask scheduler."""
     uses_cache: bool = True
@@ -49,128 +49,131 @@ def accelerated(work: Work, effort: Effort) -> Iterator[Results]:
     """Compile the runs of a call with as little work as possible. Raises CallError, or ExecutorError."""
     with ExitStack() as stack:
         ledger = stack.enter_context(closing(Ledger()))
-        admin = work.written.admin
+        admin = work.admin_texts.admin
         if admin is None:
-            yield _plainly(work, effort.shape, ledger)
+            yield _compile_straight(work, effort.shape, ledger)
             return
-        recall, lent = None, None
+        cache, skeletons = None, None
         if effort.uses_cache:
-            from speccompile.batch.answer_cache import opened_recall
+            from speccompile.batch.open_caches import open_caches
 
-            recall, lent = opened_recall(work, effort.shape, admin, stack)
-        findings = recall.findings if recall else work.setting.findings
+            cache, skeletons = open_caches(work, effort.shape, admin, stack)
+        findings = cache.findings if cache else work.setting.findings
         if has_errors(findings):
-            yield _plainly(work, effort.shape, ledger)
+            yield _compile_straight(work, effort.shape, ledger)
             return
-        yield findings, _apart(_Route(work, effort, admin, recall, stack).rendered(), ledger)
-        if lent:
-            lent.keep()
+        yield findings, _refuse_clashes(_Route(work, effort, admin, cache, stack).rendered(), ledger)
+        if skeletons:
+            skeletons.save()
 
 
-def _plainly(work: Work, shape: str, ledger: ClaimStore) -> Results:
+def _compile_straight(work: Work, shape: str, ledger: ClaimStore) -> Results:
     from speccompile.batch.straight import compile_here
 
     return compile_here(work, shape, ledger)
 
 
-def _apart(results: Iterable[Rendered], ledger: ClaimStore) -> Iterator[Rendered]:
-    """The same, with an error in place of each run that clashes with one before it."""
+def _refuse_clashes(results: Iterable[Rendered], ledger: ClaimStore) -> Iterator[Rendered]:
+    """The results, with an error in place of each run that creates the same object as an earlier one."""
     text = ""
 
-    def alone() -> Iterator[Result]:
+    def without_text() -> Iterator[Result]:
         nonlocal text
         for one in results:
             text = one.text
             yield one.result
 
-    for result in apart(alone(), ledger):
+    for result in apart(without_text(), ledger):
         yield Rendered(result, text)
 
 
 class _Route:
-    """Runs that need not be compiled again, or not here."""
+    """The choice between cached results, this process, worker processes and a cluster."""
 
-    def __init__(self, work: Work, effort: Effort, admin: Admin, recall: Recall | None, stack: ExitStack) -> None:
-        self._work, self._effort, self._admin, self._recall, self._stack = work, effort, admin, recall, stack
-        self._known = sources_of(admin)
+    def __init__(self, work: Work, effort: Effort, admin: Admin, cache: ResultCache | None, stack: ExitStack) -> None:
+        self._work, self._effort, self._admin, self._cache, self._stack = (
+            work,
+            effort,
+            admin,
+            cache,
+            stack,
+        )
+        self._sources = sources_of(admin)
 
     def rendered(self) -> Iterator[Rendered]:
-        pieces = self._pieces()
+        units = self._units()
         if self._effort.dask:
-            yield from self._elsewhere(pieces)
+            yield from self._dispatched(units)
             return
         left = len(self._work.inputs.runs)
-        while window := list(islice(pieces, _WINDOW)):
+        while window := list(islice(units, _WINDOW)):
             left -= len(window)
             jobs = _jobs(self._effort.jobs, window, left)
             if jobs > 1:
                 # Forked workers inherit it.
                 _ = self._work.setting
-                yield from self._elsewhere(chain(window, pieces), jobs)
+                yield from self._dispatched(chain(window, units), jobs)
                 return
-            for piece in window:
-                yield from self._here(piece)
+            for unit in window:
+                yield from self._local(unit)
 
-    def _pieces(self) -> Iterator[Piece]:
+    def _units(self) -> Iterator[WorkUnit]:
         for read in self._work.texts:
             if isinstance(read, Parsed):
-                yield Piece.unread(read)
+                yield WorkUnit.unread(read)
             else:
-                known = self._recall.answer(read) if self._recall else None
-                yield Piece(read, Text(read.name, read.text), known)
+                cached = self._cache.get(read) if self._cache else None
+                yield WorkUnit(read, Text(read.name, read.text), cached)
 
-    def _elsewhere(self, pieces: Iterable[Piece], jobs: int = 0) -> Iterator[Rendered]:
-        """Those that are to be compiled go to the cluster, or to so many processes."""
-        from speccompile.batch.dispatch import spread
+    def _dispatched(self, units: Iterable[WorkUnit], jobs: int = 0) -> Iterator[Rendered]:
+        """Compile units without an outcome on the cluster, or in `jobs` processes."""
+        from speccompile.batch.dispatch import dispatch_units
         from speccompile.batch.executors import cluster, processes
 
         workers = cluster(self._effort.dask) if self._effort.dask else processes(jobs)
-        crew = self._stack.enter_context(workers)
-        for piece, answer in spread(pieces, self._admin, self._effort.shape, crew):
-            if self._recall and piece.answer is None:
-                self._recall.keep(piece.source, answer)
-            yield from self._unpacked(piece, answer)
+        pool = self._stack.enter_context(workers)
+        for unit, outcome in dispatch_units(units, self._admin, self._effort.shape, pool):
+            if self._cache and unit.outcome is None:
+                self._cache.put(unit.source, outcome)
+            yield from self._unpack(unit, outcome)
 
-    def _here(self, piece: Piece) -> Iterator[Rendered]:
-        if piece.answer is None and self._recall is None:
-            # What stays here need not travel.
-            yield from self._compiler.rendered(piece)
+    def _local(self, unit: WorkUnit) -> Iterator[Rendered]:
+        if unit.outcome is None and self._cache is None:
+            # Without a cache, results need not be packed.
+            yield from self._compiler.render(unit)
             return
-        answer = self._compiler.answer(piece) if piece.answer is None else piece.answer
-        if self._recall and piece.answer is None:
-            self._recall.keep(piece.source, answer)
-        yield from self._unpacked(piece, answer)
+        outcome = self._compiler.outcome(unit) if unit.outcome is None else unit.outcome
+        if self._cache and unit.outcome is None:
+            self._cache.put(unit.source, outcome)
+        yield from self._unpack(unit, outcome)
 
     @cached_property
     def _compiler(self) -> Compiler:
         from speccompile.batch.compile_unit import Compiler
 
-        return Compiler.of(self._work.setting, self._effort.shape, self._known)
+        return Compiler.of(self._work.setting, self._effort.shape, self._sources)
 
-    def _unpacked(self, piece: Piece, answer: Answer) -> Iterator[Rendered]:
-        for number, data in enumerate(answer[0]):
+    def _unpack(self, unit: WorkUnit, outcome: UnitOutcome) -> Iterator[Rendered]:
+        for number, data in enumerate(outcome[0]):
 
-            def again(number: int = number) -> Result:
-                return self._compiler.again(piece, number)
+            def recompile(number: int = number) -> Result:
+                return self._compiler.recompile(unit, number)
 
-            yield from_portable(data, self._effort.shape, piece.source, self._known, again)
+            yield from_portable(data, self._effort.shape, unit.source, self._sources, recompile)
 
 
 def cores() -> int:
-    """How many processes this one may keep busy."""
+    """The number of cores available to this process."""
     affinity = getattr(os, "sched_getaffinity", None)
     return len(affinity(0)) if affinity else os.cpu_count() or 1
 
 
-def _jobs(asked: int | None, window: Sequence[Piece], left: int) -> int:
-    """How many processes to compile these files and those behind them with.
-
-    Nobody knows how many of the others have changed: probably as many as of these.
-    """
-    weight = sum(piece.weight for piece in window if piece.answer is None)
-    if not weight or asked == 1:
+def _jobs(requested: int | None, window: Sequence[WorkUnit], left: int) -> int:
+    """The number of processes for these files and the ones after them, which are assumed to have changed as often."""
+    weight = sum(unit.weight for unit in window if unit.outcome is None)
+    if not weight or requested == 1:
         return 1
-    if asked:
-        return asked if weight > 1 or left else 1
+    if requested:
+        return requested if weight > 1 or left else 1
     total = weight * (len(window) + left) // len(window)
     return cores() if total >= _WORTH_IT and 2 * weight >= len(window) else 1

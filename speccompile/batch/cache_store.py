@@ -1,4 +1,4 @@
-"""Key-value cache in SQLite, signed, which loses entries rather than failing."""
+"""Signed key-value cache in SQLite, which drops entries instead of failing."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ except ImportError:
 else:
     _HAS_SQLITE = True
 
-MAX_BYTES: Final = 512 * 1024 * 1024
-"""What the cache may take on disk; a run takes about five thousand."""
-_FILE = "kept-1.sqlite"
-"""Has another number whenever what stands in it is arranged in another way."""
+MAX_CACHE_BYTES: Final = 512 * 1024 * 1024
+"""The size limit on disk; a run takes about five thousand bytes."""
+_FILE = "store-1.sqlite"
+"""The number changes with the layout."""
 _DAY = 24 * 60 * 60
 _BATCH = 100
 """Entries that are written together."""
 _WAIT = 0.2
-"""Seconds to wait for another process; what cannot be had by then is compiled, or not kept."""
+"""Seconds to wait for another process; after that, the run is compiled, and not cached."""
 _SIGN = 16
 _TABLES = ("results", "skeletons")
 _LAYOUT = tuple(
@@ -46,8 +46,8 @@ _EVICT = tuple(
 )
 
 
-def key_of(*parts: bytes) -> bytes:
-    """The key of an entry that depends on these parts, and on nothing else."""
+def cache_key(*parts: bytes) -> bytes:
+    """The key of an entry that depends on these parts only."""
     digest = blake2b(digest_size=16)
     for part in parts:
         digest.update(len(part).to_bytes(8, "little"))
@@ -55,10 +55,10 @@ def key_of(*parts: bytes) -> bytes:
     return digest.digest()
 
 
-class Kept:
-    """A cache on disk. Whatever is wrong with it, it only forgets: nothing raises, and nothing comes back changed.
+class CacheStore:
+    """A cache on disk. On any error it drops entries; it never raises, and never returns changed values.
 
-    Entries are signed, so that bytes that were damaged are none. Many processes can use it at the same time.
+    Entries are signed, so that damaged ones are ignored. Several processes can use it at the same time.
     """
 
     __slots__ = ("_connection", "_file", "_today", "_touched", "_waiting")
@@ -71,13 +71,13 @@ class Kept:
         self._touched: dict[str, list[bytes]] = {table: [] for table in _TABLES}
 
     def get(self, key: bytes, table: str = "skeletons") -> bytes | None:
-        """What was put under the key, if it is still there."""
+        """The value of the key, if it is still cached."""
         if self._connection is None:
             return None
         try:
             row = self._connection.execute(_READ[table], (key,)).fetchone()
         except (sqlite3.Error, OverflowError, MemoryError) as error:
-            self._give_up(error)
+            self._disable(error)
             return None
         if row is None or not isinstance(row[1], bytes):
             return None
@@ -90,7 +90,7 @@ class Kept:
         return value
 
     def put(self, key: bytes, value: bytes, table: str = "skeletons") -> None:
-        """Keeps the value, if that is possible, until it has not been asked for for long."""
+        """Cache the value, if possible, until it is evicted because it was not used for long."""
         if self._connection is None:
             return
         self._waiting[table][key] = value
@@ -98,7 +98,7 @@ class Kept:
             self.flush()
 
     def flush(self) -> None:
-        """Writes what waits, or forgets it if another process is writing for too long."""
+        """Write pending entries, or drop them if another process holds the lock for too long."""
         connection, waiting, touched = self._connection, self._waiting, self._touched
         self._waiting = {table: {} for table in _TABLES}
         self._touched = {table: [] for table in _TABLES}
@@ -117,7 +117,7 @@ class Kept:
             if connection.in_transaction:
                 _quietly(connection, "ROLLBACK")
         except (sqlite3.Error, OverflowError, MemoryError) as error:
-            self._give_up(error)
+            self._disable(error)
 
     def close(self) -> None:
         self.flush()
@@ -125,8 +125,8 @@ class Kept:
         if connection is not None:
             connection.close()
 
-    def _give_up(self, error: Exception) -> None:
-        """Does without the cache from now on; a damaged one is gone for the next call as well."""
+    def _disable(self, error: Exception) -> None:
+        """Close the cache for the rest of the call, and remove it if it is damaged."""
         connection, self._connection = self._connection, None
         if connection is not None:
             connection.close()
@@ -134,77 +134,77 @@ class Kept:
             _remove(self._file)
 
 
-NOTHING: Final = Kept(None)
-"""A cache that keeps nothing."""
+NO_CACHE: Final = CacheStore(None)
+"""A cache without entries."""
 
 
 @contextmanager
-def opened(*, wanted: bool = True) -> Iterator[Kept]:
-    """The user's own cache; one that keeps nothing if it is not wanted, or cannot be had."""
-    kept = _opened() if wanted else NOTHING
+def open_cache(*, wanted: bool = True) -> Iterator[CacheStore]:
+    """The user's cache, or an empty one if it is not wanted or cannot be opened."""
+    store = _open_store() if wanted else NO_CACHE
     try:
-        yield kept
+        yield store
     finally:
-        kept.close()
+        store.close()
 
 
-def _opened() -> Kept:
-    # A home without a name would be the root of all.
+def _open_store() -> CacheStore:
+    # An empty HOME would resolve to /.
     home = os.path.expanduser("~") if os.environ.get("HOME") != "" else ""  # noqa: PTH111  Path raises
     folder = cache_folder(sys.platform, os.environ, home)
     if folder is None or not _HAS_SQLITE:
-        return NOTHING
+        return NO_CACHE
     today = int(time.time()) // _DAY
     file = folder / _FILE
-    # A file that is no database is ours to replace, once.
+    # A file that is not a database is replaced, once.
     for _ in range(2):
         try:
             _make_private(folder, file)
-            return Kept(_connected(file), file, today)
+            return CacheStore(_connect(file), file, today)
         except sqlite3.OperationalError:
-            return NOTHING
+            return NO_CACHE
         except sqlite3.DatabaseError:
             _remove(file)
         except (OSError, ValueError):
-            return NOTHING
-    return NOTHING
+            return NO_CACHE
+    return NO_CACHE
 
 
 def cache_folder(system: str, environment: Mapping[str, str], home: str) -> Path | None:
-    """Where caches of this program belong; None if nobody says."""
+    """The cache folder of this program; None if there is no home and no variable for it."""
     if system == "win32":
-        told: Sequence[str] = (environment.get("LOCALAPPDATA", ""),)
+        parents: Sequence[str] = (environment.get("LOCALAPPDATA", ""),)
     elif system == "darwin":
-        told = (environment.get("XDG_CACHE_HOME", ""), os.path.join(home, "Library", "Caches"))  # noqa: PTH118
+        parents = (environment.get("XDG_CACHE_HOME", ""), os.path.join(home, "Library", "Caches"))  # noqa: PTH118
     else:
-        told = (environment.get("XDG_CACHE_HOME", ""), os.path.join(home, ".cache"))  # noqa: PTH118
-    # What is relative would be somewhere else in every folder.
-    return next((Path(path) / "speccompile" for path in told if path and os.path.isabs(path)), None)  # noqa: PTH117
+        parents = (environment.get("XDG_CACHE_HOME", ""), os.path.join(home, ".cache"))  # noqa: PTH118
+    # A relative path would be another folder in every working directory.
+    return next((Path(path) / "speccompile" for path in parents if path and os.path.isabs(path)), None)  # noqa: PTH117
 
 
 def _make_private(folder: Path, file: Path) -> None:
-    """The file, which nobody else can read or write. Raises OSError if there can be none."""
-    # A call as root with somebody's HOME must not make what they could never use.
+    """Create the file so that no other user can read or write it. Raises OSError if that is not possible."""
+    # Root with the HOME of a user must not create files that the user could not write.
     nearest = next(parent for parent in (folder, *folder.parents) if parent.exists())
     if hasattr(os, "geteuid") and nearest.stat().st_uid != os.geteuid():
-        raise PermissionError(1, "it is somebody else's", str(nearest))
+        raise PermissionError(1, "it belongs to another user", str(nearest))
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     handle = os.open(file, flags, 0o600)
     try:
-        told = os.fstat(handle)
+        status = os.fstat(handle)
     finally:
         os.close(handle)
-    if not stat.S_ISREG(told.st_mode) or not all(map(_is_mine, (told, folder.stat()))):
-        raise PermissionError(1, "others could write it", str(file))
+    if not stat.S_ISREG(status.st_mode) or not all(map(_is_private, (status, folder.stat()))):
+        raise PermissionError(1, "other users can write it", str(file))
 
 
-def _is_mine(told: os.stat_result) -> bool:
-    """Whether nobody else can write it; Windows protects a user's folders itself, and WebAssembly has one user."""
-    return not hasattr(os, "geteuid") or (told.st_uid == os.geteuid() and not told.st_mode & 0o022)
+def _is_private(status: os.stat_result) -> bool:
+    """Whether no other user can write it; Windows protects the folders of a user, and WebAssembly has one user."""
+    return not hasattr(os, "geteuid") or (status.st_uid == os.geteuid() and not status.st_mode & 0o022)
 
 
-def _connected(file: Path) -> sqlite3.Connection:
+def _connect(file: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(file, timeout=_WAIT, isolation_level=None)
     try:
         connection.execute("PRAGMA synchronous = OFF")
@@ -219,18 +219,18 @@ def _connected(file: Path) -> sqlite3.Connection:
 
 
 def _check_layout(connection: sqlite3.Connection) -> None:
-    """Raises DatabaseError if a table is arranged in another way, which no later call could mend either."""
+    """Raises DatabaseError if a table has other columns, so that the file is replaced."""
     for table in _TABLES:
         if [row[1] for row in connection.execute(f"PRAGMA table_info({table})")] != ["key", "day", "value"]:
-            raise sqlite3.DatabaseError(f"the columns of {table} are others")
+            raise sqlite3.DatabaseError(f"unexpected columns in {table}")
 
 
 def _evict(connection: sqlite3.Connection) -> None:
-    """Forgets what was not asked for for the longest time, if the file is as large as it may be."""
+    """Remove the least recently used quarter of the entries if the file exceeds its limit."""
     free, pages, size = (
         connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("freelist_count", "page_count", "page_size")
     )
-    if (pages - free) * size > MAX_BYTES:
+    if (pages - free) * size > MAX_CACHE_BYTES:
         for statement in _EVICT:
             connection.execute(statement)
 

@@ -1,4 +1,4 @@
-"""Compile a unit of work here or in a worker, noting which profiles it depends on."""
+"""Compile a unit of work in this process or in a worker, and record which profiles it depends on."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from speccompile.batch.compiler_fingerprint import text_digest
 from speccompile.batch.wire_format import Sources, to_portable
-from speccompile.batch.work_units import Answer, Piece, sources_of
+from speccompile.batch.work_units import UnitOutcome, WorkUnit, sources_of
 from speccompile.compiler.compile_files import compile_file
 from speccompile.compiler.compiled import Rendered, Result
 from speccompile.compiler.documents.admin_config import Setting, parsed, setting_of
@@ -16,12 +16,12 @@ from speccompile.model.input_texts import Admin, Text
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.source import Layer
 
-DONE, BUG, OTHER = "done", "bug", "other"
-"""How a worker answers: with results, a traceback, or the fingerprint of another compiler."""
+DONE, CRASHED, OTHER_VERSION = "done", "bug", "other"
+"""The kinds of answers of a worker: results, a traceback, or the fingerprint of another compiler."""
 
 
-class Order(NamedTuple):
-    """What a worker is asked to do."""
+class ChunkTask(NamedTuple):
+    """The work for one worker: runs, and what they are compiled with."""
 
     compiler: str
     admin: Admin
@@ -29,93 +29,93 @@ class Order(NamedTuple):
     runs: tuple[Text, ...]
 
 
-class Noting(dict[str, Any]):
-    """Profiles by id that write down which of them are asked for; who looks through all of them asks for all."""
+class RecordingProfiles(dict[str, Any]):
+    """Profiles by id that record which of them are used; iteration uses all of them."""
 
-    __slots__ = ("asked", "asks_all")
+    __slots__ = ("used", "uses_all")
 
-    def __init__(self, known: Any) -> None:
-        super().__init__(known)
-        self.asked: dict[str, None] = {}
-        self.asks_all = False
+    def __init__(self, profiles: Any) -> None:
+        super().__init__(profiles)
+        self.used: dict[str, None] = {}
+        self.uses_all = False
 
-    def forget(self) -> None:
-        self.asked, self.asks_all = {}, False
+    def reset(self) -> None:
+        self.used, self.uses_all = {}, False
 
     def get(self, key: str, default: Any = None) -> Any:
-        self.asked[key] = None
+        self.used[key] = None
         return super().get(key, default)
 
     def __getitem__(self, key: str) -> Any:
-        self.asked[key] = None
+        self.used[key] = None
         return super().__getitem__(key)
 
     def __contains__(self, key: object) -> bool:
-        self.asked[str(key)] = None
+        self.used[str(key)] = None
         return super().__contains__(key)
 
     def __iter__(self) -> Iterator[str]:
-        self.asks_all = True
+        self.uses_all = True
         return super().__iter__()
 
     def keys(self) -> Any:
-        self.asks_all = True
+        self.uses_all = True
         return super().keys()
 
     def values(self) -> Any:
-        self.asks_all = True
+        self.uses_all = True
         return super().values()
 
     def items(self) -> Any:
-        self.asks_all = True
+        self.uses_all = True
         return super().items()
 
     def __len__(self) -> int:
-        self.asks_all = True
+        self.uses_all = True
         return super().__len__()
 
 
 class Compiler(NamedTuple):
-    """What compiles files one after the other, and says which profiles each of them depends on."""
+    """Compiles files, and records which profiles each of them depends on."""
 
     setting: Setting
-    profiles: Noting
+    profiles: RecordingProfiles
     shape: str
-    known: Sources
+    sources: Sources
 
     @classmethod
-    def of(cls, setting: Setting, shape: str, known: Sources) -> Compiler:
-        # Nobody else's notes get among ours, though other threads may have the same setting.
-        profiles = Noting(setting.profiles)
-        return cls(setting._replace(profiles=profiles), profiles, shape, known)
+    def of(cls, setting: Setting, shape: str, sources: Sources) -> Compiler:
+        # A copy for this compiler: other threads may use the same setting.
+        profiles = RecordingProfiles(setting.profiles)
+        return cls(setting._replace(profiles=profiles), profiles, shape, sources)
 
-    def answer(self, piece: Piece) -> Answer:
-        """The answer of a file, compiled if it is not known."""
-        return piece.answer or self.compiled(piece)
+    def outcome(self, unit: WorkUnit) -> UnitOutcome:
+        """The outcome of a file, compiled unless it is known."""
+        return unit.outcome or self.compile(unit)
 
-    def compiled(self, piece: Piece) -> Answer:
-        """The answer of a file, and the profiles that it depends on."""
-        self.profiles.forget()
-        results = tuple(to_portable(result, piece.source, self.known) for result in self.rendered(piece))
-        return results, None if self.profiles.asks_all else tuple(self.profiles.asked)
+    def compile(self, unit: WorkUnit) -> UnitOutcome:
+        """Compile a file, and record the profiles that it depends on."""
+        self.profiles.reset()
+        results = tuple(to_portable(result, unit.source, self.sources) for result in self.render(unit))
+        return results, None if self.profiles.uses_all else tuple(self.profiles.used)
 
-    def rendered(self, piece: Piece) -> Iterator[Rendered]:
-        """What became of each run of a file, with everything about it."""
-        return rendered(compile_file(parsed(piece.text, Layer.RUN), self.setting), self.shape)
+    def render(self, unit: WorkUnit) -> Iterator[Rendered]:
+        """Compile each run of a file, with its text and trees."""
+        return rendered(compile_file(parsed(unit.text, Layer.RUN), self.setting), self.shape)
 
-    def again(self, piece: Piece, number: int) -> Result:
-        """What became of one run of a file, with everything about it: a result that has travelled lacks its trees."""
-        return list(compile_file(parsed(piece.text, Layer.RUN), self.setting))[number]
+    def recompile(self, unit: WorkUnit, number: int) -> Result:
+        """Compile one run of a file for its trees, which packed results lack."""
+        return list(compile_file(parsed(unit.text, Layer.RUN), self.setting))[number]
 
 
-def compile_chunk(order: Order) -> tuple[str, Any]:
-    """What a worker answers: what became of the files, or why it cannot tell."""
-    if order.compiler != text_digest():
-        return OTHER, text_digest()
+def compile_chunk(task: ChunkTask) -> tuple[str, Any]:
+    """The function that workers run: the outcomes of the files, or the reason why there are none."""
+    if task.compiler != text_digest():
+        return OTHER_VERSION, text_digest()
     try:
-        compiler = Compiler.of(setting_of(order.admin), order.shape, sources_of(order.admin))
-        return DONE, tuple(compiler.answer(Piece.of(text)) for text in order.runs)
-    except Exception:  # noqa: BLE001  a bug of ours is no fault of the executor, and says so
+        compiler = Compiler.of(setting_of(task.admin), task.shape, sources_of(task.admin))
+        return DONE, tuple(compiler.outcome(WorkUnit.of(text)) for text in task.runs)
+    except Exception:  # noqa: BLE001  an internal error, to be distinguished from a failure of the executor
         import traceback
 
-        return BUG, traceback.format_exc()
+        return CRASHED, traceback.format_exc()

@@ -18,20 +18,22 @@ _LIBRARIES = ("site-packages", "dist-packages")
 
 
 @cache
-def local_stamp() -> bytes | None:
-    """Another one after any change to the compiler or to the packages around it; None if it is not made of files.
+def local_fingerprint() -> bytes | None:
+    """A hash that differs after any change of the compiler or its packages; None if it is not installed as files.
 
-    Nothing is read: a file that was replaced has another time of change, whatever its other times say.
+    Files are not read: one that was replaced has another change time.
     """
     digest = blake2b(digest_size=16)
     number = 0
     for name, path in _files():
         try:
-            told = path.stat()
+            status = path.stat()
         except OSError:
-            # Somebody is at work on it.
+            # It is being replaced.
             return None
-        digest.update(f"{name}\0{told.st_size}\0{told.st_mtime_ns}\0{told.st_ctime_ns}\0{told.st_ino}\n".encode())
+        digest.update(
+            f"{name}\0{status.st_size}\0{status.st_mtime_ns}\0{status.st_ctime_ns}\0{status.st_ino}\n".encode()
+        )
         number += 1
     for folder in sys.path:
         if folder.endswith(_LIBRARIES) and Path(folder).is_dir():
@@ -42,7 +44,7 @@ def local_stamp() -> bytes | None:
 
 @cache
 def text_digest() -> str:
-    """The same on all machines that have the very same compiler, however it is installed."""
+    """A hash of the compiler's text, equal on all machines, however it is installed."""
     digest = blake2b(digest_size=16)
     for name, path in _files():
         text = path.read_bytes().replace(b"\r\n", b"\n")
@@ -51,20 +53,20 @@ def text_digest() -> str:
 
 
 def _files() -> Iterator[tuple[str, Path]]:
-    """What the compiler is made of, by names that do not hang on where it is installed, in order."""
+    """The files of the compiler, sorted, by names that do not depend on where it is installed."""
     bundled = _PACKAGE / _BUNDLED
-    beside = bundled if bundled.is_dir() else _PACKAGE.parent
-    tops = ((_PACKAGE, "speccompile"), *((beside / name, name) for name in _FOLDERS))
+    folder = bundled if bundled.is_dir() else _PACKAGE.parent
+    tops = ((_PACKAGE, "speccompile"), *((folder / name, name) for name in _FOLDERS))
     for top, name in tops:
         yield from _below(top, name)
 
 
 def _below(folder: Path, name: str) -> Iterator[tuple[str, Path]]:
     try:
-        with os.scandir(folder) as listed:
-            entries = sorted(listed, key=lambda entry: entry.name)
+        with os.scandir(folder) as scanned:
+            entries = sorted(scanned, key=lambda entry: entry.name)
     except OSError:
-        # An installation read from a zip archive.
+        # Installed in a zip archive.
         return
     for entry in entries:
         inner = f"{name}/{entry.name}"

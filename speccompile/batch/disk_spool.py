@@ -16,7 +16,7 @@ _IN_MEMORY = 256 * 1024
 
 
 class Spool:
-    """Plain data by number, as many as the disk holds. The file has no name: nothing is left of it, whatever happens.
+    """Plain data by number, on disk if it is large; the file has no name, so that it never remains.
 
     Raises OSError if the disk is full.
     """
@@ -41,7 +41,7 @@ class Spool:
     def __getitem__(self, number: int) -> Any:
         start, end = self._ends[number], self._ends[number + 1]
         self._file.seek(start)
-        return marshal.loads(self._file.read(end - start))  # noqa: S302  nobody but us can have written it
+        return marshal.loads(self._file.read(end - start))  # noqa: S302  written by this process
 
     def __iter__(self) -> Iterator[Any]:
         return (self[number] for number in range(len(self)))
@@ -60,34 +60,34 @@ class Spool:
 
 
 class Ledger:
-    """What runs took for themselves, by number, for whoever looks for clashes: on disk if they are many."""
+    """The objects that runs create, by number, to find clashes; on disk if there are many."""
 
-    __slots__ = ("_holder", "_last", "_spool")
+    __slots__ = ("_last", "_spool", "_text_number")
 
     def __init__(self) -> None:
         self._spool = Spool()
         self._last: Source | None = None
-        self._holder = 0
+        self._text_number = 0
 
     def __len__(self) -> int:
         return len(self._spool)
 
-    def append(self, known: RunClaim) -> None:
-        source = known.place.source
+    def append(self, claim: RunClaim) -> None:
+        source = claim.place.source
         text: tuple[str, ...] | None = None
-        # The runs of one file share its text, which stands with the first of them.
+        # The runs of one file share its text, which is stored with the first of them.
         if source is not self._last:
-            self._last, self._holder = source, len(self._spool)
+            self._last, self._text_number = source, len(self._spool)
             text = (source.name, source.text, source.layer.value)
-        objects = tuple((*made[:3], made.place[1:]) for made in known.objects)
-        self._spool.append((self._holder, text, known.project, known.name, known.place[1:], objects))
+        objects = tuple((*created[:3], created.place[1:]) for created in claim.objects)
+        self._spool.append((self._text_number, text, claim.project, claim.name, claim.place[1:], objects))
 
     def __getitem__(self, number: int) -> RunClaim:
-        holder, text, project, name, place, objects = self._spool[number]
-        called, written, layer = text or self._spool[holder][1]
-        source = Source(called, written, Layer(layer))
-        made = (CreatedObject(kind, of, namespace, Span(source, *at)) for kind, of, namespace, at in objects)
-        return RunClaim(project, name, Span(source, *place), tuple(made))
+        text_number, text, project, name, place, objects = self._spool[number]
+        file, content, layer = text or self._spool[text_number][1]
+        source = Source(file, content, Layer(layer))
+        created = (CreatedObject(kind, of, namespace, Span(source, *at)) for kind, of, namespace, at in objects)
+        return RunClaim(project, name, Span(source, *place), tuple(created))
 
     def close(self) -> None:
         self._spool.close()

@@ -1,4 +1,4 @@
-"""Hand units of work to an executor in chunks, and take the answers back in order."""
+"""Send units of work to an executor in chunks, and return their outcomes in order."""
 
 from __future__ import annotations
 
@@ -8,76 +8,78 @@ from concurrent.futures import CancelledError, Executor, Future
 from itertools import chain
 from typing import Any
 
-from speccompile.batch.compile_unit import BUG, OTHER, Order, compile_chunk
+from speccompile.batch.compile_unit import CRASHED, OTHER_VERSION, ChunkTask, compile_chunk
 from speccompile.batch.compiler_fingerprint import text_digest
 from speccompile.batch.executor_error import ExecutorError
-from speccompile.batch.work_units import Answer, Piece
+from speccompile.batch.work_units import UnitOutcome, WorkUnit
 from speccompile.model.input_texts import Admin
 from speccompile.model.light_namedtuple import NamedTuple
 
 CHUNK = 100
-"""Runs that go to a worker together: sending one costs as much as compiling several."""
+"""Runs that are sent to a worker together: sending one costs as much as compiling several."""
 _PER_WORKER = 3
-"""Chunks that are on their way for each worker, so that none waits for us; and memory holds no more."""
-_WORKERS = 8
-"""How many workers an executor has that does not tell."""
-_PATIENCE = 5.0
-"""Seconds after which to ask whether anybody is still at work."""
+"""Chunks in flight for each worker: enough that none is idle, and few enough to fit into memory."""
+_DEFAULT_WORKERS = 8
+"""The assumed number of workers if the executor does not report it."""
+_POLL_SECONDS = 5.0
+"""Seconds after which to check that there are still workers."""
 
 
-class Crew(NamedTuple):
-    """An executor, how many work for it, and a way to ask whether anybody still does."""
+class WorkerPool(NamedTuple):
+    """An executor, the number of its workers, and a check that there are still any."""
 
     executor: Executor
     workers: int
     is_alive: Callable[[], bool] = lambda: True
 
     @classmethod
-    def of(cls, executor: Executor) -> Crew:
+    def of(cls, executor: Executor) -> WorkerPool:
         workers = getattr(executor, "_max_workers", None)
-        return cls(executor, workers if isinstance(workers, int) else _WORKERS)
+        return cls(executor, workers if isinstance(workers, int) else _DEFAULT_WORKERS)
 
 
-def spread(pieces: Iterable[Piece], admin: Admin, shape: str, crew: Crew) -> Iterator[tuple[Piece, Answer]]:
-    """Each piece with its answer, in order; those that have none go to the executor, many at a time.
+def dispatch_units(
+    units: Iterable[WorkUnit], admin: Admin, shape: str, pool: WorkerPool
+) -> Iterator[tuple[WorkUnit, UnitOutcome]]:
+    """Each unit with its outcome, in order; units without one are compiled by the executor.
 
-    Memory holds a few chunks for each worker. Raises ExecutorError if the executor fails.
+    A few chunks for each worker are in memory. Raises ExecutorError if the executor fails.
     """
     compiler = text_digest()
-    waiting: deque[tuple[list[Piece], _Errand | None]] = deque()
+    waiting: deque[tuple[list[WorkUnit], _Submission | None]] = deque()
     try:
-        for chunk in _chunks(pieces, crew.workers):
-            texts = tuple(piece.text for piece in chunk if piece.answer is None)
-            order = Order(compiler, admin, shape, texts)
-            waiting.append((chunk, _Errand(order, _submitted(crew, order)) if texts else None))
-            if len(waiting) > _PER_WORKER * crew.workers:
-                yield from _answers(*waiting.popleft(), crew)
+        for chunk in _chunks(units, pool.workers):
+            texts = tuple(unit.text for unit in chunk if unit.outcome is None)
+            task = ChunkTask(compiler, admin, shape, texts)
+            waiting.append((chunk, _Submission(task, _submit(pool, task)) if texts else None))
+            if len(waiting) > _PER_WORKER * pool.workers:
+                yield from _outcomes(*waiting.popleft(), pool)
         while waiting:
-            yield from _answers(*waiting.popleft(), crew)
+            yield from _outcomes(*waiting.popleft(), pool)
     finally:
-        for _, errand in waiting:
-            if errand is not None:
-                errand.future.cancel()
+        for _, submission in waiting:
+            if submission is not None:
+                submission.future.cancel()
 
 
-def _chunks(pieces: Iterable[Piece], workers: int) -> Iterator[list[Piece]]:
-    """The pieces in chunks; if there are too few to give everybody a whole one, in smaller ones."""
-    stream = iter(pieces)
-    first: list[Piece] = []
+def _chunks(units: Iterable[WorkUnit], workers: int) -> Iterator[list[WorkUnit]]:
+    """The units in chunks; smaller ones if there are too few for every worker to get a whole one."""
+    stream = iter(units)
+    first: list[WorkUnit] = []
     total = 0
-    for piece in stream:
-        first.append(piece)
-        total += piece.weight
+    for unit in stream:
+        first.append(unit)
+        total += unit.weight
         if total >= CHUNK * workers:
             break
     size = min(CHUNK, max(1, total // (_PER_WORKER * workers))) if total < CHUNK * workers else CHUNK
     rest = chain(first, stream)
     del first
-    chunk: list[Piece] = []
+    chunk: list[WorkUnit] = []
     weight = 0
-    for piece in rest:
-        chunk.append(piece)
-        weight += piece.weight
+    for unit in rest:
+        chunk.append(unit)
+        weight += unit.weight
         if weight >= size:
             yield chunk
             chunk, weight = [], 0
@@ -85,52 +87,54 @@ def _chunks(pieces: Iterable[Piece], workers: int) -> Iterator[list[Piece]]:
         yield chunk
 
 
-class _Errand(NamedTuple):
-    """An order that is on its way."""
+class _Submission(NamedTuple):
+    """A task that was sent to a worker."""
 
-    order: Order
+    task: ChunkTask
     future: Future[tuple[str, Any]]
 
 
-def _submitted(crew: Crew, order: Order) -> Future[tuple[str, Any]]:
+def _submit(pool: WorkerPool, task: ChunkTask) -> Future[tuple[str, Any]]:
     try:
-        return crew.executor.submit(compile_chunk, order)
+        return pool.executor.submit(compile_chunk, task)
     except Exception as error:
         raise _failed(error) from error
 
 
-def _answers(chunk: Sequence[Piece], errand: _Errand | None, crew: Crew) -> Iterator[tuple[Piece, Answer]]:
-    told = iter(_awaited(errand, crew) if errand is not None else ())
-    for piece in chunk:
-        yield piece, piece.answer or next(told)
+def _outcomes(
+    chunk: Sequence[WorkUnit], submission: _Submission | None, pool: WorkerPool
+) -> Iterator[tuple[WorkUnit, UnitOutcome]]:
+    outcomes = iter(_await_outcomes(submission, pool) if submission is not None else ())
+    for unit in chunk:
+        yield unit, unit.outcome or next(outcomes)
 
 
-def _awaited(errand: _Errand, crew: Crew) -> Sequence[Answer]:
-    order, future = errand
+def _await_outcomes(submission: _Submission, pool: WorkerPool) -> Sequence[UnitOutcome]:
+    task, future = submission
     try:
-        state, told = _result(future, crew)
+        kind, answer = _result(future, pool)
     except ExecutorError:
-        # Once more: Dask's own executor can stumble over a worker that is lost with a result just fetched from it.
-        state, told = _result(_submitted(crew, order), crew)
-    if state == OTHER:
+        # Retry once: the executor of Dask can fail if a worker disappears while a result is fetched from it.
+        kind, answer = _result(_submit(pool, task), pool)
+    if kind == OTHER_VERSION:
         raise ExecutorError(
-            "a worker has another speccompile than this process: install the same version everywhere "
-            f"(digests {told} and {text_digest()})"
+            "a worker has another version of speccompile than this process: install the same version everywhere "
+            f"(digests {answer} and {text_digest()})"
         )
-    if state == BUG:
-        raise RuntimeError(f"a worker failed:\n{told}")
-    answers: Sequence[Answer] = told
-    return answers
+    if kind == CRASHED:
+        raise RuntimeError(f"a worker failed:\n{answer}")
+    outcomes: Sequence[UnitOutcome] = answer
+    return outcomes
 
 
-def _result(future: Future[tuple[str, Any]], crew: Crew) -> tuple[str, Any]:
+def _result(future: Future[tuple[str, Any]], pool: WorkerPool) -> tuple[str, Any]:
     while True:
         try:
-            return future.result(timeout=_PATIENCE)
+            return future.result(timeout=_POLL_SECONDS)
         except TimeoutError as error:
             if future.done():
                 raise _failed(error) from error
-            if not crew.is_alive():
+            if not pool.is_alive():
                 future.cancel()
                 raise ExecutorError("the executor has no workers left") from None
         except (Exception, CancelledError) as error:

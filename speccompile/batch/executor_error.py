@@ -4,4 +4,4 @@ from __future__ import annotations
 
 
 class ExecutorError(RuntimeError):
-    """An executor did not do its work, which says nothing about the runs."""
+    """An executor failed; the runs may be valid."""

@@ -1,4 +1,4 @@
-"""Executors to hand work to: processes on this machine, or the workers of a Dask cluster."""
+"""Executors: processes on this machine, or the workers of a Dask cluster."""
 
 from __future__ import annotations
 
@@ -14,46 +14,46 @@ from contextlib import contextmanager
 from multiprocessing import connection, parent_process
 from typing import Any
 
-from speccompile.batch.dispatch import Crew
+from speccompile.batch.dispatch import WorkerPool
 from speccompile.batch.executor_error import ExecutorError
-from speccompile.files.defer_interrupt import deaf
+from speccompile.files.defer_interrupt import defer_interrupt
 
-_PATIENCE = 10
+_TIMEOUT = 10
 """Seconds in which a cluster must answer."""
-_ABANDONED = 12
-"""How often in a row a cluster may be asked for workers and have none: a minute."""
+_MAX_MISSES = 12
+"""Consecutive checks without workers after which a cluster counts as lost: a minute."""
 
 
 @contextmanager
-def processes(jobs: int) -> Iterator[Crew]:
-    """Processes on this machine. None of them is left behind, whatever becomes of this one."""
-    # A copy of this process has everything at hand, but a lock that another thread holds would stay locked in it.
+def processes(jobs: int) -> Iterator[WorkerPool]:
+    """Worker processes on this machine, which exit with this one."""
+    # A fork inherits everything loaded, but a lock held by another thread would stay locked in it.
     can_fork = sys.platform == "linux" and threading.active_count() == 1
     context = multiprocessing.get_context("fork" if can_fork else "spawn")
-    executor = ProcessPoolExecutor(jobs, mp_context=context, initializer=_begin)
+    executor = ProcessPoolExecutor(jobs, mp_context=context, initializer=_initialize_worker)
     try:
-        # Ctrl-C is for the parent to hear.
-        with deaf():
-            # Each of these starts a worker, or all of them do.
+        # Only the parent handles Ctrl-C.
+        with defer_interrupt():
+            # Submitting starts the workers, one by one or all at once.
             for _ in range(jobs):
-                executor.submit(_nothing)
-        yield Crew(executor, jobs)
+                executor.submit(_do_nothing)
+        yield WorkerPool(executor, jobs)
     finally:
         executor.shutdown(wait=True, cancel_futures=True)
 
 
-def _nothing() -> None:
+def _do_nothing() -> None:
     return
 
 
-def _begin() -> None:
-    """A worker's first act: Ctrl-C is for its parent to hear, and without that it has nothing left to do."""
-    # Where signals cannot be held back, this comes late for some.
+def _initialize_worker() -> None:
+    """Ignore Ctrl-C, which the parent handles, and exit with the parent."""
+    # Where signals cannot be blocked, this may be too late for some workers.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    threading.Thread(target=_exit_with_parent, daemon=True).start()
 
 
-def _end_with_parent() -> None:
+def _exit_with_parent() -> None:
     parent = parent_process()
     if parent is not None:
         connection.wait([parent.sentinel])
@@ -61,8 +61,8 @@ def _end_with_parent() -> None:
 
 
 @contextmanager
-def cluster(address: str) -> Iterator[Crew]:
-    """The workers of a Dask cluster that is running already. Raises ExecutorError if nobody answers."""
+def cluster(address: str) -> Iterator[WorkerPool]:
+    """The workers of a running Dask cluster. Raises ExecutorError if it does not answer."""
     try:
         from distributed import Client
     except ImportError as error:
@@ -73,34 +73,34 @@ def cluster(address: str) -> Iterator[Crew]:
     try:
         workers = _workers(client)
         if not workers:
-            client.wait_for_workers(1, timeout=_PATIENCE)
+            client.wait_for_workers(1, timeout=_TIMEOUT)
             workers = _workers(client)
-        # Each call is a new one: a result that another call left behind on the cluster is none of ours.
+        # Not pure: a result that another call left on the cluster must not be used.
         executor = client.get_executor(pure=False)
-        yield Crew(executor, workers, _Watch(client))
+        yield WorkerPool(executor, workers, _WorkerCheck(client))
     except TimeoutError as error:
         raise ExecutorError(f"the Dask cluster at {address} has no workers: start some with `dask worker`") from error
     finally:
-        client.close(timeout=_PATIENCE)
+        client.close(timeout=_TIMEOUT)
 
 
 def _client(make: Callable[..., Any], address: str) -> Any:
-    # What it logs of a connection that fails is told in our own words.
+    # A failed connection is reported by ExecutorError.
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     try:
-        return make(address, timeout=_PATIENCE, set_as_default=False)
+        return make(address, timeout=_TIMEOUT, set_as_default=False)
     except (OSError, ValueError, TypeError, ImportError, RuntimeError, AssertionError) as error:
         reason = str(error) or type(error).__name__
         raise ExecutorError(f"no Dask scheduler answers at {address}: {reason}") from error
 
 
 def _workers(client: Any) -> int:
-    """How many tasks the cluster can do at a time."""
+    """The number of tasks that the cluster can run at a time."""
     return sum(client.nthreads().values())
 
 
-class _Watch:
-    """Whether anybody is at work on the cluster: workers come and go, but none at all for a minute is the end."""
+class _WorkerCheck:
+    """Whether the cluster has workers, or had some within the last minute."""
 
     def __init__(self, client: Any) -> None:
         self._client = client
@@ -108,8 +108,8 @@ class _Watch:
 
     def __call__(self) -> bool:
         try:
-            is_there = bool(_workers(self._client))
-        except Exception:  # noqa: BLE001  a scheduler that is gone shows in many ways
-            is_there = False
-        self._missed = 0 if is_there else self._missed + 1
-        return self._missed < _ABANDONED
+            has_workers = bool(_workers(self._client))
+        except Exception:  # noqa: BLE001  a lost scheduler raises many types
+            has_workers = False
+        self._missed = 0 if has_workers else self._missed + 1
+        return self._missed < _MAX_MISSES

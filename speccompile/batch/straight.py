@@ -1,4 +1,4 @@
-"""The straight path of a call: every file compiled here, one after the other."""
+"""The straight path of a call: compile every file in this process, one after the other."""
 
 from __future__ import annotations
 

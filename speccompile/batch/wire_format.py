@@ -12,77 +12,81 @@ from speccompile.model.redaction import masked
 from speccompile.model.source import Layer, Source, Span
 
 Portable: TypeAlias = tuple[Any, ...]
-"""Tuples, texts, numbers and None, and nothing else."""
+"""Tuples, strings, numbers and None."""
 Sources: TypeAlias = Mapping[tuple[str, str], Source]
-"""The texts that both sides have, by layer and name."""
+"""The sources that both sides have, by layer and name."""
 
 
 def sources_by_name(sources: Iterable[Source]) -> dict[tuple[str, str], Source]:
     return {(source.layer.value, source.name): source for source in sources}
 
 
-def to_portable(rendered: Rendered, own: Source, known: Sources) -> Portable:
-    """The result as data. The run's own source and the known ones are named in it, all others are in it whole."""
+def to_portable(rendered: Rendered, run_source: Source, shared: Sources) -> Portable:
+    """Pack a result. The source of the run and shared sources are referred to by name, others are included."""
     result, text = rendered
-    book = _Book(own, known)
-    findings = pack_findings(result.diagnostics, book)
+    numbers = _SourceNumbers(run_source, shared)
+    findings = pack_findings(result.diagnostics, numbers)
     if isinstance(result, CompileError):
-        return book.refs(), findings, None
-    objects = tuple((made.kind, made.name, made.namespace, book.packed(made.place)) for made in result.objects)
-    made = (result.project, result.name, book.packed(result.place), objects, text)
-    return book.refs(), findings, made
+        return numbers.refs(), findings, None
+    objects = tuple(
+        (created.kind, created.name, created.namespace, numbers.pack(created.place)) for created in result.objects
+    )
+    manifests = (result.project, result.name, numbers.pack(result.place), objects, text)
+    return numbers.refs(), findings, manifests
 
 
-def from_portable(data: Portable, shape: str, own: Source, known: Sources, again: Callable[[], Result]) -> Rendered:
-    """The result, which asks `again` for whatever was not carried. Raises KeyError if a source is not known."""
-    refs, findings, made = data
-    sources = (own, *(_source(ref, known) for ref in refs))
-    found = unpack_findings(findings, sources)
-    if made is None:
-        return Rendered(CompileError(found), "")
-    project, name, place, objects, text = made
+def from_portable(
+    data: Portable, shape: str, run_source: Source, shared: Sources, recompile: Callable[[], Result]
+) -> Rendered:
+    """Unpack a result, which calls `recompile` for everything not packed. Raises KeyError if a source is missing."""
+    refs, findings, manifests = data
+    sources = (run_source, *(_source(ref, shared) for ref in refs))
+    diagnostics = unpack_findings(findings, sources)
+    if manifests is None:
+        return Rendered(CompileError(diagnostics), "")
+    project, name, place, objects, text = manifests
 
-    def compiled_again() -> Compiled:
-        result = again()
+    def recompiled() -> Compiled:
+        result = recompile()
         assert isinstance(result, Compiled)
         return result
 
     compiled = Compiled(
         name=name,
         project=project,
-        place=_unpacked(place, sources),
+        place=_unpack_span(place, sources),
         objects=tuple(
-            CreatedObject(kind, called, namespace, _unpacked(at, sources)) for kind, called, namespace, at in objects
+            CreatedObject(kind, of, namespace, _unpack_span(at, sources)) for kind, of, namespace, at in objects
         ),
-        diagnostics=found,
-        text=(lambda: text) if shape == "yaml" else (lambda: compiled_again().to_yaml()),
-        whole=lambda: compiled_again().whole,
+        diagnostics=diagnostics,
+        text=(lambda: text) if shape == "yaml" else (lambda: recompiled().to_yaml()),
+        whole=lambda: recompiled().whole,
     )
     return Rendered(compiled, text)
 
 
-def findings_to_portable(findings: Iterable[Diagnostic], known: Sources) -> Portable:
-    """Findings that belong to no run, as data."""
-    book = _Book(None, known)
-    packed = pack_findings(findings, book)
-    return book.refs(), packed
+def findings_to_portable(findings: Iterable[Diagnostic], shared: Sources) -> Portable:
+    """Pack findings that belong to no run."""
+    numbers = _SourceNumbers(None, shared)
+    packed = pack_findings(findings, numbers)
+    return numbers.refs(), packed
 
 
-def findings_from_portable(data: Portable, known: Sources) -> tuple[Diagnostic, ...]:
-    """The findings again. Raises KeyError if a source is not known."""
+def findings_from_portable(data: Portable, shared: Sources) -> tuple[Diagnostic, ...]:
+    """Unpack findings. Raises KeyError if a source is missing."""
     refs, findings = data
-    return unpack_findings(findings, (None, *(_source(ref, known) for ref in refs)))
+    return unpack_findings(findings, (None, *(_source(ref, shared) for ref in refs)))
 
 
-class _Book:
-    """Sources by number, the run's own first, as findings come to speak of them."""
+class _SourceNumbers:
+    """Sources numbered in the order in which findings refer to them; the source of the run is 0."""
 
-    def __init__(self, own: Source | None, known: Sources) -> None:
-        self._known = known
-        self._sources = [own]
-        self._numbers = {id(own): 0}
+    def __init__(self, run_source: Source | None, shared: Sources) -> None:
+        self._shared = shared
+        self._sources = [run_source]
+        self._numbers = {id(run_source): 0}
 
-    def packed(self, span: Span) -> Portable:
+    def pack(self, span: Span) -> Portable:
         source = span.source
         number = self._numbers.get(id(source))
         if number is None:
@@ -98,29 +102,25 @@ class _Book:
         return tuple(self._ref(source) for source in self._sources[1:] if source)
 
     def _ref(self, source: Source) -> Portable:
-        named = (source.layer.value, source.name)
-        is_known = self._known.get(named) == source
-        return named if is_known else (*named, source.text)
+        key = (source.layer.value, source.name)
+        return key if self._shared.get(key) == source else (*key, source.text)
 
 
-def pack_findings(findings: Iterable[Diagnostic], book: _Book) -> Portable:
-    # Whoever reads them would look for secrets in the sources again, and has not got them at hand.
-    told = tuple(findings)
-    if not told:
-        return ()
-    return tuple(_packed_finding(masked(finding), book) for finding in told)
+def pack_findings(findings: Iterable[Diagnostic], numbers: _SourceNumbers) -> Portable:
+    # Masked now: masking needs the texts of the sources, which the receiver may not have.
+    return tuple(_pack_finding(masked(finding), numbers) for finding in findings)
 
 
-def _packed_finding(finding: Diagnostic, book: _Book) -> Portable:
+def _pack_finding(finding: Diagnostic, numbers: _SourceNumbers) -> Portable:
     return (
         finding.code,
         finding.message,
-        finding.span and book.packed(finding.span),
+        finding.span and numbers.pack(finding.span),
         finding.path,
         finding.severity.value,
-        tuple((note.message, note.span and book.packed(note.span)) for note in finding.notes),
+        tuple((note.message, note.span and numbers.pack(note.span)) for note in finding.notes),
         finding.help,
-        finding.secret and book.packed(finding.secret),
+        finding.secret and numbers.pack(finding.secret),
     )
 
 
@@ -129,26 +129,26 @@ def unpack_findings(data: Portable, sources: tuple[Source | None, ...]) -> tuple
         Diagnostic(
             code,
             message,
-            span and _unpacked(span, sources),
+            span and _unpack_span(span, sources),
             tuple(path),
             Severity(severity),
-            tuple(Note(words, place and _unpacked(place, sources)) for words, place in notes),
-            cure,
-            secret and _unpacked(secret, sources),
+            tuple(Note(text, place and _unpack_span(place, sources)) for text, place in notes),
+            help_text,
+            secret and _unpack_span(secret, sources),
         )
-        for code, message, span, path, severity, notes, cure, secret in data
+        for code, message, span, path, severity, notes, help_text, secret in data
     )
 
 
-def _unpacked(span: Portable, sources: tuple[Source | None, ...]) -> Span:
+def _unpack_span(span: Portable, sources: tuple[Source | None, ...]) -> Span:
     number, line, column, end_line, end_column = span
     source = sources[number]
     assert source is not None
     return Span(source, line, column, end_line, end_column)
 
 
-def _source(ref: Portable, known: Sources) -> Source:
+def _source(ref: Portable, shared: Sources) -> Source:
     if len(ref) == 2:  # noqa: PLR2004  a name without its text
-        return known[ref[0], ref[1]]
+        return shared[ref[0], ref[1]]
     layer, name, text = ref
     return Source(name, text, Layer(layer))

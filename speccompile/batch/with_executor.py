@@ -1,4 +1,4 @@
-"""Compile runs with an executor that a caller of the library brings: Dask, Ray, or a pool of processes."""
+"""Compile runs with the executor of a library user: Dask, Ray, or a pool of processes."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from concurrent.futures import Executor
 from functools import partial
 
 from speccompile.batch.compile_unit import Compiler
-from speccompile.batch.dispatch import Crew, spread
+from speccompile.batch.dispatch import WorkerPool, dispatch_units
 from speccompile.batch.wire_format import from_portable
-from speccompile.batch.work_units import Piece, sources_of
+from speccompile.batch.work_units import WorkUnit, sources_of
 from speccompile.compiler.compiled import Result
 from speccompile.compiler.documents.admin_config import Setting
 from speccompile.model.findings import CompileError
@@ -20,13 +20,13 @@ from speccompile.yaml_text.parsed import Parsed
 def compile_texts(
     texts: Iterable[Text | Parsed], admin: Admin, setting: Setting, executor: Executor
 ) -> Iterator[Result]:
-    """A result for each run, in order, as `compile_files` gives them. Raises ExecutorError if the executor fails."""
-    known = sources_of(admin)
-    compiler = Compiler.of(setting, "yaml", known)
-    pieces = (Piece.of(text) if isinstance(text, Text) else Piece.unread(text) for text in texts)
-    for piece, (results, _) in spread(pieces, admin, "yaml", Crew.of(executor)):
+    """The results of `compile_files`, computed by the executor. Raises ExecutorError if that fails."""
+    sources = sources_of(admin)
+    compiler = Compiler.of(setting, "yaml", sources)
+    units = (WorkUnit.of(text) if isinstance(text, Text) else WorkUnit.unread(text) for text in texts)
+    for unit, (results, _) in dispatch_units(units, admin, "yaml", WorkerPool.of(executor)):
         for number, data in enumerate(results):
-            again = partial(compiler.again, piece, number)
-            result = from_portable(data, "yaml", piece.source, known, again).result
-            # An error knows its run and what became of its values, and these do not travel.
-            yield again() if isinstance(result, CompileError) and piece.answer is None else result
+            recompile = partial(compiler.recompile, unit, number)
+            result = from_portable(data, "yaml", unit.source, sources, recompile).result
+            # An error has its run and overrides, which are not packed.
+            yield recompile() if isinstance(result, CompileError) and unit.outcome is None else result

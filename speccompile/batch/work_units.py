@@ -1,4 +1,4 @@
-"""Files of runs as units of work, and what the admin's texts are known by."""
+"""Run files as units of work, and the sources of the admin's texts."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.source import Layer, Source
 from speccompile.yaml_text.parsed import Parsed
 
-Answer: TypeAlias = tuple[tuple[Portable, ...], tuple[str, ...] | None]
-"""The results of one file, and the profiles that they depend on; None is all of them."""
+UnitOutcome: TypeAlias = tuple[tuple[Portable, ...], tuple[str, ...] | None]
+"""The packed results of one file, and the profiles that they depend on; None means all of them."""
 
 
-class Piece(NamedTuple):
-    """A file of runs: to be compiled, or with the answer that is known."""
+class WorkUnit(NamedTuple):
+    """A run file, with its outcome unless it is to be compiled."""
 
     source: Source
     text: Text
-    answer: Answer | None = None
+    outcome: UnitOutcome | None = None
 
     @classmethod
-    def of(cls, text: Text) -> Piece:
+    def of(cls, text: Text) -> WorkUnit:
         return cls(Source(text.name, "" if text.is_data else text.text, Layer.RUN), text)
 
     @classmethod
-    def unread(cls, file: Parsed) -> Piece:
-        """A file that is nothing but faults."""
+    def unread(cls, file: Parsed) -> WorkUnit:
+        """A file that cannot be read."""
         source = next(finding.span.source for finding in file.findings if finding.span)
         return cls(
             source, Text(source.name, ""), ((to_portable(Rendered(CompileError(file.findings), ""), source, {}),), ())
@@ -37,14 +37,14 @@ class Piece(NamedTuple):
 
     @property
     def weight(self) -> int:
-        """About how many runs there are in it."""
+        """The approximate number of its runs."""
         return 1 + self.text.text.count("\n---")
 
 
 def sources_of(admin: Admin) -> Sources:
-    """The texts of the admin, which findings name."""
+    """The sources of the admin's texts, which findings refer to."""
     profiles = (Source(text.name, text.text, Layer.PROFILE) for text in admin.profiles if not text.is_data)
     platform = admin.platform
-    told = (Source(platform.name, platform.text, Layer.PLATFORM),) if platform and not platform.is_data else ()
+    platforms = (Source(platform.name, platform.text, Layer.PLATFORM),) if platform and not platform.is_data else ()
     templates = (Source(template.name, template.text, Layer.TEMPLATE) for template in admin.templates)
-    return sources_by_name((*profiles, *told, *templates))
+    return sources_by_name((*profiles, *platforms, *templates))

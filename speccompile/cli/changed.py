@@ -18,7 +18,7 @@ from speccompile.files.find import template_files
 from speccompile.files.git_revision import removed_files
 from speccompile.files.run_files import run_files
 from speccompile.files.work import Work, read_work
-from speccompile.files.write import path_of
+from speccompile.files.write import manifest_path
 from speccompile.terminal.progress import counted
 from speccompile.yaml_text.parsed import Parsed
 
@@ -27,7 +27,7 @@ class ChangedWork(Work):
     """The work of a call with `--changed`: the affected runs, or all runs."""
 
     def __init__(self, work: Work, chosen: Affected | None = None) -> None:
-        super().__init__(work.inputs, work.written, work.stderr)
+        super().__init__(work.inputs, work.admin_texts, work.stderr)
         self.chosen: Final = chosen
         """The runs to compile; None for all."""
 
@@ -78,7 +78,7 @@ def _chosen(changed: Sequence[str], inputs: Inputs, setting: Setting, shape: str
         return Affected({}, frozenset(), 0, ())
 
     def output_of(run: RunKey) -> str:
-        return str(folder / path_of(run.project, run.name, shape))
+        return str(folder / manifest_path(run.project, run.name, shape))
 
     return affected(run_files(inputs), setting, is_touched, output_of)
 

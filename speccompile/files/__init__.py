@@ -1,4 +1,4 @@
-"""Files and git revisions read and written; nothing below this folder touches a disk, except `schema.bundled`.
+"""Read and write files, and read git revisions; nothing below this folder uses the disk, except `schema.bundled`.
 
 Imports up to `integrations`.
 """

@@ -1,4 +1,4 @@
-"""What an admin wrote, as texts: profiles, platform and templates, from paths or Python data."""
+"""Texts of profiles, platform and templates, from paths or Python data."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from speccompile.files.find import Unlisted, template_files
-from speccompile.files.read import MAX_BYTES, expand, no_templates, read_file
+from speccompile.files.read import MAX_FILE_BYTES, expand, no_templates, read_file
 from speccompile.model.documents import Document
 from speccompile.model.input_texts import Admin, Template, Text
 from speccompile.model.light_namedtuple import NamedTuple
@@ -18,11 +18,11 @@ from speccompile.yaml_text.parsed import Parsed
 AdminInput: TypeAlias = Mapping[str, Any] | Path | str
 """A platform: Python data, a path, or the name of a bundled preset."""
 ProfileInput: TypeAlias = AdminInput | Sequence[Mapping[str, Any]]
-"""A profile: Python data, with its base documents as a list, or the path of a file or directory."""
+"""A profile: Python data (a list if it has base documents), or the path of a file or directory."""
 
 
-class Written(NamedTuple):
-    """What the admin wrote: texts, and why others could not be read."""
+class AdminTexts(NamedTuple):
+    """The texts of an admin, with findings in place of those that cannot be read."""
 
     profiles: tuple[Text | Parsed, ...]
     platform: Text | Parsed | None
@@ -30,78 +30,78 @@ class Written(NamedTuple):
 
     @property
     def admin(self) -> Admin | None:
-        """All of it as texts; None if something could not be read."""
+        """All texts; None if one cannot be read."""
         profiles = tuple(text for text in self.profiles if isinstance(text, Text))
         platform = None if isinstance(self.platform, Parsed) else self.platform
         templates = tuple(text for text in self.templates if isinstance(text, Template))
-        is_whole = len(profiles) == len(self.profiles) and platform is self.platform
-        return Admin(profiles, platform, templates) if is_whole and len(templates) == len(self.templates) else None
+        is_complete = len(profiles) == len(self.profiles) and platform is self.platform
+        return Admin(profiles, platform, templates) if is_complete and len(templates) == len(self.templates) else None
 
 
 def read_admin(
     profiles: Iterable[ProfileInput] | AdminInput, platform: AdminInput | None, templates: Path | str | None = None
-) -> Written:
-    """What the admin wrote, read but not understood; a directory stands for the files in it."""
-    texts = tuple(text for profile in listed(profiles) for text in _profile_texts(profile))
-    own = () if templates is None else tuple(read_templates(Path(templates)))
-    return Written(texts, None if platform is None else platform_text(platform), own)
+) -> AdminTexts:
+    """Read profiles, platform and templates without parsing them; a directory means the files in it."""
+    texts = tuple(text for profile in as_profiles(profiles) for text in _profile_texts(profile))
+    custom = () if templates is None else tuple(read_templates(Path(templates)))
+    return AdminTexts(texts, None if platform is None else platform_text(platform), custom)
 
 
 def read_templates(folder: Path) -> Iterator[Template | Parsed]:
-    """The templates in the target folders of a folder, by their paths below it; or why they cannot be read."""
-    found = False
+    """Read the templates in the target folders of a folder, named by their paths in it, with findings for the rest."""
+    is_empty = True
     for entry in template_files(folder):
-        found = True
+        is_empty = False
         if isinstance(entry, Unlisted):
             yield no_templates(str(entry.path), entry.error)
             continue
-        read = read_file(entry, Layer.TEMPLATE, MAX_BYTES)
+        read = read_file(entry, Layer.TEMPLATE, MAX_FILE_BYTES)
         if isinstance(read, Source):
-            # Some editors begin a file with a mark that is no text.
+            # Some editors begin a file with a byte order mark.
             yield Template(entry.relative_to(folder).as_posix(), read.name, read.text.removeprefix("\ufeff"))
         else:
             yield read
-    if not found:
+    if is_empty:
         yield no_templates(str(folder), None)
 
 
-def listed(profiles: Iterable[ProfileInput] | AdminInput) -> tuple[ProfileInput, ...]:
-    """The profiles; a single one counts as a list of one, though a string could be taken letter by letter."""
+def as_profiles(profiles: Iterable[ProfileInput] | AdminInput) -> tuple[ProfileInput, ...]:
+    """A list of profiles; a single one, which may be a string, becomes a list of one."""
     return (profiles,) if isinstance(profiles, (str, Path, Mapping)) else tuple(profiles)
 
 
-def platform_text(given: AdminInput) -> Text | Parsed:
-    if isinstance(given, str) and given in preset_names():
-        given = {"preset": given}
-    if isinstance(given, Mapping):
-        return data_text((given,), Source("<platform>", "", Layer.PLATFORM))
-    return file_text(Path(given), Layer.PLATFORM)
+def platform_text(platform: AdminInput) -> Text | Parsed:
+    if isinstance(platform, str) and platform in preset_names():
+        platform = {"preset": platform}
+    if isinstance(platform, Mapping):
+        return data_text((platform,), Source("<platform>", "", Layer.PLATFORM))
+    return file_text(Path(platform), Layer.PLATFORM)
 
 
 def file_text(path: Any, layer: Layer) -> Text | Parsed:
-    """The text of a file, or why there is none."""
-    read = read_file(path, layer, MAX_BYTES)
+    """The text of a file, or findings if it cannot be read."""
+    read = read_file(path, layer, MAX_FILE_BYTES)
     return Text(read.name, read.text) if isinstance(read, Source) else read
 
 
 def data_text(documents: Iterable[object], source: Source) -> Text | Parsed:
-    """Python data as one text, or what is wrong with it; it is ours from now on, whatever becomes of the original."""
+    """Python data as JSON text, or findings about it; later changes of the data have no effect."""
     import json
 
     from speccompile.yaml_text.from_python import wrap
 
     files = [wrap(document, source) for document in documents]
     findings = tuple(finding for file in files for finding in file.findings)
-    known: tuple[Document, ...] = tuple(document for file in files for document in file.documents)
+    wrapped: tuple[Document, ...] = tuple(document for file in files for document in file.documents)
     if findings:
-        return Parsed(known, findings)
-    return Text(source.name, json.dumps([document.root.plain() for document in known]), is_data=True)
+        return Parsed(wrapped, findings)
+    return Text(source.name, json.dumps([document.root.plain() for document in wrapped]), is_data=True)
 
 
 def _profile_texts(profile: ProfileInput) -> Iterator[Text | Parsed]:
     if isinstance(profile, (str, Path)):
         yield from (file_text(path, Layer.PROFILE) for path in expand([Path(profile)]))
         return
-    # Whatever is no list of documents is one, or is found to be none.
+    # Anything else is one document, and refused later if it is not a mapping.
     data = profile if isinstance(profile, (list, tuple)) and profile else (profile,)
     yield data_text(data, Source("<profile>", "", Layer.PROFILE))

@@ -15,7 +15,7 @@ STREAM = "-"
 
 
 class Flags(NamedTuple):
-    """The arguments that name files; None and nothing mean that the project file may say."""
+    """The arguments that name files; those left out are taken from the project file."""
 
     paths: Sequence[str] = ()
     profiles: Sequence[str] = ()
@@ -23,58 +23,59 @@ class Flags(NamedTuple):
     output: str | None = None
     project: str | None = None
     searches: bool = True
-    """Whether a project file is looked for if none is named."""
+    """Whether to search for a project file if none is named."""
     templates: str | None = None
 
 
 class Inputs(NamedTuple):
-    """What one call works on."""
+    """The files and settings that a call uses."""
 
     project: Path
-    """The project file, or where there might be one."""
+    """The project file, or the path it would have."""
     runs: tuple[Path | Unlisted | None, ...]
-    """The files of runs, in order; None is standard input."""
+    """The run files, in order; None is standard input."""
     profiles: Sequence[Path]
     platform: Path | str | None
     templates: Path | None
     output: Path | str | None
-    """Where manifests are written; None and a dash are standard output."""
+    """The folder or file for manifests; None and a dash are standard output."""
     home: Path | None
-    """Where the project file says that its manifests are, even if this call names runs and prints theirs."""
+    """The `output` of the project file, even if this call names runs and prints their manifests."""
     is_whole: bool
-    """Whether the call is about all runs of a project."""
+    """Whether the call covers all runs of a project."""
     severity: Mapping[str, str]
-    """What the project file makes of codes."""
+    """The severities of codes in the project file."""
     kubernetes: Mapping[str, Span]
-    """The versions that the project file wants manifests verified against, and where it says so."""
+    """The Kubernetes versions to verify against in the project file, and the place of each."""
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """All files that are read, which nothing may ever be written to."""
+        """All files that are read, and must never be overwritten."""
         templates = template_files(self.templates) if self.templates else ()
-        listed = (*self.runs, *expand(self.profiles), self.platform, *templates, self.project)
-        return tuple(path for path in listed if isinstance(path, Path))
+        entries = (*self.runs, *expand(self.profiles), self.platform, *templates, self.project)
+        return tuple(path for path in entries if isinstance(path, Path))
 
 
 class CallError(Exception):
-    """The command line cannot be understood; the message says what to write instead."""
+    """The command line is wrong; the message explains what to write instead."""
 
 
 def settle(flags: Flags, *, wants_runs: bool = True) -> Inputs:
-    """Raises CallError, or CompileError with what is wrong with the project file.
+    """Resolve the flags of a call over its project file.
 
-    A call that wants no runs is one about profiles and platform.
+    Without `wants_runs`, the call is about profiles and platform. Raises CallError, or CompileError if the project
+    file has errors.
     """
     project = _project(flags) if wants_runs else _project_of_an_admin(flags)
     profiles = tuple(map(Path, flags.profiles)) or project.profiles
     platform = platform_of(flags.platform, Path()) if flags.platform else project.platform
     templates = Path(flags.templates) if flags.templates else project.templates
-    # What this call takes for profiles, platform and templates is no run, whoever names it.
+    # Profiles, platform and templates are not runs, whether the project file or the command line names them.
     chosen = project._replace(profiles=profiles, platform=platform, templates=templates)
-    own = own_files(project) | own_files(chosen)
+    skipped = own_files(project) | own_files(chosen)
     return Inputs(
         project=project.path,
-        runs=tuple(_runs(flags.paths, project, own)),
+        runs=tuple(_runs(flags.paths, project, skipped)),
         profiles=profiles,
         platform=platform,
         templates=templates,
@@ -87,7 +88,7 @@ def settle(flags: Flags, *, wants_runs: bool = True) -> Inputs:
 
 
 def _project(flags: Flags) -> Project:
-    found = _found(flags.paths) if flags.searches and not flags.project else None
+    found = _search_project(flags.paths) if flags.searches and not flags.project else None
     file = locate(Path(flags.project)) if flags.project else found
     if file is None and not flags.paths:
         raise CallError(
@@ -111,7 +112,7 @@ def _project(flags: Flags) -> Project:
 
 
 def _project_of_an_admin(flags: Flags) -> Project:
-    file = locate(Path(flags.project)) if flags.project else _found(())
+    file = locate(Path(flags.project)) if flags.project else _search_project(())
     if file is None and not flags.profiles and not flags.platform:
         raise CallError(
             f"no --profiles given, and no {PROJECT_FILE} here or in a parent directory; "
@@ -128,8 +129,8 @@ def _project_of_an_admin(flags: Flags) -> Project:
     return _read(file, {key: tuple(map(Path, paths)) for key, paths in given.items() if paths})
 
 
-def _found(paths: Sequence[str]) -> Path | None:
-    """The one project file that all paths lead to."""
+def _search_project(paths: Sequence[str]) -> Path | None:
+    """The project file of all paths. Raises CallError if they belong to two."""
     starts = [Path() if path == STREAM else Path(path) for path in paths] or [Path()]
     found = {identity(file) or file: file for start in starts if (file := find_project(start))}
     if len(found) > 1:
@@ -138,8 +139,8 @@ def _found(paths: Sequence[str]) -> Path | None:
     return next(iter(found.values()), None)
 
 
-def _runs(paths: Sequence[str], project: Project, own: frozenset[Identity]) -> Iterator[Path | Unlisted | None]:
-    """The files of runs; the project file itself stands for all runs of the project."""
+def _runs(paths: Sequence[str], project: Project, skipped: frozenset[Identity]) -> Iterator[Path | Unlisted | None]:
+    """The run files; the project file itself means all runs of the project."""
     if not paths:
         yield from project.runs
         return
@@ -149,7 +150,7 @@ def _runs(paths: Sequence[str], project: Project, own: frozenset[Identity]) -> I
         elif project.runs and _is_same(path, project.path):
             yield from project.runs
         else:
-            yield from expand([Path(path)], own)
+            yield from expand([Path(path)], skipped)
 
 
 def _is_same(path: str, file: Path) -> bool:

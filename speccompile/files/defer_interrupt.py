@@ -7,8 +7,8 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def deaf() -> Iterator[None]:
-    """Ctrl-C is heard at the end; whatever thread or process is begun meanwhile never hears of it."""
+def defer_interrupt() -> Iterator[None]:
+    """Defer Ctrl-C to the end of the block; threads and processes started inside it ignore Ctrl-C."""
     import signal
 
     if not hasattr(signal, "pthread_sigmask"):

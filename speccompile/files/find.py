@@ -1,4 +1,4 @@
-"""Files below a folder that match a pattern, always in the same order."""
+"""Find the files below a folder that match a pattern, in a fixed order."""
 
 from __future__ import annotations
 
@@ -13,68 +13,68 @@ from speccompile.model.light_namedtuple import NamedTuple
 SUFFIXES = (".yaml", ".yml", ".json")
 TEMPLATE_SUFFIX = ".j2"
 TARGET_FILES = (TEMPLATE_SUFFIX, "target.yaml", "fields.schema.json")
-"""How the names of all files end that make a target."""
+"""Suffixes of all files that define a target."""
 PROJECT_FILE = "speccompile.yaml"
-"""The name of project files, which are neither runs nor profiles wherever they are come across."""
+"""The name of project files, which never count as runs or profiles."""
 ANYTHING = ("**", "*")
 """The pattern of every file at any depth."""
 _TEMPLATES = ("*", "**", "*")
 """The pattern of templates: below the folder of a target."""
 
 Identity: TypeAlias = tuple[int, int]
-"""What two names of one file have in common."""
+"""Device and inode."""
 
 
 class Unlisted(NamedTuple):
-    """A directory whose files cannot be told, and why; no error means that it holds none."""
+    """A directory without files to read: it cannot be listed, or, without an error, has none."""
 
     path: Path
     error: OSError | None = None
 
 
 def template_files(folder: Path) -> Iterator[Path | Unlisted]:
-    """The templates in the target folders of a folder, and what else makes a target."""
+    """The templates and other target files in the target folders of a folder."""
     return matching(folder, _TEMPLATES, suffixes=TARGET_FILES)
 
 
 def matching(
     top: Path,
     steps: Sequence[str],
-    passed_over: frozenset[Identity] = frozenset(),
+    skipped: frozenset[Identity] = frozenset(),
     suffixes: tuple[str, ...] = SUFFIXES,
 ) -> Iterator[Path | Unlisted]:
-    """The files of a folder before those of its subfolders, each by name.
+    """Find files that match a pattern: those of a folder before those of its subfolders, sorted by name.
 
-    Each step of the pattern is a name with `*`, `?` and `[…]`, or `**` for any number of folders. Wildcards find
-    nothing hidden, and `**` follows no link, so that it cannot run in circles.
+    Each step of the pattern is a name with `*`, `?` and `[…]`, or `**` for any number of folders. Wildcards skip
+    hidden files, and `**` does not follow links, which could be circular.
     """
-    # Following all places of the pattern at once visits each folder once, however many `**` there are.
-    pending = [(top, _reached({0}, steps))]
+    # All places in the pattern are tracked together, so that each folder is visited once, however many `**` there are.
+    pending = [(top, _expand_stars({0}, steps))]
     while pending:
         folder, places = pending.pop()
         try:
-            with os.scandir(folder) as listed:
-                entries = sorted(listed, key=lambda entry: entry.name, reverse=True)
+            with os.scandir(folder) as scanned:
+                entries = sorted(scanned, key=lambda entry: entry.name, reverse=True)
         except OSError as error:
             yield Unlisted(folder, error)
             continue
         inner: list[tuple[Path, frozenset[int]]] = []
         while entries:
-            # Each is let go at once: it remembers all that it was asked, half a kilobyte.
+            # Popped, so that it is freed at once: an entry caches half a kilobyte of file status.
             entry = entries.pop()
             is_folder = _is_folder_entry(entry)
-            further = _further(entry, places, steps) if is_folder else frozenset()
-            found = not is_folder and entry.name.endswith(suffixes) and _is_match(entry.name, places, steps)
-            if (further or found) and not (passed_over and identity(entry) in passed_over):
-                if found:
+            further = _next_places(entry, places, steps) if is_folder else frozenset()
+            is_match = not is_folder and entry.name.endswith(suffixes) and _is_match(entry.name, places, steps)
+            if (further or is_match) and not (skipped and identity(entry) in skipped):
+                if is_match:
                     yield folder / entry.name
                 else:
                     inner.append((folder / entry.name, further))
         pending += reversed(inner)
 
 
-def _reached(places: Iterable[int], steps: Sequence[str]) -> frozenset[int]:
-    """The places, and those behind a `**`, which may stand for no folder at all."""
+def _expand_stars(places: Iterable[int], steps: Sequence[str]) -> frozenset[int]:
+    """The places, and those after a `**`, which also matches no folder at all."""
     reached = set(places)
     for place in range(len(steps) - 1):
         if place in reached and steps[place] == "**":
@@ -82,28 +82,28 @@ def _reached(places: Iterable[int], steps: Sequence[str]) -> frozenset[int]:
     return frozenset(reached)
 
 
-def _further(entry: os.DirEntry[str], places: Iterable[int], steps: Sequence[str]) -> frozenset[int]:
-    """The places of the pattern at which the entries of this folder stand."""
+def _next_places(entry: os.DirEntry[str], places: Iterable[int], steps: Sequence[str]) -> frozenset[int]:
+    """The places in the pattern that apply to the entries of this folder."""
     stays = not entry.name.startswith(".") and not entry.is_symlink()
-    behind = {place + 1 for place in places if place + 1 < len(steps) and _fits(entry.name, steps[place])}
-    return _reached(behind | {place for place in places if stays and steps[place] == "**"}, steps)
+    after = {place + 1 for place in places if place + 1 < len(steps) and _matches_step(entry.name, steps[place])}
+    return _expand_stars(after | {place for place in places if stays and steps[place] == "**"}, steps)
 
 
 def _is_match(name: str, places: Iterable[int], steps: Sequence[str]) -> bool:
     last = len(steps) - 1
-    return last in places and name != PROJECT_FILE and _fits(name, steps[last])
+    return last in places and name != PROJECT_FILE and _matches_step(name, steps[last])
 
 
-def _fits(name: str, step: str) -> bool:
-    shows = step.startswith(".") or not name.startswith(".")
-    return step != "**" and shows and fnmatchcase(name, step)
+def _matches_step(name: str, step: str) -> bool:
+    is_visible = step.startswith(".") or not name.startswith(".")
+    return step != "**" and is_visible and fnmatchcase(name, step)
 
 
 def _is_folder_entry(entry: os.DirEntry[str]) -> bool:
     try:
         return entry.is_dir()
     except OSError:
-        # A link that leads nowhere; reading it will tell.
+        # A broken link; reading it reports the error.
         return False
 
 
@@ -111,14 +111,14 @@ def is_folder(path: Path) -> bool:
     try:
         return path.is_dir()
     except (OSError, ValueError):
-        # Whatever is wrong with the name, opening it will tell.
+        # Opening it reports the error.
         return False
 
 
 def identity(path: Path | os.DirEntry[str]) -> Identity | None:
-    """The same for all names and links of one file; None where there is no file."""
+    """Device and inode, which all names and links of a file share; None if there is no file."""
     try:
-        told = path.stat()
+        status = path.stat()
     except (OSError, ValueError):
         return None
-    return told.st_dev, told.st_ino
+    return status.st_dev, status.st_ino

@@ -1,4 +1,4 @@
-"""Find the project file, and what it stands for before it is read."""
+"""Find the project file."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.source import Layer, Source, Span
 from speccompile.schema.bundled import preset_names
 
-_NONE: Mapping[str, Any] = MappingProxyType({})
+_EMPTY: Mapping[str, Any] = MappingProxyType({})
 
 
 class Project(NamedTuple):
-    """What a project file names, as paths that can be opened from the current directory."""
+    """The contents of a project file, with paths that can be opened from the current directory."""
 
     path: Path
     runs: tuple[Path, ...] = ()
@@ -27,16 +27,16 @@ class Project(NamedTuple):
     platform: Path | str | None = None
     """A file, or the name of a bundled preset."""
     templates: Path | None = None
-    """The directory of the admin's own templates."""
+    """The directory of custom templates."""
     output: Path | None = None
-    kubernetes: Mapping[str, Span] = _NONE
-    """The versions of Kubernetes to verify against, and where each is written."""
-    severity: Mapping[str, str] = _NONE
+    kubernetes: Mapping[str, Span] = _EMPTY
+    """The versions of Kubernetes to verify against, and the place of each."""
+    severity: Mapping[str, str] = _EMPTY
     """By code: `error`, `warning`, `notice` or `ignore`."""
 
 
 def locate(path: Path, within: Path | None = None) -> Path:
-    """The path itself, or, if it is a directory, the project file in it or above it; raises where there is none."""
+    """The path itself, or, if it is a directory, the project file in it or above it. Raises CompileError if none."""
     if not is_folder(path):
         return path
     found = find_project(path, within)
@@ -55,30 +55,30 @@ def locate(path: Path, within: Path | None = None) -> Path:
 
 
 def find_project(start: Path, within: Path | None = None) -> Path | None:
-    """The project file in the directory, or in the directory of the file, or the nearest one above.
+    """The project file in a directory, or in the directory of a file, or the nearest one above.
 
-    Within a directory, given as it really is, the search does not leave it.
+    `within` is a resolved directory that the search does not leave.
     """
     folder = start if is_folder(start) else start.parent
-    # A link leads upwards from where it stands; only `..` must be followed as the operating system does.
+    # The parent of a link is the folder that contains it; only `..` is resolved as the operating system does.
     top = real(folder) if ".." in folder.parts else here() / folder
     folders = [at for at in (top, *top.parents) if within is None or real(at).is_relative_to(within)]
-    return next((near_by(file) for at in folders if _is_there(file := at / PROJECT_FILE)), None)
+    return next((near_by(file) for at in folders if _is_file_or_link(file := at / PROJECT_FILE)), None)
 
 
 def platform_of(text: str, folder: Path) -> Path | str:
-    """The platform that a text names: a bundled preset, or a file as seen from the folder."""
+    """The platform that a text names: a bundled preset, or a file relative to the folder."""
     return text if text in preset_names() else folder / text
 
 
 def own_files(project: Project) -> frozenset[Identity]:
-    """What is no run, wherever it is come across below a directory."""
+    """Files and directories of the project that are not runs."""
     named = (project.path, *project.profiles, project.platform, project.templates, project.output)
     return identities(path for path in named if isinstance(path, Path))
 
 
-def _is_there(path: Path) -> bool:
-    """Whether something stands here that should be a file: a link that leads nowhere is a fault, and not nothing."""
+def _is_file_or_link(path: Path) -> bool:
+    """Whether something other than a directory exists here; a broken link counts, and is reported when it is read."""
     try:
         return not stat.S_ISDIR(path.lstat().st_mode)
     except (OSError, ValueError):
@@ -90,7 +90,7 @@ def real(path: Path) -> Path:
     try:
         return path.resolve()
     except (OSError, RuntimeError, ValueError):
-        # Links in a circle.
+        # Circular links.
         return here() / path
 
 
@@ -104,7 +104,7 @@ def here() -> Path:
 
 
 def near_by(path: Path) -> Path:
-    """The path as people in the current directory write it: relative if it is below."""
+    """The path relative to the current directory if it is below that, else as it is."""
     current = here()
     try:
         return (current / path).relative_to(current)
@@ -113,5 +113,5 @@ def near_by(path: Path) -> Path:
 
 
 def identities(paths: Iterable[Path]) -> frozenset[Identity]:
-    """The files at the paths, whatever they are called."""
-    return frozenset(told for path in paths if (told := identity(path)))
+    """Device and inode of each existing path."""
+    return frozenset(found for path in paths if (found := identity(path)))

@@ -9,8 +9,8 @@ from speccompile.compiler.bundled_library import bundled_library, library_of
 from speccompile.compiler.documents.admin_config import Setting, parsed, prepare, setting_of
 from speccompile.files.admin_texts import (
     AdminInput,
+    AdminTexts,
     ProfileInput,
-    Written,
     platform_text,
     read_admin,
     read_templates,
@@ -27,33 +27,33 @@ def read_setting(
     return setting_from(read_admin(profiles, platform, templates))
 
 
-def setting_from(written: Written) -> Setting:
-    """The setting that these texts make, with whatever is wrong among its findings."""
-    admin = written.admin
+def setting_from(texts: AdminTexts) -> Setting:
+    """Parse the texts into a setting, with all findings."""
+    admin = texts.admin
     if admin is not None:
         return setting_of(admin)
-    platform = None if written.platform is None else documents_of(written.platform, Layer.PLATFORM)
-    profiles = (documents_of(text, Layer.PROFILE) for text in written.profiles)
-    return _with_faults(prepare(profiles, platform, bundled_library()), written.templates)
+    platform = None if texts.platform is None else parse_text(texts.platform, Layer.PLATFORM)
+    profiles = (parse_text(text, Layer.PROFILE) for text in texts.profiles)
+    return _with_faults(prepare(profiles, platform, bundled_library()), texts.templates)
 
 
 def setting_with(
     profiles: Iterable[Parsed], platform: AdminInput | Parsed | None, templates: Path | str | None = None
 ) -> Setting:
-    """As `read_setting`, with the profiles parsed already, and perhaps the platform."""
+    """Like `read_setting`, with parsed profiles, and possibly a parsed platform."""
     text = platform_text(platform) if platform is not None and not isinstance(platform, Parsed) else platform
     custom = () if templates is None else tuple(read_templates(Path(templates)))
     library = library_of(tuple(template for template in custom if isinstance(template, Template)))
-    parsed_platform = None if text is None else documents_of(text, Layer.PLATFORM)
+    parsed_platform = None if text is None else parse_text(text, Layer.PLATFORM)
     return _with_faults(prepare(profiles, parsed_platform, library), custom)
 
 
-def documents_of(text: Text | Parsed, layer: Layer = Layer.RUN) -> Parsed:
-    """The documents of a text, or what is known of one that could not be read."""
+def parse_text(text: Text | Parsed, layer: Layer = Layer.RUN) -> Parsed:
+    """The documents of a text, or its findings if it could not be read."""
     return text if isinstance(text, Parsed) else parsed(text, layer)
 
 
 def _with_faults(setting: Setting, templates: Iterable[Template | Parsed]) -> Setting:
-    """The setting, in which templates that cannot be read count as faults of it."""
+    """The setting, with the findings of templates that cannot be read."""
     faults = [finding for text in templates if isinstance(text, Parsed) for finding in text.findings]
     return setting._replace(findings=(*setting.findings, *faults))

@@ -22,11 +22,11 @@ TEXTS: Mapping[str, Callable[[Compiled], str]] = {
     "json": _as_json,
     "helm": _as_chart_template,
 }
-"""How manifests are written, by shape."""
+"""The serializer of each shape."""
 
 
 def rendered(results: Iterable[Result], shape: str) -> Iterator[Rendered]:
-    """Each result with the text of its manifests; an error has none."""
+    """Each result with the text of its manifests, which is empty for an error."""
     write = TEXTS[shape]
     for result in results:
         yield Rendered(result, write(result) if isinstance(result, Compiled) else "")

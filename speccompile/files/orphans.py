@@ -21,61 +21,61 @@ from speccompile.model.source import Layer, Source
 from speccompile.yaml_text.parse import parse
 
 _KEY = "app.kubernetes.io/managed-by"
-_US = "speccompile"
+_MANAGER = "speccompile"
 _KNOWN = frozenset({"application", "name", "id", "project"})
-"""What is known of every run, so that no label that says it is left out."""
-_ENOUGH = 4
-"""Labels of its own, the manager's among them, by which the objects of a platform are taken for ours."""
+"""Placeholders that every run has a value for, so that labels with them are always present."""
+_MIN_LABELS = 4
+"""Platform labels, including the manager, that identify an object as generated."""
 
 
-class Marks(NamedTuple):
-    """The labels by which an object of ours is known."""
+class LabelMarks(NamedTuple):
+    """The labels that identify a generated object."""
 
     managers: frozenset[str]
     keys: frozenset[str]
-    """What it has besides, where the manager is called by a name that others may have too."""
+    """Labels that are also required if the name of the manager is not unique to speccompile."""
 
 
 def orphans(root: Path, expected: Container[Path], inputs: frozenset[Identity], platform: Platform) -> tuple[Path, ...]:
-    """The files below the root, other than those expected and the inputs, that hold nothing but objects of ours.
+    """The files below the root that contain only generated objects, except expected files and inputs.
 
-    Removing a file is for ever, so all is read as a cluster would: what merely speaks of our label is not ours. Nor is
-    what is below another project file. A platform that does not say who manages its objects has none to be known by.
+    Removing a file cannot be undone, so every file is parsed: merely mentioning the label is not enough. Files of
+    another project are skipped. Without a label for the manager on the platform, no file counts as generated.
     """
     marks = _marks(platform)
-    listed = matching(root, ANYTHING, inputs) if marks else ()
-    paths = (path for path in listed if isinstance(path, Path) and path not in expected)
-    return tuple(path for path in paths if not _is_of_another(path, root) and _is_ours(path, marks))
+    entries = matching(root, ANYTHING, inputs) if marks else ()
+    paths = (path for path in entries if isinstance(path, Path) and path not in expected)
+    return tuple(path for path in paths if not _is_in_other_project(path, root) and _is_generated(path, marks))
 
 
-def _marks(platform: Platform) -> Marks | None:
+def _marks(platform: Platform) -> LabelMarks | None:
     patterns = {key: str(node.value) for key, node in platform_labels(platform).items()}
     if _KEY not in patterns or {*placeholders(patterns[_KEY])} - {"application"}:
         return None
     manager = filled(patterns[_KEY], {"application": str(platform.settings.fields["application"].value)})
     keys = frozenset(key for key, pattern in patterns.items() if {*placeholders(pattern)} <= _KNOWN)
-    return Marks(frozenset({_US, manager} if len(keys) >= _ENOUGH else {_US}), keys)
+    return LabelMarks(frozenset({_MANAGER, manager} if len(keys) >= _MIN_LABELS else {_MANAGER}), keys)
 
 
-def _is_of_another(path: Path, root: Path) -> bool:
+def _is_in_other_project(path: Path, root: Path) -> bool:
     return any((folder / PROJECT_FILE).exists() for folder in takewhile(lambda one: one != root, path.parents))
 
 
-def _is_ours(path: Path, marks: Marks | None) -> bool:
+def _is_generated(path: Path, marks: LabelMarks | None) -> bool:
     try:
         if not stat.S_ISREG(path.lstat().st_mode):
             return False
         with path.open("rb") as stream:
             read = read_stream(stream, str(path), Layer.RUN, MAX_MANIFESTS)
     except OSError:
-        # Whose file it is cannot be seen, and so it is not ours to speak of.
+        # A file that cannot be read is not reported.
         return False
     text = from_chart_template(read.text) if isinstance(read, Source) else None
     if marks is None or text is None or _KEY not in text:
         return False
     parsed = parse(Source(str(path), text, Layer.RUN))
-    found = [_labels(item) for document in parsed.documents for item in members(document.root)]
-    return bool(found) and not has_errors(parsed.findings) and all(_has_marks(labels, marks) for labels in found)
+    objects = [_labels(item) for document in parsed.documents for item in members(document.root)]
+    return bool(objects) and not has_errors(parsed.findings) and all(_has_marks(labels, marks) for labels in objects)
 
 
 def _labels(item: Node) -> Mapping[str, Node]:
@@ -83,6 +83,6 @@ def _labels(item: Node) -> Mapping[str, Node]:
     return labels.fields if labels else {}
 
 
-def _has_marks(labels: Mapping[str, Node], marks: Marks) -> bool:
+def _has_marks(labels: Mapping[str, Node], marks: LabelMarks) -> bool:
     manager = labels[_KEY].value if _KEY in labels else None
-    return manager == _US or (manager in marks.managers and marks.keys <= labels.keys())
+    return manager == _MANAGER or (manager in marks.managers and marks.keys <= labels.keys())

@@ -24,25 +24,25 @@ from speccompile.schema.validate import validate, without_faulty
 from speccompile.yaml_text.parse import several_documents
 
 _WILDCARDS = frozenset("*?[")
-_PASSED_OVER = "what is hidden, the output directory, and the project's own files are passed over"
-_NOTHING: Mapping[str, Sequence[Path]] = MappingProxyType({})
+_SKIPPED = "hidden files, the output and the project's other files are skipped"
+_NO_OVERRIDES: Mapping[str, Sequence[Path]] = MappingProxyType({})
 
 
 def load_project(path: Path | str) -> Project:
-    """The project of a file, or of a directory, which is searched upwards. Raises CompileError with all that is wrong.
+    """Load a project file, or the nearest one in or above a directory. Raises CompileError with all findings.
 
     `compile_many(project.runs, profiles=project.profiles, platform=project.platform, templates=project.templates)`
-    compiles all of it.
+    compiles all its runs.
     """
     return read_project(locate(Path(path)))
 
 
-def read_project(file: Path, given: Mapping[str, Sequence[Path]] = _NOTHING) -> Project:
-    """The project of a file. What is given for a key counts instead of the key, whose paths are then not looked up."""
+def read_project(file: Path, overrides: Mapping[str, Sequence[Path]] = _NO_OVERRIDES) -> Project:
+    """Read a project file. `overrides` replace the paths of keys, which are then not looked up."""
     tree, findings = _read(near_by(file))
     folder = here() / file.parent
     profiles, platform, templates, output = (
-        _named(tree, key, folder) for key in ("profiles", "platform", "templates", "output")
+        _named_paths(tree, key, folder) for key in ("profiles", "platform", "templates", "output")
     )
     project = Project(
         path=near_by(file),
@@ -54,21 +54,22 @@ def read_project(file: Path, given: Mapping[str, Sequence[Path]] = _NOTHING) -> 
         severity=_severity(tree),
     )
     files = (*profiles, *(platform if isinstance(project.platform, Path) else ()), *templates)
-    findings += [_no_match(one) for one in files if one.path[0] not in given and _is_missing(one.file)]
+    findings += [_no_match(one) for one in files if one.path[0] not in overrides and _is_missing(one.file)]
     findings += [_outside(one) for one in output if not _is_below(one, folder)]
     runs: tuple[Path, ...] = ()
-    if "runs" not in given:
-        others = [path for paths in given.values() for path in paths]
-        listed = expand([*project.profiles, *given.get("profiles", ())])
-        passed_over = own_files(project) | identities([*others, *(path for path in listed if isinstance(path, Path))])
-        runs, faults = _find_runs(_named(tree, "runs", folder), folder, passed_over)
-        findings += faults
+    if "runs" not in overrides:
+        others = [path for paths in overrides.values() for path in paths]
+        profile_files = expand([*project.profiles, *overrides.get("profiles", ())])
+        others += (file for file in profile_files if isinstance(file, Path))
+        skipped = own_files(project) | identities(others)
+        runs, more = _find_runs(_named_paths(tree, "runs", folder), folder, skipped)
+        findings += more
     stop_if_any(findings)
     return project._replace(runs=runs)
 
 
-class _Named(NamedTuple):
-    """A text of the project file that names a file or files, where it stands, and the file if it is a path."""
+class _NamedPath(NamedTuple):
+    """A value of the project file that names files: its node and path, its text, and the text as a path."""
 
     node: Node
     path: KeyPath
@@ -77,7 +78,7 @@ class _Named(NamedTuple):
 
 
 def _read(file: Path) -> tuple[Node, list[Diagnostic]]:
-    """What the file says that is well said, and what is wrong with the rest."""
+    """The tree of the project file without faulty fields, and all findings."""
     parsed = load(file, Layer.PLATFORM)
     findings = [*parsed.findings, *(several_documents(document, "project") for document in parsed.documents[1:])]
     if not parsed.documents:
@@ -85,7 +86,7 @@ def _read(file: Path) -> tuple[Node, list[Diagnostic]]:
     tree, found = validate(parsed.documents[0].root, "project", schema_library())
     found = (*found, *_unknown_codes(tree))
     if parsed.findings:
-        # What a scalar means is in doubt, and so is where it leads.
+        # An ambiguous scalar may name another file than was meant.
         raise CompileError([*findings, *found])
     return without_faulty(tree, found), [*findings, *found]
 
@@ -109,30 +110,30 @@ def _unknown_codes(tree: Node) -> Iterator[Diagnostic]:
             yield unknown_key(code, node.key or node.span, ("severity", code), tuple(bundled_codes()))
 
 
-def _named(tree: Node, key: str, folder: Path) -> tuple[_Named, ...]:
+def _named_paths(tree: Node, key: str, folder: Path) -> tuple[_NamedPath, ...]:
     node = tree.fields.get(key)
     if node is None:
         return ()
-    said: list[tuple[KeyPath, Node]] = [((key, index), item) for index, item in enumerate(node.items)]
+    items: list[tuple[KeyPath, Node]] = [((key, index), item) for index, item in enumerate(node.items)]
     return tuple(
-        _Named(inner, path, str(inner.value), near_by(folder / str(inner.value)))
-        for path, inner in ([((key,), node)] if node.is_scalar else said)
+        _NamedPath(inner, path, str(inner.value), near_by(folder / str(inner.value)))
+        for path, inner in ([((key,), node)] if node.is_scalar else items)
     )
 
 
-def _platform(one: _Named, folder: Path) -> Path | str:
+def _platform(one: _NamedPath, folder: Path) -> Path | str:
     named = platform_of(one.text, folder)
     return one.file if isinstance(named, Path) else named
 
 
 def _find_runs(
-    named: Iterable[_Named], folder: Path, passed_over: frozenset[Identity]
+    named: Iterable[_NamedPath], folder: Path, skipped: frozenset[Identity]
 ) -> tuple[tuple[Path, ...], list[Diagnostic]]:
-    """The runs in the order in which directories list them, each once, whatever the order of the patterns."""
+    """The run files, each once, in directory order, whatever the order of the patterns."""
     found: set[Path] = set()
     findings: list[Diagnostic] = []
     for one in named:
-        matches = tuple(_matches(one, folder, passed_over))
+        matches = tuple(_matches(one, folder, skipped))
         for match in matches:
             if isinstance(match, Path):
                 found.add(match)
@@ -146,53 +147,53 @@ def _find_runs(
     return tuple(names.values()), findings
 
 
-def _matches(one: _Named, folder: Path, passed_over: frozenset[Identity]) -> Iterator[Path | Unlisted]:
-    """The files of a pattern or directory; a file that is named outright is taken as it is."""
+def _matches(one: _NamedPath, folder: Path, skipped: frozenset[Identity]) -> Iterator[Path | Unlisted]:
+    """The files of a pattern or directory, or a file itself."""
     parts = PurePath(one.text).parts
     plain = tuple(takewhile(lambda part: not _WILDCARDS & {*part}, parts))
     top, steps = folder.joinpath(*plain), parts[len(plain) :]
     if steps and steps[-1] == "**":
-        # People mean the files there.
+        # A final `**` means the files at any depth.
         steps = (*steps, "*")
     if is_folder(top):
-        yield from matching(top, steps or ANYTHING, passed_over)
+        yield from matching(top, steps or ANYTHING, skipped)
     elif not steps and not _is_missing(top):
         yield top
 
 
 def _order(path: Path, folder: Path) -> tuple[tuple[bool, str], ...]:
-    """Files before directories, each by name, as a directory is listed; the same wherever the folder stands."""
+    """The sort key for directory order: files before directories, by name, relative to the folder."""
     parts = (path.relative_to(folder) if path.is_relative_to(folder) else path).parts
     return (*((True, part) for part in parts[:-1]), (False, parts[-1]))
 
 
-def _no_match(one: _Named) -> Diagnostic:
+def _no_match(one: _NamedPath) -> Diagnostic:
     key = str(one.path[0])
     is_pattern = key == "runs" and (is_folder(one.file) or _WILDCARDS & {*one.text})
     preset = near(one.text, preset_names()) if key == "platform" else None
     *kinds, last = SUFFIXES
-    leads = f"leads to no {', '.join(kinds)} or {last} file" if is_pattern else "does not exist"
+    problem = f"matches no {', '.join(kinds)} or {last} file" if is_pattern else "does not exist"
     return Diagnostic(
         code="project/no-match",
-        message=f"{quote(one.text)} {leads}",
+        message=f"{quote(one.text)} {problem}",
         span=one.node.span,
         path=one.path,
-        notes=(Note(_PASSED_OVER),) if is_pattern else (),
+        notes=(Note(_SKIPPED),) if is_pattern else (),
         help=f"did you mean the preset `{preset}`?" if preset else "check the path, which is relative to this file",
     )
 
 
-def _outside(one: _Named) -> Diagnostic:
+def _outside(one: _NamedPath) -> Diagnostic:
     return Diagnostic(
         code="project/output-outside",
-        message=f"{quote(one.text)} is no relative path to a directory below the project file",
+        message=f"{quote(one.text)} is not a relative path below the folder of the project file",
         span=one.node.span,
         path=one.path,
-        help="write the name of a directory, such as `manifests`; any other place can be given with -o",
+        help="write the name of a folder, such as `manifests`; to write elsewhere, use -o",
     )
 
 
-def _is_below(one: _Named, folder: Path) -> bool:
+def _is_below(one: _NamedPath, folder: Path) -> bool:
     return not PurePath(one.text).is_absolute() and real(folder) in real(one.file).parents
 
 
@@ -202,6 +203,6 @@ def _is_missing(path: Path) -> bool:
     except (FileNotFoundError, NotADirectoryError):
         return True
     except (OSError, ValueError):
-        # It may be there; reading it will tell what is wrong.
+        # It may exist; reading it reports the error.
         return False
     return False

@@ -1,4 +1,4 @@
-"""The files of runs of a call, loaded one after the other."""
+"""Load the run files of a call, one after the other."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from speccompile.model.source import Layer
 from speccompile.yaml_text.parsed import Parsed
 
 
-def run_files(inputs: Inputs, most: int | None = None) -> Iterator[Parsed]:
-    """The files of runs, read one after the other. Raises CallError if standard input is wanted and closed.
+def run_files(inputs: Inputs, max_bytes: int | None = None) -> Iterator[Parsed]:
+    """Load the run files one after the other. Raises CallError if standard input is needed and closed.
 
-    With `most`, files may have so many bytes, and not only as many as runs may.
+    `max_bytes` replaces the usual size limit of a file.
     """
     for path in inputs.runs:
         if path is not None:
-            yield load(path, Layer.RUN, most)
+            yield load(path, Layer.RUN, max_bytes)
         elif sys.stdin is None:
             raise CallError("standard input is closed")
         else:
-            yield load_stream(sys.stdin.buffer, "<stdin>", Layer.RUN, most)
+            yield load_stream(sys.stdin.buffer, "<stdin>", Layer.RUN, max_bytes)

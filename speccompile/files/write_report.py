@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import TextIO
 
 from speccompile.files.call_inputs import STREAM
-from speccompile.files.write import DONE, FAILED, Output, in_the_way, mode_of, write_files
+from speccompile.files.write import DONE, FAILED, Output, mode_of, obstacle, write_files
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.terminal.display_width import printable
 
 
 class Report(NamedTuple):
-    """A text, where it belongs, and by what in it a report of ours is known."""
+    """A text, its file, and a text by which earlier reports are recognized."""
 
     text: str
     file: str
@@ -24,7 +24,7 @@ class Report(NamedTuple):
 
 
 def write_report(report: Report, inputs: Iterable[object], stdout: TextIO, stderr: TextIO) -> int:
-    """The exit code: the text is in the file, whole, unless that is a file without our sign in it.
+    """Write a report, and return the exit code; a file that does not contain its sign is not replaced.
 
     A dash is standard output. Pipes and devices, such as /dev/null, are written to, and never read or replaced.
     """
@@ -32,14 +32,13 @@ def write_report(report: Report, inputs: Iterable[object], stdout: TextIO, stder
         stdout.write(report.text)
         return DONE
     path = Path(report.file)
-    known = [one for one in inputs if isinstance(one, Path)]
+    input_files = [one for one in inputs if isinstance(one, Path)]
     try:
         if _is_sink(path):
-            _pour(report.text, path)
+            _write_to_sink(report.text, path)
         else:
-            write_files(
-                [Output(Path(path.name), report.text, sign=re.compile(re.escape(report.sign)))], path.parent, known
-            )
+            output = Output(Path(path.name), report.text, sign=re.compile(re.escape(report.sign)))
+            write_files([output], path.parent, input_files)
     except OSError as error:
         stderr.write(f"speccompile: {printable(report.file)} was not written: {error.strerror or error}\n")
         return FAILED
@@ -47,9 +46,9 @@ def write_report(report: Report, inputs: Iterable[object], stdout: TextIO, stder
 
 
 def is_stdout(file: str) -> bool:
-    """Whether a report for the file is one for standard output: a dash, or the file that the shell sends it to.
+    """Whether the file is standard output: a dash, or the file that the shell redirects it to.
 
-    The latter has names like /dev/stdout, which are links that replacing would ruin.
+    The latter includes names such as /dev/stdout, which are links that must not be replaced.
     """
     return file == STREAM or _is_file_of(1, Path(file))
 
@@ -57,18 +56,15 @@ def is_stdout(file: str) -> bool:
 def _is_file_of(stream: int, path: Path) -> bool:
     """Whether the stream goes into the regular file, or the pipe, at the path."""
     try:
-        there = path.stat()
-        is_one = stat.S_ISREG(there.st_mode) or stat.S_ISFIFO(there.st_mode)
-        return is_one and os.path.samestat(there, os.fstat(stream))
+        status = path.stat()
+        is_file_or_pipe = stat.S_ISREG(status.st_mode) or stat.S_ISFIFO(status.st_mode)
+        return is_file_or_pipe and os.path.samestat(status, os.fstat(stream))
     except OSError:
         return False
 
 
 def _is_sink(path: Path) -> bool:
-    """Whether a report is poured into what is at the path, following links, or else put in its place.
-
-    Raises if neither can be.
-    """
+    """Whether the path is a pipe or device, to be written to, and not a file, to be replaced. Raises if neither."""
     mode = mode_of(path)
     if _is_file_of(2, path):
         raise FileExistsError(17, "standard error goes there", str(path))
@@ -76,10 +72,10 @@ def _is_sink(path: Path) -> bool:
         return False
     if stat.S_ISCHR(mode) or stat.S_ISFIFO(mode):
         return True
-    raise in_the_way(mode, path)
+    raise obstacle(mode, path)
 
 
-def _pour(text: str, path: Path) -> None:
-    # Makes and cuts nothing, should something else stand there by now.
+def _write_to_sink(text: str, path: Path) -> None:
+    # Without O_CREAT and O_TRUNC: something else may be there by now.
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_NOCTTY), "w", encoding="utf-8", newline="\n") as stream:
         stream.write(text)

@@ -1,4 +1,4 @@
-"""Parameters of an Argo CD application, checked and announced."""
+"""Parameters of an Argo CD application: read them, and describe them to the user interface."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from speccompile.yaml_text.parse import parse
 
 VARIABLE = "ARGOCD_APP_PARAMETERS"
 _KINDS = {"runs": "array", "profiles": "array", "platform": "string", "project": "string", "strict": "string"}
-_TRUTH = ("true", "false")
+_BOOLEANS = ("true", "false")
 
 
 class Parameters(NamedTuple):
-    """What an application asks for; None and nothing mean that the project file may say."""
+    """The parameters of an application; those left out are taken from the project file."""
 
     runs: tuple[str, ...] = ()
     profiles: tuple[str, ...] = ()
@@ -32,12 +32,12 @@ class Parameters(NamedTuple):
 
 
 def read_parameters(text: str, fixed: Collection[str], library: Library) -> Parameters:
-    """Raises CompileError with all that is wrong with them; what is fixed is not for applications to say."""
+    """Read parameters, of which an application must not set the `fixed` ones. Raises CompileError with all findings."""
     if text.strip() in ("", "null"):
         return Parameters()
-    # Nobody should write secrets there, but who does will not see them repeated: that is for what a run says.
+    # Read as a run, so that secrets in it are redacted.
     parsed = parse(Source(f"<{VARIABLE}>", text, Layer.RUN))
-    stop_if_any((*parsed.findings, *map(_further, parsed.documents[1:])))
+    stop_if_any((*parsed.findings, *map(_second_document, parsed.documents[1:])))
     tree, findings = validate(parsed.documents[0].root, "parameters", library)
     stop_if_any(findings)
     stop_if_any(finding for item in tree.items for finding in _faults(item, fixed))
@@ -51,19 +51,19 @@ def read_parameters(text: str, fixed: Collection[str], library: Library) -> Para
     )
 
 
-def _further(document: Document) -> Diagnostic:
+def _second_document(document: Document) -> Diagnostic:
     return Diagnostic(
         code="schema/wrong-value",
-        message="the parameters are one document, and this is another",
+        message="the parameters must be one document, and this is the second",
         span=document.root.span,
         help="write one list of parameters",
     )
 
 
 def _value(item: Node) -> list[str]:
-    """The texts that are given; an empty one, as a form sends it, says nothing."""
-    given = item.fields.get(_KINDS[str(item.fields["name"].value)])
-    texts = () if given is None else given.items or (given,)
+    """The values of a parameter without empty ones, which forms send for unset fields."""
+    value = item.fields.get(_KINDS[str(item.fields["name"].value)])
+    texts = () if value is None else value.items or (value,)
     return [text.value for text in texts if isinstance(text.value, str) and text.value]
 
 
@@ -78,7 +78,7 @@ def _faults(item: Node, fixed: Collection[str]) -> Iterator[Diagnostic]:
     if others:
         yield Diagnostic(
             code="schema/wrong-type",
-            message=f"parameter `{name.value}` is given as `{kind}`",
+            message=f"the value of parameter `{name.value}` must be in `{kind}`",
             span=others[0].key or others[0].span,
             help=f"write it under `{kind}`",
         )
@@ -86,11 +86,11 @@ def _faults(item: Node, fixed: Collection[str]) -> Iterator[Diagnostic]:
     if values and name.value in fixed:
         yield Diagnostic(
             code="schema/conflict",
-            message=f"parameter `{name.value}` is not for applications to set: the plugin sets it itself",
+            message=f"the plugin fixes parameter `{name.value}`",
             span=name.span,
             help="remove it",
         )
-    if name.value == "strict" and values and values[0] not in _TRUTH:
+    if name.value == "strict" and values and values[0] not in _BOOLEANS:
         yield Diagnostic(
             code="schema/wrong-value",
             message="expected one of `true`, `false`",
@@ -98,16 +98,16 @@ def _faults(item: Node, fixed: Collection[str]) -> Iterator[Diagnostic]:
         )
 
 
-def announcements(found: Mapping[str, Sequence[str]], ids: Sequence[str]) -> str:
-    """What the user interface may show, as JSON: parameters with the values they have if nobody sets them."""
-    return json.dumps([_announcement(name, values, ids) for name, values in found.items()], indent=2) + "\n"
+def describe_parameters(defaults: Mapping[str, Sequence[str]], ids: Sequence[str]) -> str:
+    """Describe the parameters and their defaults as JSON, for the user interface."""
+    return json.dumps([_description(name, values, ids) for name, values in defaults.items()], indent=2) + "\n"
 
 
-def _announcement(name: str, values: Sequence[str], ids: Sequence[str]) -> dict[str, Any]:
+def _description(name: str, values: Sequence[str], ids: Sequence[str]) -> dict[str, Any]:
     kind = _KINDS[name]
     tooltips = {
         "runs": "Files and directories, relative to the application's path; without any, the runs of the project file",
-        "profiles": f"Files and directories; they hold {', '.join(ids)}" if ids else "Files and directories",
+        "profiles": f"Files and directories; they define {', '.join(ids)}" if ids else "Files and directories",
         "platform": "The platform file, or the name of a bundled preset; without it, the built-in platform",
     }
     value: Any = list(values) if kind == "array" else next(iter(values), "")

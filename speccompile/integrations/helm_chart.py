@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-_OPENS = "{{"
-_WRITTEN = '{{ "{{" }}'
-"""An action that prints what would open one. Whatever closes one is plain text where none is open."""
+_OPENING = "{{"
+_ESCAPED = '{{ "{{" }}'
+"""An action that prints `{{`; `}}` needs no escape, because outside an action it is plain text."""
 
 
 def as_chart_template(text: str) -> str:
-    """The text, with nothing in it that Helm would take for an action."""
-    return text.replace(_OPENS, _WRITTEN)
+    """Escape everything in the text that Helm would execute as an action."""
+    return text.replace(_OPENING, _ESCAPED)
 
 
 def from_chart_template(text: str) -> str | None:
-    """What a template that we wrote renders to; None if there are other actions in it, which Helm alone can tell."""
-    return None if _OPENS in text.replace(_WRITTEN, "") else text.replace(_WRITTEN, _OPENS)
+    """What a generated template renders to; None if it contains other actions, which only Helm can evaluate."""
+    return None if _OPENING in text.replace(_ESCAPED, "") else text.replace(_ESCAPED, _OPENING)

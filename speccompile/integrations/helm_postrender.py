@@ -19,55 +19,55 @@ from speccompile.integrations.embedded_runs import (
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.yaml_text.serialize import serialize
 
-NOTHING = "# no documents\n"
-"""What stands for no document at all: Helm 4 takes blank output for a failure."""
-# At the beginning of a line these end a document whatever stands before them, inside a quoted text or a block too.
+EMPTY_OUTPUT = "# no documents\n"
+"""The output for no documents: Helm 4 treats blank output as a failure."""
+# At the beginning of a line these end a document, even inside quotes or a block.
 _MARKER = re.compile(r"(?:\A|(?<=[\r\n]))(?:---|\.\.\.)(?=[ \t\r\n]|\Z)")
 _REST_OF_LINE = re.compile(r"\A[ \t]*(?:\r\n|\r|\n)")
 _SOURCE = re.compile(r"\A\s*(# Source: ([^\r\n]+))")
 
 
-class Piece(NamedTuple):
-    """A stretch of the stream from one marker to the next; the texts of all pieces are the stream."""
+class StreamPart(NamedTuple):
+    """The stream from one marker to the next; joined, all parts are the stream."""
 
     marker: str
     text: str
-    """What follows the marker, its own line included."""
+    """The text after the marker, including the rest of its line."""
 
 
 def post_render(stream: str, setting: Setting) -> tuple[str, CompiledRuns]:
-    """The stream with manifests in place of runs, and what was found; a run that has errors is left as it is."""
-    pieces = tuple(split(stream))
-    runs = {index: run for index, piece in enumerate(pieces) if (run := _run_in(piece))}
-    made = compile_embedded(tuple(runs.values()), setting)
-    texts = [piece.marker + piece.text for piece in pieces]
-    for (index, run), manifests in zip(runs.items(), made.manifests, strict=True):
+    """Replace the runs of the stream by manifests; a run with errors is left unchanged."""
+    parts = tuple(split_stream(stream))
+    runs = {index: run for index, part in enumerate(parts) if (run := _run_in(part))}
+    compiled = compile_embedded(tuple(runs.values()), setting)
+    texts = [part.marker + part.text for part in parts]
+    for (index, run), manifests in zip(runs.items(), compiled.manifests, strict=True):
         if manifests:
-            texts[index] = _written(manifests, pieces[index], run)
+            texts[index] = _as_text(manifests, parts[index], run)
     text = "".join(texts)
-    return text if text.strip() else NOTHING, made
+    return text if text.strip() else EMPTY_OUTPUT, compiled
 
 
-def split(stream: str) -> Iterator[Piece]:
-    """The documents of the stream with whatever stands around them."""
+def split_stream(stream: str) -> Iterator[StreamPart]:
+    """Split the stream at its document markers."""
     markers = list(_MARKER.finditer(stream))
     starts = [match.end() for match in markers]
     ends = [*(match.start() for match in markers), len(stream)]
     if ends[0]:
-        yield Piece("", stream[: ends[0]])
+        yield StreamPart("", stream[: ends[0]])
     for match, start, end in zip(markers, starts, ends[1:], strict=True):
-        yield Piece(match.group(), stream[start:end])
+        yield StreamPart(match.group(), stream[start:end])
 
 
-def _run_in(piece: Piece) -> EmbeddedRun | None:
-    commented = _SOURCE.match(piece.text)
-    return find_run(_REST_OF_LINE.sub("", piece.text), commented[2] if commented else None)
+def _run_in(part: StreamPart) -> EmbeddedRun | None:
+    commented = _SOURCE.match(part.text)
+    return find_run(_REST_OF_LINE.sub("", part.text), commented[2] if commented else None)
 
 
-def _written(manifests: Sequence[dict[str, Any]], piece: Piece, run: EmbeddedRun) -> str:
-    """The manifests, each with what Helm tells of the template: in a comment up to Helm 3, in an annotation since."""
-    commented, file = _SOURCE.match(piece.text), annotation(run.root, HELM_FILE)
+def _as_text(manifests: Sequence[dict[str, Any]], part: StreamPart, run: EmbeddedRun) -> str:
+    """The manifests with the name of the template: a comment in Helm 3, an annotation in Helm 4."""
+    commented, file = _SOURCE.match(part.text), annotation(run.root, HELM_FILE)
     head = f"{commented[1]}\n" if commented else ""
-    signed = (with_annotation(one, HELM_FILE, file) if file else one for one in manifests)
-    first = f"{piece.marker}\n" if piece.marker else ""
-    return first + "---\n".join(head + serialize([one]) for one in signed)
+    annotated = (with_annotation(one, HELM_FILE, file) if file else one for one in manifests)
+    first = f"{part.marker}\n" if part.marker else ""
+    return first + "---\n".join(head + serialize([one]) for one in annotated)

@@ -1,4 +1,4 @@
-"""A KRM ResourceList with its runs replaced by manifests."""
+"""Replace the runs of a KRM ResourceList by manifests."""
 
 from __future__ import annotations
 
@@ -19,32 +19,32 @@ from speccompile.model.source import Layer, Source, Span
 from speccompile.schema.library import Library
 from speccompile.schema.suggestions import near
 from speccompile.schema.validate import validate
-from speccompile.yaml_text.edit_in_place import Outline, Part, outline, rewritten, text_of
+from speccompile.yaml_text.edit_in_place import Outline, YamlPart, part_text, read_outline, rewrite_lists
 from speccompile.yaml_text.parse import parse
 from speccompile.yaml_text.parsed import Parsed
 
 CONFIG = "functionConfig"
 _INDEXES = ("internal.config.kubernetes.io/index", "config.kubernetes.io/index")
 _SEVERITIES = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTICE: "info"}
-_TRUTH = {"true": True, "false": False}
+_BOOLEANS = {"true": True, "false": False}
 _LISTS = ("runs", "profiles")
 Manifests = Sequence[Mapping[str, Any]]
 
 
 class Resources(NamedTuple):
-    """A ResourceList: where its parts stand, and its runs."""
+    """A ResourceList: the positions of its parts, and its runs."""
 
-    known: Outline
+    outline: Outline
     runs: Mapping[int, EmbeddedRun]
-    """By the item that they are."""
-    own_run: EmbeddedRun | None
-    """The run that is the functionConfig, unless it is an item as well."""
+    """Runs among the items, by index."""
+    config_run: EmbeddedRun | None
+    """The functionConfig if it is a run that is not also an item."""
     config: Parsed | None
-    """The functionConfig, unless it is a run."""
+    """The functionConfig if it is not a run."""
 
 
 class Config(NamedTuple):
-    """What the function is to do: texts are paths, nodes stand for themselves."""
+    """The configuration of the function: strings are paths, nodes are inline documents."""
 
     runs: tuple[str | Node, ...] = ()
     profiles: tuple[str | Node, ...] = ()
@@ -54,46 +54,46 @@ class Config(NamedTuple):
 
 
 def read_resources(source: Source, library: Library) -> Resources:
-    """Raises CompileError if the text is no ResourceList."""
-    known = outline(source)
-    _, findings = validate(known.root.node(), "resourcelist", library)
-    parts = {key: value for key, (_, value) in (known.root.fields or {}).items()}
+    """Read a ResourceList. Raises CompileError if the text is something else."""
+    outline = read_outline(source)
+    _, findings = validate(outline.root.node(), "resourcelist", library)
+    parts = {key: value for key, (_, value) in (outline.root.fields or {}).items()}
     items = (parts["items"].items if "items" in parts else None) or ()
-    stop_if_any((*findings, *_foreign_aliases(items, known)))
-    runs = {index: run for index, item in enumerate(items) if (run := find_run(text_of(item, source.text)))}
+    stop_if_any((*findings, *_foreign_aliases(items, outline)))
+    runs = {index: run for index, item in enumerate(items) if (run := find_run(part_text(item, source.text)))}
     if CONFIG not in parts or parts[CONFIG].node().value is None:
-        return Resources(known, runs, None, None)
-    text = text_of(parts[CONFIG], source.text)
+        return Resources(outline, runs, None, None)
+    text = part_text(parts[CONFIG], source.text)
     run = find_run(text)
     if run and (run.root is None or near(text_at(run.root, "kind"), (RUN_KIND, CONFIG_KIND)) != CONFIG_KIND):
-        return Resources(known, runs, None if _is_among(run, runs.values()) else run, None)
-    # Inline runs may hold secrets, and only what is of a run is kept from being shown.
-    return Resources(known, runs, None, parse(Source(f"<{CONFIG}>", text, Layer.RUN)))
+        return Resources(outline, runs, None if _is_repeated(run, runs.values()) else run, None)
+    # Read as a run, so that secrets in inline runs are redacted.
+    return Resources(outline, runs, None, parse(Source(f"<{CONFIG}>", text, Layer.RUN)))
 
 
-def _foreign_aliases(items: Sequence[Part], known: Outline) -> Iterator[Diagnostic]:
-    """A finding for each alias among the items that stands for no other item, and so might be a run unseen."""
+def _foreign_aliases(items: Sequence[YamlPart], outline: Outline) -> Iterator[Diagnostic]:
+    """A finding for each item that is an alias of something other than an item, and could hide a run."""
     starts = {item.start for item in items}
-    repeated = {alias.start for alias in known.aliases if alias.anchor in starts}
+    repeated = {alias.start for alias in outline.aliases if alias.anchor in starts}
     for item in items:
         if item.is_alias and item.start not in repeated:
             yield Diagnostic(
                 code="schema/wrong-type",
-                message="expected a resource, found an alias of something that is none of the items",
+                message="expected a resource, found an alias of something other than an item",
                 span=item.span,
                 help="write the resource out",
             )
 
 
-def _is_among(run: EmbeddedRun, items: Iterable[EmbeddedRun]) -> bool:
-    """Whether the same stands among the items: Kustomize puts what generates resources there as well."""
-    own = [document.root for document in run.parsed.documents]
+def _is_repeated(run: EmbeddedRun, items: Iterable[EmbeddedRun]) -> bool:
+    """Whether the same run is among the items: Kustomize puts generators there as well."""
+    roots = [document.root for document in run.parsed.documents]
     others = [[document.root for document in item.parsed.documents] for item in items]
-    return bool(own) and any(len(own) == len(other) and own[0].is_like(other[0]) for other in others)
+    return bool(roots) and any(len(roots) == len(other) and roots[0].is_like(other[0]) for other in others)
 
 
 def read_config(parsed: Parsed | None, library: Library) -> Config:
-    """Raises CompileError with all that is wrong with it."""
+    """Read the functionConfig. Raises CompileError with all findings."""
     if parsed is None:
         return Config()
     stop_if_any(parsed.findings)
@@ -102,111 +102,113 @@ def read_config(parsed: Parsed | None, library: Library) -> Config:
     tree, findings = validate(_from_config_map(config) if is_map else config, "compile", library)
     stop_if_any(findings)
     spec = tree.fields["spec"].fields if "spec" in tree.fields else {}
-    runs, profiles = (tuple(map(_said, spec[key].items)) if key in spec else () for key in _LISTS)
+    runs, profiles = (tuple(map(_path_or_node, spec[key].items)) if key in spec else () for key in _LISTS)
     return Config(
         runs=runs,
         profiles=profiles,
-        platform=_said(spec["platform"]) if "platform" in spec else None,
+        platform=_path_or_node(spec["platform"]) if "platform" in spec else None,
         project=str(spec["project"].value) if "project" in spec else None,
         strict="strict" in spec and spec["strict"].value is True,
     )
 
 
-def _said(node: Node) -> str | Node:
+def _path_or_node(node: Node) -> str | Node:
     return node.value if isinstance(node.value, str) else node
 
 
 def _from_config_map(config: Node) -> Node:
-    """A ConfigMap as the Compile it stands for: its data are texts, and lists have a line for each item."""
+    """A ConfigMap as a Compile: its data are strings, in which lists have a line for each item."""
     data = config.fields.get("data", Node({}, config.span))
-    told = {key: _from_text(key, node) for key, node in data.fields.items()}
+    fields = {key: _from_text(key, node) for key, node in data.fields.items()}
     head = {"apiVersion": "speccompile.dev/v1alpha1", "kind": CONFIG_KIND}
     envelope = {key: Node(value, config.span) for key, value in head.items()}
-    return config.with_fields({**envelope, "spec": data.with_fields(told) if told else data})
+    return config.with_fields({**envelope, "spec": data.with_fields(fields) if fields else data})
 
 
 def _from_text(key: str, node: Node) -> Node:
     if key in _LISTS and isinstance(node.value, str):
         return node.but(value=tuple(Node(line.strip(), node.span) for line in node.value.strip().split("\n")))
-    return node.but(value=_TRUTH.get(str(node.value), node.value)) if key == "strict" else node
+    return node.but(value=_BOOLEANS.get(str(node.value), node.value)) if key == "strict" else node
 
 
 def document_of(node: Node, layer: Layer) -> Parsed:
-    """A document that stands inside another one, speaking for a layer of its own; secrets beside it stay hidden."""
+    """An inline document as a document of another layer; secrets around it stay hidden."""
     source = node.span.source
     lines = (HIDDEN if number in secret_lines(source) else line for number, line in enumerate(lines_of(source), 1))
     source = source._replace(layer=layer, text="\n".join(lines) if layer is Layer.PLATFORM else source.text)
-    return Parsed((Document(source, _moved(node, source)),), ())
+    return Parsed((Document(source, _with_source(node, source)),), ())
 
 
-def _moved(node: Node, source: Source) -> Node:
+def _with_source(node: Node, source: Source) -> Node:
     key = node.key._replace(source=source) if node.key else None
     moved = node.but(span=node.span._replace(source=source), key=key)
-    return moved.mapped(lambda child: _moved(child, source))
+    return moved.mapped(lambda child: _with_source(child, source))
 
 
-def answered(resources: Resources, manifests: Mapping[int, Manifests], added: Manifests, results: Manifests) -> str:
-    """The text with the manifests of each run in its place, those of others and the results behind what there is.
+def with_manifests(
+    resources: Resources, manifests: Mapping[int, Manifests], added: Manifests, results: Manifests
+) -> str:
+    """The text with each run replaced by its manifests, and with `added` and `results` appended to their lists.
 
-    Raises CompileError if it is written so that others' resources might suffer.
+    Raises CompileError if it is written in a way that cannot be edited safely.
     """
-    return rewritten(resources.known, "items", {"items": added, "results": results}, manifests)
+    return rewrite_lists(resources.outline, "items", {"items": added, "results": results}, manifests)
 
 
-def refused(resources: Resources, results: Manifests) -> str:
-    """The text with the results behind those it has, or as it is if they cannot be put there."""
+def with_results(resources: Resources, results: Manifests) -> str:
+    """The text with the results appended, or unchanged if they cannot be."""
     try:
-        return answered(resources, {}, (), results)
+        return with_manifests(resources, {}, (), results)
     except CompileError:
-        return resources.known.source.text
+        return resources.outline.source.text
 
 
 def results_of(findings: Iterable[Diagnostic], runs: Iterable[EmbeddedRun]) -> list[dict[str, Any]]:
-    """The findings as a ResourceList tells them."""
-    # By identity: two runs may have one name, and even one text.
-    known = {id(run.labelled): run for run in runs if run.labelled}
-    return [_result(finding, known.get(id(finding.span.source)) if finding.span else None) for finding in findings]
+    """The findings as results of a ResourceList."""
+    # By identity: two runs may have the same name and text.
+    by_source = {id(run.labelled): run for run in runs if run.labelled}
+    return [_result(finding, by_source.get(id(finding.span.source)) if finding.span else None) for finding in findings]
 
 
 def _result(finding: Diagnostic, run: EmbeddedRun | None) -> dict[str, Any]:
-    told: dict[str, Any] = {
+    result: dict[str, Any] = {
         "message": f"{finding.message}; {finding.help}" if finding.help else finding.message,
         "severity": _SEVERITIES[finding.severity],
         "tags": {"code": finding.code},
     }
     if finding.span is None:
-        return told
+        return result
     if run is None:
         file = file_of(finding.span.source)
-        return {**told, "file": {"path": file}} if file else told
+        return {**result, "file": {"path": file}} if file else result
     if run.root is not None:
-        told["resourceRef"] = _reference(run.root)
+        result["resourceRef"] = _reference(run.root)
         if path := _path_of(finding.span, run.root):
-            told["field"] = {"path": path}
+            result["field"] = {"path": path}
     if run.file is not None:
         index = next(filter(str.isdecimal, (annotation(run.root, key) for key in _INDEXES)), None)
-        told["file"] = {"path": run.file, **({"index": int(index)} if index and len(index) < _LONGEST_INDEX else {})}
-    return told
+        result["file"] = {"path": run.file, **({"index": int(index)} if index and len(index) < _LONGEST_INDEX else {})}
+    return result
 
 
 _LONGEST_INDEX = 10
-"""Digits that the number of a document in its file may have."""
+"""The limit of digits in the index of a document in its file."""
 
 
 def _reference(root: Node | None) -> dict[str, str]:
-    told = {
+    result = {
         "apiVersion": text_at(root, "apiVersion"),
         "kind": text_at(root, "kind"),
         "name": text_at(root, "metadata", "name"),
         "namespace": text_at(root, "metadata", "namespace"),
     }
-    return {key: text for key, text in told.items() if text}
+    return {key: text for key, text in result.items() if text}
 
 
 def _path_of(span: Span, root: Node) -> str:
-    """The path of what stands at the place, in the words of the item itself.
+    """The path of the value at a place, with the keys of the item as written.
 
-    A mapping begins where its first key does; a finding about all of it, such as a missing key, ends where it ends.
+    A mapping begins at its first key; a finding about all of it, such as a missing key, has the same end as well.
     """
     nodes = list(root.walk())
     whole = (path for path, node in nodes if not node.is_scalar and node.span[1:] == span[1:])

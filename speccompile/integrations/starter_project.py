@@ -17,36 +17,36 @@ from speccompile.yaml_text.parse import parse
 from speccompile.yaml_text.parsed import Parsed
 
 _PLATFORM, _PROFILES, _RUNS, _OUTPUT = "platform.yaml", "profiles/", "runs/", "manifests/"
-"""The layout of the starter, as its own project file has it."""
+"""The layout of the starter, as in its project file."""
 HOOKS = ".pre-commit-config.yaml"
-"""The one file of the starter that a repository may have already."""
-_ENTRIES, _ARGS, _PLAIN = "repos:\n", "args: [--]", re.compile(r"[\w./][-\w./]*", re.ASCII)
+"""The file of the starter that a repository may already have."""
+_ENTRIES, _ARGS, _UNQUOTED = "repos:\n", "args: [--]", re.compile(r"[\w./][-\w./]*", re.ASCII)
 _SCHEMAS = ".speccompile/"
-"""Hidden, so that nobody takes what is in it for runs; the first line of each file of the starter leads there."""
+"""Hidden, so that its files do not count as runs; the first line of each file of the starter refers to it."""
 
 
 def new_project(texts: Mapping[str, str], library: Library) -> dict[str, str]:
-    """Every file by its path in the project. Raises CompileError if the starter has faults, which is one of ours."""
+    """Every file by its path in the project. Raises CompileError if the starter has errors, an internal error."""
     schemas = {f"{_SCHEMAS}{noun}.schema.json": schema_text(noun, library) for noun in NOUNS}
     return dict(sorted({**texts, **schemas, **_manifests(texts, library)}.items()))
 
 
 def hook(texts: Mapping[str, str], project: str | None = None) -> str:
-    """The starter's hook as an entry for the configuration of a repository; of a project file elsewhere in it."""
+    """The starter's hook as an entry for an existing configuration; `project` is a project file below its root."""
     entry = texts[HOOKS].partition(_ENTRIES)[2]
-    word = project if project is None or _PLAIN.fullmatch(project) else json.dumps(project)
+    word = project if project is None or _UNQUOTED.fullmatch(project) else json.dumps(project)
     return entry.replace(_ARGS, f"args: [--project, {word}, --]") if word else entry
 
 
 def _manifests(texts: Mapping[str, str], library: Library) -> dict[str, str]:
     (platform,) = _parsed(texts, _PLATFORM, Layer.PLATFORM)
     setting = prepare(_parsed(texts, _PROFILES, Layer.PROFILE), platform, library)
-    made: dict[str, str] = {}
+    manifests: dict[str, str] = {}
     for result in compile_files(_parsed(texts, _RUNS, Layer.RUN), setting):
         if isinstance(result, CompileError):
             raise CompileError((*setting.findings, *result.diagnostics))
-        made[f"{_OUTPUT}{object_name(result.name)}.yaml"] = result.to_yaml()
-    return made
+        manifests[f"{_OUTPUT}{object_name(result.name)}.yaml"] = result.to_yaml()
+    return manifests
 
 
 def _parsed(texts: Mapping[str, str], start: str, layer: Layer) -> list[Parsed]:

@@ -22,16 +22,25 @@ HIDDEN = "(not shown: this line may hold a secret)"
 _LINE_END = r"\r\n|\r|\n"
 _SYNTAX = "yaml/"
 _GENERAL_WORDS: dict[str, tuple[str, str | None]] = {
-    "yaml/ambiguous-scalar": ("this plain scalar means different things to YAML 1.1 and YAML 1.2 readers", "quote it"),
+    "yaml/ambiguous-scalar": ("this plain scalar has different meanings in YAML 1.1 and YAML 1.2", "quote it"),
     "yaml/control-character": ("a character here is not allowed", "remove it"),
-    "yaml/duplicate-key": ("a key stands here a second time", "keep one of the two"),
-    "yaml/merge-key": ("`<<` merges mappings only", None),
-    "yaml/non-string-key": ("this key is not a string, and keys are strings", "quote the key"),
-    "yaml/number": ("this is not a number this file can hold", "quote it, if it is text"),
+    "yaml/duplicate-key": ("duplicate key", "keep one of the two"),
+    "yaml/merge-key": ("`<<` merges only mappings", None),
+    "yaml/non-string-key": ("this key is not a string", "quote the key"),
+    "yaml/number": ("this is not a finite 64-bit number", "quote it if it is text"),
+    "yaml/recursive-alias": ("this alias is inside the value that it names", "write the inner value out"),
     "yaml/tag": ("a tag is not allowed here", "remove the tag"),
+    "yaml/unknown-alias": (
+        "this alias has no anchor before it in the document",
+        "define the anchor first, or quote a text that begins with `*`",
+    ),
 }
 _OTHER_WORDS = ("this is not YAML, and what stands here is not shown", None)
-_WITHOUT_VALUES = frozenset({"yaml/stray-comma", "yaml/empty"})
+_WITHOUT_VALUES = frozenset(
+    f"{_SYNTAX}{name}"
+    for name in ("empty", "expansion", "stray-comma", "syntax", "too-deep", "typographic-quotes", "uneditable")
+)
+"""Findings whose messages never repeat the text of the file."""
 
 
 @lru_cache(maxsize=8)
@@ -160,7 +169,8 @@ def _redacted(finding: Diagnostic, *, was_read: bool) -> Diagnostic:
     if span is None or not span.line:
         return finding
     around = None if was_read else _after_mention(span.source)
-    if span.line not in secret_lines(span.source) and not (around and around.line <= span.line):
+    lines = {span.line, *(note.span.line for note in finding.notes if note.span)}
+    if lines.isdisjoint(secret_lines(span.source)) and not (around and around.line <= max(lines)):
         return finding
     return _in_general(finding)._replace(secret=around)
 

@@ -32,6 +32,8 @@ _TYPE_WORDS = {
     "object": "a mapping",
     "null": "null",
 }
+_HAND_WRITTEN = frozenset({"run", "profile", "platform"})
+"""Schemas of documents in which typographic quotes are likely a mistake."""
 MAX_FINDINGS = 500
 """Findings of the schema that are worded for one document; nobody reads more."""
 
@@ -39,7 +41,12 @@ MAX_FINDINGS = 500
 def validate(root: Node, name: str, library: Library) -> tuple[Node, tuple[Diagnostic, ...]]:
     """The tree with keys in canonical spelling and nulls gone, and every finding the schema alone can give."""
     tree = None if FULL_PATH.get() else accept(root, name, library)
-    return (tree, ()) if tree is not None else examined(root, name, library)
+    tree, findings = (tree, ()) if tree is not None else examined(root, name, library)
+    if root.span.source.text.isascii() or name not in _HAND_WRITTEN:
+        return tree, findings
+    from speccompile.yaml_text.typographic_quotes import typographic_quotes
+
+    return tree, (*findings, *typographic_quotes(root))
 
 
 def examined(root: Node, name: str, library: Library) -> tuple[Node, tuple[Diagnostic, ...]]:

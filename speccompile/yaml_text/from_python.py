@@ -22,7 +22,7 @@ class _Refused(Exception):  # noqa: N818  never leaves this module
 
 
 def wrap(data: object, source: Source) -> Parsed:
-    """One document with the data, in containers of its own; nothing raises, whatever the data."""
+    """Copy Python data into a document; findings instead of exceptions, whatever the data."""
     budget = iter(range(MAX_EXPANDED))
     try:
         root = _node(data, Span(source), (), budget)
@@ -48,20 +48,19 @@ def _node(value: object, span: Span, path: KeyPath, budget: Iterator[int]) -> No
         fields: dict[str, Node] = {}
         for key, child in value.items():
             if not isinstance(key, str):
-                raise _refused("yaml/non-string-key", f"{quote(key)} is not a string, and keys are strings", span, path)
+                raise _refused("yaml/non-string-key", f"key {quote(key)} is not a string", span, path)
             name = _text(key, span, path)
             fields[name] = _node(child, span, (*path, name), budget)
         return Node(fields, span)
     if isinstance(value, (list, tuple)):
         return Node(tuple(_node(item, span, (*path, index), budget) for index, item in enumerate(value)), span)
-    found = type(value).__name__
-    raise _refused("schema/wrong-type", f"a value of type `{found}` is not JSON data", span, path)
+    raise _refused("schema/wrong-type", f"a value of type `{type(value).__name__}` is not JSON data", span, path)
 
 
 def _text(value: str, span: Span, path: KeyPath) -> str:
-    if found := control_character(value):
-        raise _refused("yaml/control-character", f"character U+{ord(found):04X} is not allowed", span, path)
-    # Not str(value): an Enum that is a string calls itself by the name of its member.
+    if character := control_character(value):
+        raise _refused("yaml/control-character", f"character U+{ord(character):04X} is not allowed", span, path)
+    # Not str(value): for an Enum that is a string, that is the name of the member.
     return str.__str__(value)
 
 

@@ -1,4 +1,4 @@
-"""Parse YAML or JSON text to trees in which every value has its location, with everything that is wrong."""
+"""Parse YAML or JSON text to trees in which every value has its location, with all findings."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from speccompile.yaml_text.parsed import Parsed
 
 
 def parse(source: Source) -> Parsed:
-    """The documents of the source, null ones left out; nothing raises, whatever the text.
+    """The documents of the source except null ones, and all findings instead of exceptions.
 
-    Two readers give the same, wherever the fast one gives anything; the exact one is slow, and can explain.
+    The fast parser either agrees with the exact one or declines; the exact one is slow and explains errors.
     """
-    read = None if FULL_PATH.get() else parse_fast(source)
-    if read is not None:
-        return read
+    parsed = None if FULL_PATH.get() else parse_fast(source)
+    if parsed is not None:
+        return parsed
     from speccompile.yaml_text.parse_strict import parse_exact  # slow to import, and most texts do not need it
 
     return parse_exact(source)
 
 
 def several_documents(document: Document, noun: str) -> Diagnostic:
-    """What is wrong with the second document of a file that holds one."""
+    """The finding for the second document of a file that may contain only one."""
     return Diagnostic(
         code="input/several-documents",
-        message=f"a {noun} file holds one document, and this is another",
+        message=f"a {noun} file contains one document, and this is the second",
         span=document.root.span,
-        help="put each into a file of its own",
+        help="put each document in a separate file",
     )

@@ -1,11 +1,10 @@
-"""Parse text by the letter of YAML 1.2, with everything that is wrong with it; slower than libyaml, but it explains."""
+"""Parse YAML 1.2 exactly, with all findings; slower than libyaml, but it explains errors."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Iterator
-from typing import Any
 
 from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
@@ -16,49 +15,28 @@ from speccompile.model.documents import Document
 from speccompile.model.redaction import redacted
 from speccompile.model.source import Source, Span
 from speccompile.yaml_text.parsed import CONTROL, Parsed
-from speccompile.yaml_text.tree_builder import FatalFinding, Reader, documents_of
+from speccompile.yaml_text.syntax_messages import Place, Progress, explain
+from speccompile.yaml_text.tree_builder import FatalFinding, Reader, build_documents
 
 MAX_STRAY_COMMAS = 50
 MAX_READ_AGAIN = 500_000
-"""Characters that may be read again and again to show further stray commas."""
+"""Characters that may be parsed again to report further stray commas."""
 
-# Refused when written raw, because YAML 1.1 counts them as line ends and 1.2 does not (and the mark is invisible).
+# Refused unless escaped: YAML 1.1 counts the separators as line ends, 1.2 does not, and the mark is invisible.
 _RAW = re.compile("[\u2028\u2029]|(?<=.)\ufeff", re.DOTALL)
 _MARK = re.compile("\\A\ufeff")
-_TAB_HELP = "indent with spaces"
-_TOKEN_NAME = re.compile(r"'?<([a-z ]+)>'?")
-_TOKEN_WORDS = {
-    "block end": "the end of the block",
-    "block mapping start": "a key",
-    "block sequence start": "a list item",
-    "document start": "the start of a document",
-    "scalar": "a value",
-    "stream end": "the end of the file",
-}
-_SYNTAX_HELP = {
-    "found character '\\t' that cannot start any token": _TAB_HELP,
-    "found a tab character": _TAB_HELP,
-    "mapping values are not allowed here": "quote a value that contains `: `, and check the indentation",
-    "could not find expected ':'": "put a `:` and a space after the key",
-    "that cannot start any token": "quote a value that begins with this character",
-    "expected alphabetic or numeric character": "quote a value that begins with `*` or `&`",
-    "found unexpected end of stream": "close the quote or bracket that is still open",
-    "expected ',' or": "close the bracket, or quote a text that has `[`, `]`, `{`, `}`, `,` or `: ` in it",
-}
-
-
 _ENDING = frozenset({"yaml/syntax", "yaml/control-character", "yaml/unknown-alias", "yaml/stray-comma"})
-"""Findings after which the rest of the text may be anything."""
+"""Findings after which the rest of the text was not parsed."""
 
 
 def parse_exact(source: Source) -> Parsed:
-    """As `parse`, by a reader in Python that knows the place of everything that is wrong."""
-    documents, findings = _read(source)
+    """Like `parse`, in Python, with the location of every finding."""
+    documents, findings = _parse(source)
     was_read = not any(finding.code in _ENDING for finding in findings)
     return Parsed(documents, redacted(findings, was_read=was_read))
 
 
-def _read(source: Source) -> Parsed:
+def _parse(source: Source) -> Parsed:
     unreadable = tuple(_refused_characters(source))
     if unreadable:
         return Parsed((), unreadable)
@@ -68,18 +46,18 @@ def _read(source: Source) -> Parsed:
         reader = Reader(source)
         documents: list[Document] = []
         try:
-            documents.extend(documents_of(_events(reader, text), reader))
+            documents.extend(build_documents(_events(reader, text), reader))
         except FatalFinding as stop:
             return Parsed(tuple(documents), (*commas, *reader.findings, stop.finding))
         except _StrayComma as stray:
-            # Read on without it, so that all of them are shown at once.
+            # Continue without it, so that all of them are reported at once.
             commas.append(stray.finding)
             text = f"{text[: stray.index]} {text[stray.index + 1 :]}"
             continue
         if not documents and not commas and not reader.findings:
             reader.report(
                 "yaml/empty",
-                "the file holds no document",
+                "the file contains no document",
                 Span(source, 1, 1, 1, 1),
                 help="write at least one run or profile, or remove the file",
             )
@@ -89,7 +67,7 @@ def _read(source: Source) -> Parsed:
 
 def _refused_characters(source: Source) -> Iterator[Diagnostic]:
     for pattern, help_text in (
-        (CONTROL, "remove it; only tabs and line ends may stand beside printable text"),
+        (CONTROL, "remove it; only tabs, line ends and printable characters are allowed"),
         (_MARK, "save the file without a byte order mark"),
         (_RAW, "remove it, or write it as an escape inside double quotes"),
     ):
@@ -106,7 +84,7 @@ def _refused_characters(source: Source) -> Iterator[Diagnostic]:
 
 
 def _json_without_tabs(text: str) -> str:
-    """Tabs between the tokens of JSON as spaces, which YAML wants; JSON strings cannot hold a raw tab."""
+    """JSON with spaces in place of tabs, which YAML refuses between tokens; JSON strings cannot contain a raw tab."""
     if "\t" not in text or not text.lstrip().startswith(("{", "[")):
         return text
     try:
@@ -124,42 +102,49 @@ class _StrayComma(Exception):  # noqa: N818  caught one frame up
 
 
 def _events(reader: Reader, text: str) -> Iterator[Event]:
+    progress = Progress()
     try:
-        yield from YAML(typ="safe", pure=True).parse(text)
+        for event in YAML(typ="safe", pure=True).parse(text):
+            progress.note(event)
+            yield event
     except MarkedYAMLError as error:
-        _syntax_error(reader, text, error)
-    except (YAMLError, AssertionError, ValueError, OverflowError, RecursionError) as error:
-        # ruamel.yaml converts `\U` escapes without checking them, and asserts what it wants of %YAML versions.
-        finding = Diagnostic(
-            code="yaml/syntax",
-            message=f"not readable as YAML: {str(error).splitlines()[0][:100] if str(error) else 'unknown reason'}",
-            span=Span(reader.source, 1, 1, 1, 1),
-        )
-        raise FatalFinding(finding) from error
+        _syntax_error(reader, text, error, progress)
+    except RecursionError as error:
+        raise FatalFinding(_unreadable("nested too deeply to be read", reader.source)) from error
+    except (YAMLError, AssertionError, ValueError, OverflowError) as error:
+        # ruamel.yaml converts `\U` escapes without checking them, and checks %YAML versions by assertion.
+        message = "an escape or a `%` directive in this file is not valid YAML"
+        raise FatalFinding(_unreadable(message, reader.source)) from error
 
 
-def _syntax_error(reader: Reader, text: str, error: Any) -> None:
-    mark = error.problem_mark or error.context_mark
-    line, column, index = (mark.line + 1, mark.column + 1, mark.index) if mark else (1, 1, 0)
-    span = Span(reader.source, line, column, line, column + 1)
-    problem = str(error.problem or error.context or "the text is not YAML").strip()
-    if text[index : index + 1] == "," and text[:index].rstrip(" ")[-1:] in ("'", '"'):
+def _unreadable(message: str, source: Source) -> Diagnostic:
+    return Diagnostic(code="yaml/syntax", message=message, span=Span(source, 1, 1, 1, 1))
+
+
+def _syntax_error(reader: Reader, text: str, error: MarkedYAMLError, progress: Progress) -> None:
+    explained = explain(text, error, progress)
+    mark = error.problem_mark
+    if mark and text[mark.index : mark.index + 1] == "," and text[: mark.index].rstrip(" ")[-1:] in ("'", '"'):
         finding = Diagnostic(
             code="yaml/stray-comma",
             message="a comma after a quoted value is not YAML",
-            span=span,
+            span=_span(reader.source, Place(mark.index, mark.line + 1, mark.column + 1)),
             help="remove the comma: in YAML the end of the line ends the value",
         )
-        raise _StrayComma(finding, index)
-    help_text = next((cure for start, cure in _SYNTAX_HELP.items() if start in problem), None)
+        raise _StrayComma(finding, mark.index)
     notes: tuple[Note, ...] = ()
-    if error.context and error.context_mark and error.problem:
-        start = error.context_mark
-        notes = (
-            Note(
-                str(error.context),
-                Span(reader.source, start.line + 1, start.column + 1, start.line + 1, start.column + 2),
-            ),
+    if explained.note and explained.note_place:
+        notes = (Note(explained.note, _span(reader.source, explained.note_place)),)
+    raise FatalFinding(
+        Diagnostic(
+            code="yaml/syntax",
+            message=explained.message,
+            span=_span(reader.source, explained.place),
+            notes=notes,
+            help=explained.help,
         )
-    message = _TOKEN_NAME.sub(lambda match: _TOKEN_WORDS.get(match.group(1), match.group(1)), problem).replace("'", "`")
-    raise FatalFinding(Diagnostic(code="yaml/syntax", message=message, span=span, notes=notes, help=help_text))
+    )
+
+
+def _span(source: Source, place: Place) -> Span:
+    return Span(source, place.line, place.column, place.line, place.column + 1)

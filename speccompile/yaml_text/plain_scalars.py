@@ -12,12 +12,12 @@ from speccompile.model.source import Span
 
 _NULL = frozenset({"", "~", "null", "Null", "NULL"})
 _BOOL = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
-# Patterns are compiled when first asked for: few runs need one, and all together take a millisecond.
+# Patterns are compiled on first use: few runs need one, and together they take a millisecond.
 _INT_12 = r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+"
 _FLOAT_12 = r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?"
 _SPECIAL = r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)"
 
-# What YAML 1.1 readers take for something else than a string, or for another number, than YAML 1.2 readers do.
+# Scalars that YAML 1.1 and YAML 1.2 readers resolve to different values.
 _WORD_11 = frozenset(
     spelling for word in ("y", "n", "yes", "no", "on", "off") for spelling in (word, word.capitalize(), word.upper())
 ) | {"=", "<<"}
@@ -37,43 +37,43 @@ _EXPONENT_11 = r"[-+]?([0-9][0-9]*)?\.[0-9]*([eE][-+][0-9]+)?"
 _LONGEST_NUMBER = 64
 _LARGEST = 2**63 - 1
 _SURE_DIGITS = 18
-"""So many make a number of 64 bits, whatever they are."""
-_OF_NUMBERS = frozenset("0123456789abcdefABCDEF+-._:xoinIN")
-"""All that numbers are written with; a date may have more behind the day."""
-_YEAR = len("2026")
+"""Any number of this many digits fits 64 bits."""
+_NUMBER_CHARACTERS = frozenset("0123456789abcdefABCDEF+-._:xoinIN")
+"""The characters of numbers and dates; a date may have others after the day."""
+_YEAR_DIGITS = len("2026")
 
 
 class Ambiguous(str):
-    """The text of a scalar that YAML 1.1 and 1.2 readers take for different values."""
+    """A scalar that YAML 1.1 and 1.2 readers resolve to different values."""
 
     __slots__ = ()
 
 
 class Exponent(str):
-    """The text of a number such as `1e3`, a string to YAML 1.1: fine as a quantity, ambiguous anywhere else."""
+    """A number such as `1e3`, which YAML 1.1 reads as a string: valid as a quantity, ambiguous anywhere else."""
 
     __slots__ = ()
 
 
 class OutOfRange(str):
-    """The text of a number that is no JSON number of 64 bits: too large, too long, `.nan` or `.inf`."""
+    """A number that is not a 64-bit JSON number: too large, too long, `.nan` or `.inf`."""
 
     __slots__ = ()
 
 
 Resolved = Scalar | Ambiguous | Exponent | OutOfRange
-_LETTERS: Final = frozenset("0123456789+-.")
+_NUMBER_STARTS: Final = frozenset("0123456789+-.")
 
 
 def resolve(text: str) -> Resolved:
-    """The value of a plain scalar by the YAML 1.2 core schema, where 1.1 agrees."""
+    """Resolve a plain scalar by the YAML 1.2 core schema, as far as YAML 1.1 agrees."""
     if text in _NULL:
         return None
     if text in _BOOL:
         return _BOOL[text]
     if text in _WORD_11:
         return Ambiguous(text)
-    if text[0] not in _LETTERS:
+    if text[0] not in _NUMBER_STARTS:
         return text
     return _resolve_number(text)
 
@@ -81,13 +81,13 @@ def resolve(text: str) -> Resolved:
 def _resolve_number(text: str) -> Resolved:
     if text.isdecimal() and text.isascii() and len(text) <= _SURE_DIGITS and (text[0] != "0" or text == "0"):
         return int(text)
-    if not _OF_NUMBERS.issuperset(text) and text[_YEAR : _YEAR + 1] != "-":
+    if not _NUMBER_CHARACTERS.issuperset(text) and text[_YEAR_DIGITS : _YEAR_DIGITS + 1] != "-":
         return text
     return match_number(text)
 
 
 def match_number(text: str) -> Resolved:
-    """As `resolve`, for a text that begins as a number may, by all patterns."""
+    """Like `resolve`, by pattern, for a text that begins like a number."""
     if len(text) > _LONGEST_NUMBER:
         return OutOfRange(text) if re.fullmatch(_INT_12, text) or re.fullmatch(_FLOAT_12, text) else text
     if re.fullmatch(_SPECIAL, text):
@@ -106,10 +106,10 @@ def match_number(text: str) -> Resolved:
 
 
 def ambiguous(text: str, span: Span) -> Diagnostic:
-    """The finding for a plain scalar that YAML 1.1 and 1.2 readers take for different values."""
+    """The finding for a plain scalar that YAML 1.1 and 1.2 readers resolve to different values."""
     return Diagnostic(
         code="yaml/ambiguous-scalar",
-        message=f"{quote(text)} means different things to YAML 1.1 and YAML 1.2 readers",
+        message=f"{quote(text)} has different meanings in YAML 1.1 and YAML 1.2",
         span=span,
-        help=f'quote it to keep the text: "{quote(text)[1:-1]}"; or write the boolean or number in full',
+        help=f'quote it if it is text: "{quote(text)[1:-1]}"; otherwise write the boolean or number in full',
     )

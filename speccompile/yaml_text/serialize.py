@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import TypeAlias
 
-Json: TypeAlias = "Mapping[str, Json] | Sequence[Json] | str | int | float | bool | None"
+JsonValue: TypeAlias = "Mapping[str, JsonValue] | Sequence[JsonValue] | str | int | float | bool | None"
 
 # A reader may refuse an implicit key of more than 1024 characters, counted as written.
 _LONGEST_SIMPLE_KEY = 1000
 _LONGEST_PLAIN = 999
-# Longer strings rarely repeat, and the cache would keep them alive.
+# Longer strings rarely repeat, and would stay in memory.
 _LONGEST_CACHED = 200
 
 _NUMBERS = (int, float)
@@ -19,20 +19,20 @@ _SEQUENCES = (list, tuple)
 # `dict` comes first because the check against the abstract class costs several times more.
 _MAPPINGS = (dict, Mapping)
 
-# The words a YAML 1.1 or 1.2 reader takes for something other than a string, in any case.
+# Words that YAML 1.1 or 1.2 readers do not resolve to a string, in lower case.
 _RESERVED = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})
 
 _PLAIN_CHARACTER = r"[A-Za-z0-9_./@=+,-]"
 _PLAIN_WORD_REST = rf"(?:{_PLAIN_CHARACTER}|:(?=[A-Za-z0-9_./]))*"
 _PLAIN = re.compile(
-    # Words, flags and paths: no number, date or indicator starts like these.
+    # Words, flags and paths: no number, date or indicator starts like them.
     rf"(?:-{{0,2}}[A-Za-z]|\.{{0,2}}/){_PLAIN_WORD_REST}(?: {_PLAIN_CHARACTER}{_PLAIN_WORD_REST})*"
-    # Quantities and durations; a bare `E` or `e` is left out because it could open an exponent.
+    # Quantities and durations, without a bare `E` or `e`, which could start an exponent.
     r"|[0-9]+(?:\.[0-9]+)?(?:[KMGTPE]i|[kMGTPmunsh]|[mun]s)"
 )
 
 # Control, format, separator, private-use and surrogate characters and noncharacters, except the line feed.
-# Spelled out, not asked of `unicodedata`, so that every Python version writes the same text.
+# Listed here, not taken from `unicodedata`, so that every Python version writes the same text.
 _UNPRINTABLE = (
     r"\x00-\x09\x0b-\x1f\x7f-\xa0\xad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u1680\u180e"
     r"\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ud800-\uf8ff\ufdd0-\ufdef\ufeff\ufff0-\ufffb\ufffe\uffff"
@@ -53,14 +53,14 @@ _SHORT_ESCAPES = {
 }
 
 
-def serialize(documents: Iterable[Mapping[str, Json]]) -> str:
-    """A YAML stream that YAML 1.1 and 1.2 readers alike take for exactly `documents`, keys in order.
+def serialize(documents: Iterable[Mapping[str, JsonValue]]) -> str:
+    """Write documents as a YAML stream that YAML 1.1 and 1.2 readers read alike, keys in order.
 
-    The same documents always give the same text. It ends with one newline, or is empty if there are no
-    documents, and holds no control or format character but the line feed.
+    The text depends only on the documents. It ends with one newline, or is empty if there are no documents, and
+    contains no control or format character except the line feed.
 
-    Raises ValueError for a lone surrogate, a NaN or an infinity, none of which every reader could read, and
-    TypeError for anything that is not JSON-like.
+    Raises ValueError for a lone surrogate, a NaN or an infinity, which some readers refuse, and TypeError for
+    anything that is not JSON-like.
     """
     lines: list[str] = []
     for document in documents:
@@ -73,12 +73,12 @@ def serialize(documents: Iterable[Mapping[str, Json]]) -> str:
     return "\n".join(lines)
 
 
-def entries(document: Mapping[str, Json]) -> list[str]:
-    """The text of one document in pieces, which joined by newlines are what `serialize` writes, but for the last.
+def entries(document: Mapping[str, JsonValue]) -> list[str]:
+    """The text of one document as a list of entries; joined by newlines, they are the output of `serialize`.
 
-    One piece for each key of a mapping, and for each item of a list that is neither a mapping nor a list with
-    something in it, in their order; such an item begins in the piece of the first thing in it. A piece has
-    several lines where a text has. An empty document is the one piece `{}`.
+    There is one entry for each key of a mapping, and for each item of a list that is a scalar or empty. Any other
+    item begins in the entry of its first child. Strings of several lines make entries of several lines. An empty
+    document is the single entry `{}`.
     """
     if not isinstance(document, _MAPPINGS):
         raise TypeError(f"a document is a mapping, not {type(document).__name__}")
@@ -89,19 +89,19 @@ def entries(document: Mapping[str, Json]) -> list[str]:
     return lines
 
 
-def serialize_json(documents: Iterable[Mapping[str, Json]]) -> str:
-    """One Kubernetes `List` of `documents` as indented JSON, ending with one newline.
+def serialize_json(documents: Iterable[Mapping[str, JsonValue]]) -> str:
+    """Write documents as one Kubernetes `List` in indented JSON, ending with one newline.
 
-    Raises ValueError for a lone surrogate, a NaN or an infinity, and TypeError for what JSON cannot hold.
+    Raises ValueError for a lone surrogate, a NaN or an infinity, and TypeError for what JSON cannot represent.
     """
     bundle = {"apiVersion": "v1", "kind": "List", "items": list(documents)}
     text = json.dumps(bundle, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-    text.encode()  # a lone surrogate passes `dumps` but could never be written to a file
+    text.encode()  # `dumps` accepts a lone surrogate, which cannot be written to a file
     return text
 
 
-def add_mapping(node: Mapping[str, Json], lead: str, indent: str, lines: list[str]) -> None:
-    """`lines` gains the entries of a non-empty mapping, the first after `lead`, the others after `indent`."""
+def add_mapping(node: Mapping[str, JsonValue], lead: str, indent: str, lines: list[str]) -> None:
+    """Append the entries of a non-empty mapping to `lines`, the first after `lead`, the others after `indent`."""
     deeper = indent + "  "
     for key, value in node.items():
         head = lead + key_text(key)
@@ -120,8 +120,8 @@ def add_mapping(node: Mapping[str, Json], lead: str, indent: str, lines: list[st
             add_mapping(_mapping(value), deeper, deeper, lines)
 
 
-def add_sequence(node: Sequence[Json], lead: str, indent: str, lines: list[str]) -> None:
-    """`lines` gains the items of a non-empty sequence, the first after `lead`, the others after `indent`."""
+def add_sequence(node: Sequence[JsonValue], lead: str, indent: str, lines: list[str]) -> None:
+    """Append the items of a non-empty sequence to `lines`, the first after `lead`, the others after `indent`."""
     deeper = indent + "  "
     for value in node:
         if isinstance(value, str):
@@ -135,15 +135,15 @@ def add_sequence(node: Sequence[Json], lead: str, indent: str, lines: list[str])
         lead = indent
 
 
-def _mapping(value: object) -> Mapping[str, Json]:
+def _mapping(value: object) -> Mapping[str, JsonValue]:
     """`value` itself; raises TypeError unless it is a mapping."""
     if isinstance(value, _MAPPINGS):
         return value
     raise TypeError(f"{type(value).__name__} is not a mapping or any other JSON-like data")
 
 
-def _short(value: Json) -> str:
-    """A number, a boolean, a null or an empty collection as written."""
+def _short(value: JsonValue) -> str:
+    """A number, a boolean, a null or an empty collection as text."""
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -159,15 +159,15 @@ def _short(value: Json) -> str:
 
 
 def string_text(value: str, indent: str) -> str:
-    """A string as written, the lines of a literal block each after `indent`."""
+    """A string as YAML, with the lines of a literal block after `indent`."""
     text = _cached_text(value) if len(value) <= _LONGEST_CACHED else _text(value)
-    # A blank line stays free of trailing spaces.
+    # Blank lines get no trailing spaces.
     return _FILLED_LINE_START.sub("\n" + indent, text) if "\n" in text else text
 
 
 @lru_cache(maxsize=1024)
 def key_text(key: str) -> str:
-    """The key as written up to and including its colon; a line break in it awaits the key's own indent."""
+    """The key with its colon; the caller indents what follows a line break in it."""
     if not isinstance(key, str):
         raise TypeError(f"a key is a string, not {type(key).__name__}")
     written = _one_line(key)
@@ -175,18 +175,18 @@ def key_text(key: str) -> str:
 
 
 def _text(text: str) -> str:
-    """A string as written; the lines of a literal block await their indent."""
+    """A string as YAML; the caller indents the lines of a literal block."""
     if "\n" not in text or _UNFIT_ENDS.search(text) or not _is_printable(text.replace("\n", "")):
         return _one_line(text)
     return f"|\n{text[:-1]}" if text.endswith("\n") else f"|-\n{text}"
 
 
-# Measured on manifests, where the same words recur: with this and `key_text` cached, a third of the time.
+# Manifests repeat the same words: caching this and `key_text` cuts the time to a third.
 _cached_text = lru_cache(maxsize=4096)(_text)
 
 
 def _one_line(text: str) -> str:
-    """A string as a plain scalar where no reader can mistake it, else in double quotes."""
+    """A string as a plain scalar if that is unambiguous, else in double quotes."""
     if len(text) <= _LONGEST_PLAIN and _PLAIN.fullmatch(text) and text.lower() not in _RESERVED:
         return text
     if text.isascii() and text.isprintable():
@@ -196,12 +196,12 @@ def _one_line(text: str) -> str:
 
 
 def _is_printable(text: str) -> bool:
-    """Whether nothing in it needs an escape; the pattern that knows all of Unicode is large, and seldom needed."""
+    """Whether nothing in it needs an escape; the pattern for all of Unicode is large, and seldom needed."""
     return text.isprintable() if text.isascii() else re.search(f"[{_UNPRINTABLE}]", text) is None
 
 
 def _escape(match: re.Match[str]) -> str:
-    """The double-quoted spelling of one character; raises ValueError for a lone surrogate."""
+    """The escape of one character in double quotes. Raises ValueError for a lone surrogate."""
     character = match[0]
     short = _SHORT_ESCAPES.get(character)
     if short is not None:
@@ -213,10 +213,10 @@ def _escape(match: re.Match[str]) -> str:
 
 
 def _float(value: float) -> str:
-    """The shortest digits that read back equal; raises ValueError for a NaN or an infinity."""
+    """The shortest digits that parse to the same number. Raises ValueError for a NaN or an infinity."""
     digits = float.__repr__(value)
     if digits[-1] in "nf":
         raise ValueError(f"{digits} has no JSON spelling and cannot be written")
     mantissa, exponent_mark, exponent = digits.partition("e")
-    # YAML 1.1 takes `1e+16` for a string, `1.0e+16` for a number.
+    # YAML 1.1 reads `1e+16` as a string and `1.0e+16` as a number.
     return digits if "." in mantissa else f"{mantissa}.0{exponent_mark}{exponent}"

@@ -1,6 +1,6 @@
-"""Build documents from the events of a YAML parser, and report what they may not contain.
+"""Build documents from the events of a YAML parser, and check them.
 
-The tree is built iteratively, so that depth, aliases, duplicate keys, tags and ambiguous scalars are checked here.
+The tree is built iteratively; depth, aliases, duplicate keys, tags and ambiguous scalars are checked on the way.
 """
 
 from __future__ import annotations
@@ -17,22 +17,24 @@ from speccompile.model.diagnostic import Diagnostic, Note, quote
 from speccompile.model.documents import Document
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node, Value
+from speccompile.model.redaction import lines_of
 from speccompile.model.source import Source, Span
 from speccompile.yaml_text.parsed import MAX_DEPTH, MAX_EXPANDED, control_character
 from speccompile.yaml_text.plain_scalars import Ambiguous, Exponent, OutOfRange, ambiguous, resolve
 
 _ANCHOR = re.compile(r"&\S+[ \t]+(?=\S)")
+_DASH_KEY = re.compile(r"-\w")
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
-class FatalFinding(Exception):  # noqa: N818  it ends the reading of one source, and is caught in `parse_strict`
+class FatalFinding(Exception):  # noqa: N818  it ends the parsing of one source, and is caught in `parse_strict`
     def __init__(self, finding: Diagnostic) -> None:
         super().__init__(finding.message)
         self.finding = finding
 
 
 class _Built(NamedTuple):
-    """A finished node, what it counts in the budget of expansion, and how many levels it has."""
+    """A finished node, its weight in the budget of expansion, and its number of levels."""
 
     node: Node
     size: int
@@ -57,7 +59,7 @@ class _Frame:
 
 
 class Reader:
-    """The state of reading one source."""
+    """The state of parsing one source."""
 
     __slots__ = ("anchors", "expanded", "findings", "source", "stack")
 
@@ -65,7 +67,7 @@ class Reader:
         self.source = source
         self.findings: list[Diagnostic] = []
         self.anchors: dict[str, _Built | None] = {}
-        """What each anchor names; None while it is still being read."""
+        """The value of each anchor; None while it is being read."""
         self.expanded = 0
         self.stack: list[_Frame] = []
 
@@ -73,7 +75,7 @@ class Reader:
         start, end = event.start_mark, event.end_mark
         assert start is not None
         assert end is not None
-        # An anchor belongs to the event, and not to the value that people look for.
+        # An anchor is part of the event, but not of the value.
         anchor = _ANCHOR.match(self.source.text, start.index) if getattr(event, "anchor", None) else None
         before = len(anchor.group()) if anchor else 0
         return Span(self.source, start.line + 1, start.column + 1 + before, end.line + 1, end.column + 1)
@@ -82,8 +84,8 @@ class Reader:
         self.findings.append(Diagnostic(code=code, message=message, span=span, **more))
 
 
-def documents_of(events: Iterable[Event], reader: Reader) -> Iterator[Document]:
-    """The documents that the events describe; findings go to the reader."""
+def build_documents(events: Iterable[Event], reader: Reader) -> Iterator[Document]:
+    """Build documents from events; findings go to the reader."""
     for event in events:
         match event:
             case kinds.DocumentStartEvent():
@@ -91,11 +93,11 @@ def documents_of(events: Iterable[Event], reader: Reader) -> Iterator[Document]:
             case kinds.MappingStartEvent() | kinds.SequenceStartEvent():
                 _open(reader, event, mapping=isinstance(event, kinds.MappingStartEvent))
             case kinds.MappingEndEvent() | kinds.SequenceEndEvent():
-                yield from _place(reader, _close(reader, event))
+                yield from _place_node(reader, _close(reader, event))
             case kinds.ScalarEvent():
-                yield from _place(reader, _Built(_scalar(reader, event), _weight(event.value)))
+                yield from _place_node(reader, _Built(_scalar(reader, event), _weight(event.value)))
             case kinds.AliasEvent():
-                yield from _place(reader, _alias(reader, event))
+                yield from _place_node(reader, _alias(reader, event))
 
 
 def _open(reader: Reader, event: Any, *, mapping: bool) -> None:
@@ -125,7 +127,7 @@ def _close(reader: Reader, event: Any) -> _Built:
     span = frame.start._replace(end_line=end.line + 1, end_column=end.column + 1)
     value: Value = tuple(frame.items)
     if frame.mapping:
-        # Explicit keys win over merged ones, and of several merged maps the first wins: YAML's own rule.
+        # As YAML defines it, explicit keys override merged ones, and the first of several merged maps the others.
         fields = dict(frame.fields)
         for merged in frame.merged:
             for key, child in merged.fields.items():
@@ -142,12 +144,12 @@ def _scalar(reader: Reader, event: Any) -> Node:
     _refuse_tag(reader, event, span)
     text = _joined_surrogates(event.value)
     node = Node(text, span)
-    if found := control_character(text):
+    if character := control_character(text):
         reader.report(
             "yaml/control-character",
-            f"character U+{ord(found):04X} is not allowed, escaped or not",
+            f"character U+{ord(character):04X} is not allowed, even as an escape",
             span,
-            help="remove it; only tabs and line ends may stand beside printable text",
+            help="remove it; only tabs, line ends and printable characters are allowed",
         )
     elif event.style is None or event.style == "":
         node = _plain_scalar(reader, text, span)
@@ -157,7 +159,7 @@ def _scalar(reader: Reader, event: Any) -> Node:
 
 
 def _weight(text: str) -> int:
-    """What a scalar counts in the budget of expansion: repeating a long text is a bomb as well."""
+    """The weight of a scalar in the budget of expansion: repeating a long text is also a bomb."""
     return 1 + len(text) // 100
 
 
@@ -170,9 +172,9 @@ def _plain_scalar(reader: Reader, text: str, span: Span) -> Node:
     if isinstance(value, OutOfRange):
         reader.report(
             "yaml/number",
-            f"{quote(text)} is not a number this file can hold",
+            f"{quote(text)} is not a finite 64-bit number",
             span,
-            help="write a finite number of at most 64 bits, or quote the text",
+            help="write a smaller number, or quote the value if it is text",
         )
     return Node(text if isinstance(value, str) else value, span)
 
@@ -188,28 +190,28 @@ def _alias(reader: Reader, event: Any) -> _Built:
                 help=f"define it first: {quote('&' + event.anchor)}; or quote a text that begins with `*`",
             )
         )
-    known = reader.anchors[event.anchor]
-    if known is None:
+    anchored = reader.anchors[event.anchor]
+    if anchored is None:
         raise FatalFinding(
             Diagnostic(
                 code="yaml/recursive-alias",
-                message=f"alias {quote('*' + event.anchor)} stands inside the value it names",
+                message=f"alias {quote('*' + event.anchor)} is inside the value that it names",
                 span=span,
                 help="write the inner value out",
             )
         )
-    _refuse_depth(len(reader.stack) + known.height, span)
-    reader.expanded += known.size
+    _refuse_depth(len(reader.stack) + anchored.height, span)
+    reader.expanded += anchored.size
     if reader.expanded > MAX_EXPANDED:
         raise FatalFinding(
             Diagnostic(
                 code="yaml/expansion",
-                message=f"the aliases of this file stand for more than {MAX_EXPANDED} values",
+                message=f"the aliases of this file expand to more than {MAX_EXPANDED} values",
                 span=span,
-                help="write fewer aliases of aliases",
+                help="use fewer aliases of aliases",
             )
         )
-    return known
+    return anchored
 
 
 def _refuse_tag(reader: Reader, event: Any, span: Span) -> None:
@@ -219,7 +221,7 @@ def _refuse_tag(reader: Reader, event: Any, span: Span) -> None:
             "yaml/tag",
             f"tag {quote(str(tag).replace('tag:yaml.org,2002:', '!!'))} is not allowed",
             span,
-            help="remove the tag; quote the value if it is meant as text",
+            help="remove the tag, or quote the value if it is text",
         )
 
 
@@ -227,8 +229,8 @@ def _wants_key(reader: Reader) -> bool:
     return bool(reader.stack) and reader.stack[-1].mapping and reader.stack[-1].key is None
 
 
-def _place(reader: Reader, built: _Built) -> Iterator[Document]:
-    """Puts a finished node where it belongs; a finished document comes out."""
+def _place_node(reader: Reader, built: _Built) -> Iterator[Document]:
+    """Add a finished node to its container; yield it as a document if it has none."""
     node = built.node
     if not reader.stack:
         if node.value is not None:
@@ -251,42 +253,49 @@ def _enter(reader: Reader, frame: _Frame, key: Node, node: Node) -> None:
         _merge_key(reader, frame, key, node)
         return
     if not isinstance(key.value, str):
-        found = quote(json.dumps(key.value)) if key.is_scalar else "a list or mapping"
+        message = f"key {quote(json.dumps(key.value))} is not a string" if key.is_scalar else "a key must be a string"
         help_text = "quote the key" if key.is_scalar else "write a string"
-        reader.report("yaml/non-string-key", f"{found} is not a string, and keys are strings", key.span, help=help_text)
+        if _is_template(key.span):
+            help_text = "put a value that contains `{{` in quotes"
+        reader.report("yaml/non-string-key", message, key.span, help=help_text)
         return
     if key.unsure:
         reader.findings.append(ambiguous(key.value, key.span))
     if first := frame.fields.get(key.value):
         reader.report(
             "yaml/duplicate-key",
-            f"key {quote(key.value)} stands here a second time",
+            f"duplicate key {quote(key.value)}",
             key.span,
             notes=(Note("first here", first.key),),
-            help="keep one of the two",
+            help="put a space after `-`" if _DASH_KEY.match(key.value) else "keep one of the two",
         )
         return
     frame.fields[key.value] = node.but(key=key.span)
 
 
+def _is_template(span: Span) -> bool:
+    """Whether a mapping opens with `{{`, as placeholders of template languages do."""
+    return lines_of(span.source)[span.line - 1][span.column - 2 : span.column] == "{{"
+
+
 def _merge_key(reader: Reader, frame: _Frame, key: Node, node: Node) -> None:
     if frame.merged:
-        reader.report("yaml/duplicate-key", "key `<<` stands here a second time", key.span, help="give one `<<` a list")
+        reader.report("yaml/duplicate-key", "duplicate key `<<`", key.span, help="write one `<<` with a list")
         return
     sources = node.items if isinstance(node.value, tuple) else (node,)
     if not all(isinstance(source.value, Mapping) for source in sources):
         reader.report(
             "yaml/merge-key",
-            "`<<` merges mappings only",
+            "`<<` merges only mappings",
             key.span,
-            help="give it an alias of a mapping, or a list of them",
+            help="write an alias of a mapping after it, or a list of such aliases",
         )
         return
     frame.merged.extend(sources)
 
 
 def _joined_surrogates(text: str) -> str:
-    """JSON writes characters beyond U+FFFF as two escapes, which YAML reads as two halves."""
+    """Join the two escapes with which JSON writes a character beyond U+FFFF; YAML reads them as two characters."""
     if not _SURROGATES.search(text):
         return text
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")

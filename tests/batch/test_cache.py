@@ -1,4 +1,4 @@
-"""The incremental cache: only what changed is compiled again, and nobody can tell from the result."""
+"""The incremental cache: only changed runs are compiled again, with the same results."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from speccompile import Compiled
-from speccompile.batch import cache_store as kept
-from speccompile.batch.cache_store import NOTHING, Kept, cache_folder, key_of, opened
-from speccompile.batch.compiler_fingerprint import local_stamp, text_digest
+from speccompile.batch import cache_store
+from speccompile.batch.cache_store import NO_CACHE, CacheStore, cache_folder, cache_key, open_cache
+from speccompile.batch.compiler_fingerprint import local_fingerprint, text_digest
 from speccompile.batch.incremental import digests
 from speccompile.cli.main import main
 from speccompile.compiler.documents.admin_config import Setting
@@ -98,7 +98,7 @@ def test_only_what_changed_is_compiled_again(call: Call) -> None:
         ("runs/e.yaml", "name: e\naction: job\nimage: x\n", "e"),
     ],
 )
-def test_a_run_is_compiled_again_if_it_asks_for_what_changed(call: Call, file: str, text: str, touched: str) -> None:
+def test_a_run_is_compiled_again_if_a_used_profile_changed(call: Call, file: str, text: str, touched: str) -> None:
     call()
     Path(file).write_text(text)
     again = call()
@@ -119,7 +119,7 @@ def test_a_base_document_is_part_of_its_profile(call: Call) -> None:
     assert again.stdout.count("dnsPolicy") == 2
 
 
-def test_platform_and_shape_count_for_all(call: Call) -> None:
+def test_platform_and_shape_affect_all_runs(call: Call) -> None:
     first = call()
     Path("platform.yaml").write_text("namespace: one\n")
     assert call("--platform", "platform.yaml").compiled == set("abcd")
@@ -134,23 +134,23 @@ def test_platform_and_shape_count_for_all(call: Call) -> None:
     assert call() == first._replace(compiled=frozenset())
 
 
-def test_another_compiler_has_other_answers(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_compiler_compiles_again(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     call()
-    monkeypatch.setattr("speccompile.batch.answer_cache.local_stamp", lambda: b"another")
+    monkeypatch.setattr("speccompile.batch.open_caches.local_fingerprint", lambda: b"another")
     assert call().compiled == set("abcd")
-    monkeypatch.setattr("speccompile.batch.answer_cache.local_stamp", lambda: None)
+    monkeypatch.setattr("speccompile.batch.open_caches.local_fingerprint", lambda: None)
     assert call().compiled == set("abcd")
     assert call().compiled == set("abcd")
 
 
-def test_the_stamp_follows_every_file_of_the_compiler(tmp_path: Path) -> None:
-    root = Path(kept.__file__).parent.parent.parent
+def test_the_fingerprint_covers_every_file_of_the_compiler(tmp_path: Path) -> None:
+    root = Path(cache_store.__file__).parent.parent.parent
     for folder in ("speccompile", "schemas", "templates", "presets"):
         shutil.copytree(root / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(root / "pyproject.toml", tmp_path)
 
     def stamps() -> list[str]:
-        script = "from speccompile.batch.compiler_fingerprint import *; print(local_stamp().hex(), text_digest())"
+        script = "from speccompile.batch.compiler_fingerprint import *; print(local_fingerprint().hex(), text_digest())"
         environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
         done = subprocess.run(
             [sys.executable, "-c", script], capture_output=True, text=True, check=True, env=environment, cwd=tmp_path
@@ -160,9 +160,9 @@ def test_the_stamp_follows_every_file_of_the_compiler(tmp_path: Path) -> None:
     seen = [stamps()]
     assert stamps() == seen[0]
     assert seen[0][1] == text_digest()
-    told = local_stamp()
-    assert told is not None
-    assert seen[0][0] != told.hex()
+    fingerprint = local_fingerprint()
+    assert fingerprint is not None
+    assert seen[0][0] != fingerprint.hex()
     for file in ("speccompile/compiler/merge.py", "templates/kubernetes/job.yaml.j2", "schemas/run.schema.json"):
         path = next(iter(tmp_path.glob(file)), None) or next((tmp_path / file).parent.glob("*.j2"))
         before = path.stat()
@@ -174,7 +174,7 @@ def test_the_stamp_follows_every_file_of_the_compiler(tmp_path: Path) -> None:
         assert seen[-1][1] not in [one for _, one in seen[:-1]]
 
 
-def test_errors_and_clashes_are_told_every_time(call: Call) -> None:
+def test_errors_and_clashes_are_reported_every_time(call: Call) -> None:
     Path("runs/e.yaml").write_text("name: a\naction: job\nimage: x\n")
     Path("runs/f.yaml").write_text("name: f\naction: job\nimage: x\nresources: {mem: 8GB}\n")
     Path("profiles/odd.yaml").write_text("id: odd\nreplicas: 2\n")
@@ -210,7 +210,7 @@ def test_setting_findings_come_from_the_cache_as_well(call: Call) -> None:
     assert (strict.code, strict.stdout, strict.compiled) == (1, "", frozenset())
 
 
-def test_a_report_is_made_of_whole_results(call: Call) -> None:
+def test_a_report_needs_complete_results(call: Call) -> None:
     call()
     first = call("--report", "report.json")
     assert first.compiled == set("abcd")
@@ -247,7 +247,7 @@ def _answer(*arguments: str) -> tuple[int, str, str]:
 
 
 @given(st.lists(OPERATIONS, min_size=1, max_size=8))
-def test_nobody_can_tell_from_a_result_whether_it_was_kept(operations: list[tuple[str, str | None]]) -> None:
+def test_cached_results_equal_compiled_ones(operations: list[tuple[str, str | None]]) -> None:
     with TemporaryDirectory() as folder, chdir(folder), pytest.MonkeyPatch.context() as patch:
         cache = Path(folder, "cache")
         patch.setenv("XDG_CACHE_HOME", str(cache))
@@ -313,8 +313,8 @@ def test_a_damaged_cache_changes_nothing(call: Call, own_cache: Path, seed: int)
     assert call() == first
 
 
-def test_values_that_were_swapped_are_none(own_cache: Path) -> None:
-    with opened() as cache:
+def test_swapped_values_are_ignored(own_cache: Path) -> None:
+    with open_cache() as cache:
         cache.put(b"one", b"1")
         cache.put(b"two", b"2")
     import sqlite3
@@ -324,12 +324,12 @@ def test_values_that_were_swapped_are_none(own_cache: Path) -> None:
     connection.execute("UPDATE skeletons SET value = ? WHERE key = ?", (rows[b"one"], b"two"))
     connection.commit()
     connection.close()
-    with opened() as cache:
+    with open_cache() as cache:
         assert (cache.get(b"one"), cache.get(b"two")) == (b"1", None)
 
 
 @pytest.mark.parametrize("obstacle", ["file", "fifo", "folder", "link", "readable by all", "read-only", "relative"])
-def test_a_place_that_is_no_good_means_no_cache(
+def test_an_unusable_folder_means_no_cache(
     call: Call, own_cache: Path, obstacle: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = call()
@@ -386,38 +386,38 @@ def test_a_cache_that_another_process_writes_for_long_is_not_waited_for(call: Ca
     assert call().compiled == set()
 
 
-def test_what_was_not_asked_for_for_long_is_forgotten(own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_least_recently_used_entries_are_evicted(own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     del own_cache
-    monkeypatch.setattr(kept, "MAX_BYTES", 300_000)
+    monkeypatch.setattr(cache_store, "MAX_CACHE_BYTES", 300_000)
     clock = iter(range(1, 1000))
     monkeypatch.setattr("time.time", lambda: 86400.0 * next(clock))
     for number in range(100):
-        with opened() as cache:
+        with open_cache() as cache:
             cache.put(b"%d" % number, b"x" * 10_000, "results")
             cache.get(b"0", "results")
-    with opened() as cache:
+    with open_cache() as cache:
         assert cache.get(b"0", "results")
         assert cache.get(b"99", "results")
         assert sum(cache.get(b"%d" % number, "results") is not None for number in range(100)) <= 30
 
 
-def test_what_is_kept_comes_back(own_cache: Path) -> None:
+def test_cached_values_are_returned(own_cache: Path) -> None:
     del own_cache
-    with opened() as cache:
+    with open_cache() as cache:
         cache.put(b"key", b"value")
         assert cache.get(b"other") is None
-    with opened() as cache:
+    with open_cache() as cache:
         assert cache.get(b"key") == b"value"
         assert cache.get(b"key", "results") is None
-    with opened(wanted=False) as cache:
-        assert cache is NOTHING
+    with open_cache(wanted=False) as cache:
+        assert cache is NO_CACHE
         assert cache.get(b"key") is None
-    assert Kept(None).get(b"key") is None
+    assert CacheStore(None).get(b"key") is None
 
 
 @given(st.lists(st.binary(max_size=4), max_size=4), st.lists(st.binary(max_size=4), max_size=4))
 def test_keys_differ_where_parts_do(one: list[bytes], other: list[bytes]) -> None:
-    assert (key_of(*one) == key_of(*other)) == (one == other)
+    assert (cache_key(*one) == cache_key(*other)) == (one == other)
 
 
 @pytest.mark.parametrize(
@@ -435,12 +435,12 @@ def test_a_cache_is_where_caches_belong(system: str, environment: dict[str, str]
     assert cache_folder(system, environment, "/home/me") == (Path(folder) if folder else None)
 
 
-def test_a_profile_comes_to_its_own_file_and_its_parents(call: Call) -> None:
+def test_the_hash_of_a_profile_covers_its_file_and_its_parents(call: Call) -> None:
     del call
     from speccompile.files.load_admin_config import read_setting
 
     def now() -> dict[str, bytes]:
-        return digests(read_setting(["profiles"], None).profiles, key_of)
+        return digests(read_setting(["profiles"], None).profiles, cache_key)
 
     before = now()
     Path("profiles/small.yaml").write_text("id: small\nresources: {mem: 3Gi}\n")
@@ -448,7 +448,7 @@ def test_a_profile_comes_to_its_own_file_and_its_parents(call: Call) -> None:
     assert {name for name in before if before[name] != after[name]} == {"small", "child"}
 
 
-def test_what_is_at_hand_needs_no_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cached_results_load_no_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("run.yaml").write_text("name: a\naction: job\nimage: x\nprofile: p\nresources: {mem: 2Gi}\n")
     Path("p.yaml").write_text("id: p\nresources: {mem: 1Gi}\n")

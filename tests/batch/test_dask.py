@@ -1,4 +1,4 @@
-"""A real Dask cluster: the same results in the same order, also when a worker is lost on the way."""
+"""A real Dask cluster: the same results in the same order, even if a worker disappears."""
 
 from __future__ import annotations
 
@@ -17,13 +17,12 @@ from distributed import Client, LocalCluster
 from helpers.command_line import PATIENCE
 
 from speccompile import Compiled, CompileError, compile_many
-from speccompile.batch import dispatch as chunks
-from speccompile.batch import executors as crews
+from speccompile.batch import dispatch, executors
 from speccompile.cli.main import main
 from speccompile.report.formats import as_format
 
 PROFILE = "id: gpu\nresources:\n  gpu: 1\n"
-# What Dask leaves open or finds old-fashioned is not ours.
+# Resource and deprecation warnings of Dask.
 pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.xdist_group("dask")]
 
 
@@ -31,13 +30,13 @@ def run_text(number: int) -> str:
     return f"name: r{number}\naction: job\nimage: x\nprofile: gpu\nresources: {{gpu: 2, mem: {number + 1}Gi}}\n"
 
 
-def told(result: Compiled | CompileError) -> tuple[str, str]:
+def summary_of(result: Compiled | CompileError) -> tuple[str, str]:
     return as_format("text", result.diagnostics), result.to_yaml() if isinstance(result, Compiled) else ""
 
 
-def test_the_executor_of_a_local_cluster_gives_what_is_compiled_here() -> None:
+def test_the_executor_of_a_local_cluster_returns_the_same_results() -> None:
     runs = [run_text(number).replace("Gi", "GB" if number % 50 == 7 else "Gi") for number in range(250)]
-    here = [told(result) for result in compile_many(runs, profiles=[{"id": "gpu", "resources": {"gpu": 1}}])]
+    here = [summary_of(result) for result in compile_many(runs, profiles=[{"id": "gpu", "resources": {"gpu": 1}}])]
     with (
         LocalCluster(  # type: ignore[no-untyped-call]
             n_workers=2, threads_per_worker=2, dashboard_address=None
@@ -46,7 +45,7 @@ def test_the_executor_of_a_local_cluster_gives_what_is_compiled_here() -> None:
     ):
         executor = client.get_executor(pure=False)
         results = compile_many(runs, profiles=[{"id": "gpu", "resources": {"gpu": 1}}], executor=executor)
-        assert [told(result) for result in results] == here
+        assert [summary_of(result) for result in results] == here
 
 
 class Cluster(NamedTuple):
@@ -69,7 +68,7 @@ def _started(stack: ExitStack, *arguments: str) -> subprocess.Popen[bytes]:
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """A cluster as people run one: every part a process of its own. It has no workers yet."""
+    """A cluster of separate processes, without workers yet."""
     folder = tmp_path_factory.mktemp("dask")
     file = folder / "scheduler.json"
     with ExitStack() as stack:
@@ -103,7 +102,7 @@ def answer(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, st
 def test_a_cluster_without_workers_is_an_error(
     cluster: Cluster, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(crews, "_PATIENCE", 1)
+    monkeypatch.setattr(executors, "_TIMEOUT", 1)
     code, out, err = answer(capsys, "--dask", cluster.address)
     assert (code, out) == (1, "")
     assert err == (
@@ -113,7 +112,7 @@ def test_a_cluster_without_workers_is_an_error(
 
 
 @pytest.mark.usefixtures("project")
-def test_a_cluster_that_loses_a_worker_gives_what_is_compiled_here(
+def test_a_cluster_that_loses_a_worker_returns_the_same_results(
     cluster: Cluster, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     here = answer(capsys, "--jobs", "1")
@@ -122,7 +121,7 @@ def test_a_cluster_that_loses_a_worker_gives_what_is_compiled_here(
         workers = [_started(stack, "worker", *options) for _ in range(2)]
         with Client(cluster.address, set_as_default=False) as client:  # type: ignore[no-untyped-call]
             client.wait_for_workers(2, timeout=PATIENCE)
-        awaited, seen = chunks._awaited, list[int]()
+        awaited, seen = dispatch._await_outcomes, list[int]()
 
         def watched(*given: Any) -> Any:
             seen.append(len(seen))
@@ -130,7 +129,7 @@ def test_a_cluster_that_loses_a_worker_gives_what_is_compiled_here(
                 workers[0].send_signal(signal.SIGKILL)
             return awaited(*given)
 
-        monkeypatch.setattr(chunks, "_awaited", watched)
+        monkeypatch.setattr(dispatch, "_await_outcomes", watched)
         there = answer(capsys, "--dask", cluster.address)
         assert workers[0].wait(PATIENCE) == -signal.SIGKILL
     assert there == here
@@ -143,7 +142,7 @@ def test_a_cluster_that_loses_a_worker_gives_what_is_compiled_here(
 def test_an_address_where_nobody_answers_is_an_error_after_the_timeout(
     address: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    connect, timeouts = crews._client, list[float]()
+    connect, timeouts = executors._client, list[float]()
 
     def watched(make: Callable[..., Any], address: str) -> Any:
         def noted(*arguments: Any, timeout: float, **options: Any) -> Any:
@@ -152,8 +151,8 @@ def test_an_address_where_nobody_answers_is_an_error_after_the_timeout(
 
         return connect(noted, address)
 
-    monkeypatch.setattr(crews, "_PATIENCE", 1)
-    monkeypatch.setattr(crews, "_client", watched)
+    monkeypatch.setattr(executors, "_TIMEOUT", 1)
+    monkeypatch.setattr(executors, "_client", watched)
     code, out, err = answer(capsys, "--dask", address, "-o", "out")
     assert (code, out, timeouts) == (1, "", [1])
     assert err.startswith(f"speccompile: nothing was written: no Dask scheduler answers at {address}: ")
@@ -162,7 +161,7 @@ def test_an_address_where_nobody_answers_is_an_error_after_the_timeout(
 
 
 @pytest.mark.usefixtures("project")
-def test_without_dask_a_call_says_how_to_get_it(
+def test_without_dask_the_message_explains_the_installation(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)

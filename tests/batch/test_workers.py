@@ -23,15 +23,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from speccompile import Compiled, CompileError, compile_many, compile_run
-from speccompile.batch import compiler_fingerprint as stamp
+from speccompile.batch import compiler_fingerprint
 from speccompile.batch.accelerate import cores
-from speccompile.batch.compile_unit import Noting, Order, compile_chunk
+from speccompile.batch.compile_unit import ChunkTask, RecordingProfiles, compile_chunk
 from speccompile.batch.disk_spool import Ledger, Spool
 from speccompile.batch.dispatch import CHUNK
 from speccompile.batch.executor_error import ExecutorError
 from speccompile.batch.executors import processes
 from speccompile.batch.wire_format import from_portable, sources_by_name, to_portable
-from speccompile.batch.work_units import Piece
+from speccompile.batch.work_units import WorkUnit
 from speccompile.cli.findings import GroupedFindings, assign_severities, print_findings
 from speccompile.cli.main import main
 from speccompile.compiler.compile_files import compile_file
@@ -55,7 +55,7 @@ def run_text(number: int, **more: Any) -> str:
     return "".join(f"{key}: {value}\n" for key, value in fields.items()) + "resources: {gpu: 2, mem: 6Gi}\n"
 
 
-def told(result: Result) -> tuple[object, ...]:
+def summary_of(result: Result) -> tuple[object, ...]:
     """All that can be asked of a result at little cost."""
     findings = as_format("text", result.diagnostics), as_format("json", result.diagnostics)
     if isinstance(result, CompileError):
@@ -65,7 +65,7 @@ def told(result: Result) -> tuple[object, ...]:
 
 def mixed(number: int) -> list[Any]:
     """Runs of every kind: good ones, faulty ones, text that is none, twins, and Python data."""
-    odd = {
+    special = {
         3: "name: [\n",
         5: run_text(5).replace("6Gi", "6GB"),
         7: run_text(1),
@@ -76,20 +76,20 @@ def mixed(number: int) -> list[Any]:
         13: Path("missing.yaml"),
         14: run_text(14, profile="gpux"),
     }
-    return [odd.get(index, run_text(index)) for index in range(number)]
+    return [special.get(index, run_text(index)) for index in range(number)]
 
 
 # Portable results.
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda path: f"{path.parent.name}/{path.name}")
-def test_a_result_is_the_same_after_a_journey(case: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_result_is_the_same_after_packing(case: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(case)
     folder, platform = Path("profiles"), Path("platform.yaml")
     setting = read_setting([folder] if folder.exists() else [], platform if platform.exists() else None)
     for path in filter(Path.is_file, sorted((*Path().glob("run*.yaml"), *Path().glob("runs/*.yaml")))):
         text = Text(str(path), path.read_text(encoding="utf-8", errors="replace"))
-        piece = Piece.of(text)
+        piece = WorkUnit.of(text)
         for result in compile_file(parsed(text, Layer.RUN), setting):
             known = sources_by_name(_sources(result))
             shape = "json" if isinstance(result, Compiled) and len(result.name) % 2 else "yaml"
@@ -98,12 +98,12 @@ def test_a_result_is_the_same_after_a_journey(case: Path, monkeypatch: pytest.Mo
             back = from_portable(data, shape, piece.source, known, partial(_same, result))
             assert _plain(data)
             assert back.text == (TEXTS[shape](result) if isinstance(result, Compiled) else "")
-            assert told(back.result)[:3] == told(result)[:3]
+            assert summary_of(back.result)[:3] == summary_of(result)[:3]
             if isinstance(result, Compiled):
-                assert told(back.result) == told(result)
+                assert summary_of(back.result) == summary_of(result)
                 assert isinstance(back.result, Compiled)
                 assert back.result.manifests == result.manifests
-            # And without any source at hand but the run's own.
+            # And without any shared source.
             alone = from_portable(to_portable(carried, piece.source, {}), shape, piece.source, {}, _never)
             assert alone.result.diagnostics == result.diagnostics
 
@@ -125,7 +125,7 @@ def _plain(data: object) -> bool:
     return type(data) in (str, int, type(None)) or (type(data) is tuple and all(map(_plain, data)))
 
 
-def test_a_result_from_elsewhere_answers_everything() -> None:
+def test_an_unpacked_result_has_everything() -> None:
     with ThreadPoolExecutor(1) as executor:
         (far,) = compile_many([run_text(1)], profiles=[{"id": "gpu", "resources": {"gpu": 1}}], executor=executor)
     near = compile_run(run_text(1), profiles=[{"id": "gpu", "resources": {"gpu": 1}}])
@@ -157,13 +157,13 @@ def executors() -> dict[str, Callable[[], Executor]]:
     ("kind", "number"),
     [("fork", 1), ("fork", 15), ("fork", 3 * CHUNK), ("spawn", 3 * CHUNK), ("threads", 15), ("threads", 3 * CHUNK)],
 )
-def test_an_executor_gives_what_is_compiled_here(kind: str, number: int, tmp_path: Path) -> None:
+def test_an_executor_returns_the_same_results(kind: str, number: int, tmp_path: Path) -> None:
     profile = tmp_path / "gpu.yaml"
     profile.write_text(PROFILE)
     here = list(compile_many(mixed(number), profiles=[profile]))
     with executors()[kind]() as executor:
         there = list(compile_many(mixed(number), profiles=[profile], executor=executor))
-    assert [told(result) for result in there] == [told(result) for result in here]
+    assert [summary_of(result) for result in there] == [summary_of(result) for result in here]
 
 
 class Counting(Executor):
@@ -176,7 +176,7 @@ class Counting(Executor):
         self.waiting = self.most = 0
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **_: Any) -> Future[Any]:
-        order: Order = args[0]
+        order: ChunkTask = args[0]
         self.sizes.append(len(order.runs))
         self.waiting += 1
         self.most = max(self.most, self.waiting)
@@ -185,7 +185,7 @@ class Counting(Executor):
         return future
 
 
-def test_work_goes_out_in_chunks_and_few_are_on_their_way() -> None:
+def test_work_is_sent_in_chunks_and_few_are_in_flight() -> None:
     executor = Counting()
     for number, _ in enumerate(compile_many((run_text(index, profile='""') for index in count()), executor=executor)):
         if number % CHUNK == 0:
@@ -204,7 +204,7 @@ def _killed(_: object) -> None:
     os._exit(9)
 
 
-def test_an_executor_that_fails_is_an_error_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failing_executor_raises_executor_error(monkeypatch: pytest.MonkeyPatch) -> None:
     runs = [run_text(index, profile='""') for index in range(5)]
     with ThreadPoolExecutor(1) as executor:
         pass
@@ -219,28 +219,28 @@ def test_an_executor_that_fails_is_an_error_of_its_own(monkeypatch: pytest.Monke
 
 
 class Stumbling(Counting):
-    """Loses the first answer to every order."""
+    """Drops the first answer to every task."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.orders: set[Order] = set()
+        self.orders: set[ChunkTask] = set()
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **more: Any) -> Future[Any]:
         future = super().submit(fn, *args, **more)
         if args[0] not in self.orders:
             self.orders.add(args[0])
             future = Future()
-            future.set_exception(ValueError("lost"))
+            future.set_exception(ValueError("dropped"))
         return future
 
 
-def test_an_answer_that_is_lost_is_asked_for_once_more() -> None:
+def test_a_lost_answer_is_requested_once_more() -> None:
     runs = [run_text(index, profile='""') for index in range(10)]
     results = compile_many(runs, executor=Stumbling())
-    assert [told(result) for result in results] == [told(result) for result in compile_many(runs)]
+    assert [summary_of(result) for result in results] == [summary_of(result) for result in compile_many(runs)]
 
 
-def test_a_worker_with_another_compiler_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_worker_with_another_compiler_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     runs = [run_text(1, profile='""')]
     genuine = compile_chunk
     monkeypatch.setattr(
@@ -251,28 +251,28 @@ def test_a_worker_with_another_compiler_is_found_out(monkeypatch: pytest.MonkeyP
         list(compile_many(runs, executor=executor))
 
 
-def test_a_bug_in_a_worker_is_told_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_internal_error_in_a_worker_is_reported_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("speccompile.compiler.pipeline.merge", lambda *_: 1 / 0)
     with ThreadPoolExecutor(1) as executor, pytest.raises(RuntimeError, match="ZeroDivisionError") as raised:
         list(compile_many([run_text(1, profile='""')], executor=executor))
     assert not isinstance(raised.value, ExecutorError)
 
 
-def test_profiles_note_who_asks_for_them() -> None:
-    profiles = Noting({"a": 1, "b": 2})
+def test_profiles_record_which_are_used() -> None:
+    profiles = RecordingProfiles({"a": 1, "b": 2})
     assert profiles.get("a") == 1
     assert profiles.get("c") is None
-    assert (list(profiles.asked), profiles.asks_all) == (["a", "c"], False)
-    profiles.forget()
+    assert (list(profiles.used), profiles.uses_all) == (["a", "c"], False)
+    profiles.reset()
     assert sorted(profiles) == ["a", "b"]
-    assert profiles.asks_all
+    assert profiles.uses_all
 
 
 # Clashes.
 
 
 @given(st.lists(st.tuples(st.integers(0, 2**64), st.integers(0, 2**32 - 1)), max_size=300))
-def test_a_number_stands_for_the_first_that_was_settled(entries: list[tuple[int, int]]) -> None:
+def test_a_hash_belongs_to_the_first_number(entries: list[tuple[int, int]]) -> None:
     seen, expected = HashIndex(4), dict[int, int]()
     for key, number in entries:
         key = (key & (2**64 - 1)) or 1  # noqa: PLW2901  as the table has it
@@ -280,7 +280,7 @@ def test_a_number_stands_for_the_first_that_was_settled(entries: list[tuple[int,
         expected.setdefault(key, number)
 
 
-def test_equal_hashes_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_equal_hashes_are_distinguished(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("speccompile.compiler.duplicate_objects.hash", lambda salted: salted[0], raising=False)
     runs = [run_text(number, profile='""') for number in (1, 2, 3, 2)]
     results = list(compile_many(runs))
@@ -288,7 +288,7 @@ def test_equal_hashes_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     assert results[3].diagnostics[0].notes[0].span == results[1].place  # type: ignore[union-attr]
 
 
-def test_a_ledger_remembers_what_a_list_does() -> None:
+def test_a_ledger_returns_what_a_list_does() -> None:
     sources = [Source(f"{number}.yaml", f"name: x{number}\n" * 50, Layer.RUN) for number in range(1000)]
     results = [result for result in compile_many([run_text(1, profile='""')]) if isinstance(result, Compiled)]
     ledger, plain = Ledger(), list[RunClaim]()
@@ -306,7 +306,7 @@ def test_a_ledger_remembers_what_a_list_does() -> None:
     assert list(apart([])) == []
 
 
-def test_a_spool_gives_back_what_it_got_from_memory_and_from_disk() -> None:
+def test_a_spool_returns_its_data_from_memory_and_disk() -> None:
     spool = Spool()
     texts = [str(number) * 1000 for number in range(1000)]
     for text in texts:
@@ -341,7 +341,7 @@ FINDING = st.builds(
     st.dictionaries(st.sampled_from(["merge/overridden", "schema/quantity"]), st.sampled_from(["error", "ignore"])),
     st.booleans(),
 )
-def test_a_tally_tells_what_all_findings_would(
+def test_a_tally_prints_what_all_findings_would(
     found: list[Diagnostic], stopping: list[Diagnostic], severities: dict[str, str], quiet: bool
 ) -> None:
     import io
@@ -397,8 +397,8 @@ def answer(capsys: pytest.CaptureFixture[str], *arguments: str) -> Answer:
         code = main([*arguments])
     except SystemExit as stop:
         code = int(stop.code or 0)
-    told = capsys.readouterr()
-    return code, told.out, told.err
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
 
 
 @pytest.mark.usefixtures("project")
@@ -464,7 +464,7 @@ def test_a_worker_that_dies_leaves_nothing_half_written(
 
 
 @pytest.mark.usefixtures("project")
-def test_ctrl_c_leaves_neither_files_nor_processes_nor_words() -> None:
+def test_ctrl_c_leaves_no_files_processes_or_messages() -> None:
     for number in range(130, 1500):
         Path(f"runs/{number:04}.yaml").write_text(run_text(number))
     call = [sys.executable, "-m", "speccompile", "render", "runs", "--profiles", "profiles", "--no-cache"]
@@ -529,7 +529,7 @@ def _is_running(pid: int) -> bool:
 
 
 @pytest.mark.usefixtures("project")
-def test_a_full_disk_is_told_and_nothing_is_written(
+def test_a_full_disk_is_reported_and_nothing_is_written(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def full() -> NoReturn:
@@ -537,8 +537,8 @@ def test_a_full_disk_is_told_and_nothing_is_written(
 
     monkeypatch.setattr("speccompile.batch.disk_spool._IN_MEMORY", 1000)
     monkeypatch.setattr("tempfile.TemporaryFile", full)
-    told = answer(capsys, "render", "runs", "--profiles", "profiles", "-o", "out")
-    assert told == (1, "", "speccompile: nothing was written: temporary files: No space left on device\n")
+    outcome = answer(capsys, "render", "runs", "--profiles", "profiles", "-o", "out")
+    assert outcome == (1, "", "speccompile: nothing was written: temporary files: No space left on device\n")
     assert not Path("out").exists()
 
 
@@ -563,17 +563,17 @@ def test_options_that_contradict_each_other_are_refused(
 
 
 @pytest.mark.parametrize("jobs", ["-1", "x", "257", "1.5", "٣", ""])
-def test_a_number_of_jobs_that_is_none_is_refused(jobs: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_invalid_number_of_jobs_is_refused(jobs: str, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = answer(capsys, "render", "run.yaml", f"--jobs={jobs}")
     assert (code, out) == (2, "")
     assert "expected a number from 0 (automatic) to 256" in err
 
 
-# Memory and time, as far as a test can tell.
+# Memory and time.
 
 
 @pytest.mark.usefixtures("project")
-def test_memory_hardly_grows_with_the_number_of_runs(tmp_path: Path) -> None:
+def test_memory_barely_grows_with_the_number_of_runs(tmp_path: Path) -> None:
     def peak(folder: str) -> float:
         script = (
             "import os, sys\n"
@@ -612,7 +612,7 @@ def test_memory_hardly_grows_with_the_number_of_runs(tmp_path: Path) -> None:
 def test_an_interrupt_while_files_are_made_leaves_no_trace(
     late: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """At the worst moment: the file is there, and nobody has been told."""
+    """At the worst moment: the file exists, and nothing has recorded it."""
     made: list[object] = []
 
     def interrupted(*given: Any, **named: Any) -> Any:
@@ -633,6 +633,6 @@ def test_an_interrupt_while_files_are_made_leaves_no_trace(
 def test_a_link_of_an_editor_among_the_modules_changes_nothing(tmp_path: Path) -> None:
     """Emacs makes one for every file that is not saved, and it leads nowhere."""
     (tmp_path / "a.py").write_text("")
-    before = list(stamp._below(tmp_path, "x"))
+    before = list(compiler_fingerprint._below(tmp_path, "x"))
     (tmp_path / ".#a.py").symlink_to("me@host.1")
-    assert list(stamp._below(tmp_path, "x")) == before
+    assert list(compiler_fingerprint._below(tmp_path, "x")) == before

@@ -113,7 +113,7 @@ def test_other_files_are_never_overwritten(call: Call) -> None:
     before = files()
     code, _, err = call("check --fix")
     assert code == 1
-    assert "nothing was written: a file that speccompile did not write stands in the way: manifests/clean.yaml" in err
+    assert "nothing was written: a file that speccompile did not write is in the way: manifests/clean.yaml" in err
     assert files() == before
 
 
@@ -399,7 +399,7 @@ def test_unreadable_files_stop_the_call(call: Call) -> None:
     Path("manifests/train.yaml").mkdir()
     code, _, err = call("check")
     assert code == 1
-    assert "a directory stands in the way" in err
+    assert "a directory is in the way" in err
     assert "--> manifests/train.yaml\n" in err
 
 

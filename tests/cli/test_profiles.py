@@ -165,7 +165,7 @@ def test_two_directories_without_git(call: Any) -> None:
         "\n"
         "1 run still does not compile\n"
         "  - runs/bad.yaml\n"
-        "    error[yaml/syntax]: expected the node content, but found the end of the file (runs/bad.yaml:1:8)\n",
+        "    error[yaml/syntax]: `[` is never closed (runs/bad.yaml:1:7)\n",
         "",
     )
     assert call("impact", "--old", "old", "--profiles", "new", "runs/a.yaml").code == 4
@@ -206,7 +206,7 @@ def test_a_run_that_does_not_compile_is_listed_by_its_name(call: Any) -> None:
 def test_old_is_neither_path_nor_revision(call: Any, old: str) -> None:
     result = call("impact", f"--old={old}")
     assert (result.code, result.out) == (1, "")
-    assert f"error[revision/unknown]: git knows no commit `{old}`\n" in result.err
+    assert f"error[revision/unknown]: no commit `{old}` in the repository\n" in result.err
 
 
 @pytest.mark.usefixtures("project")

@@ -86,7 +86,7 @@ def test_results_that_cannot_be_printed_are_1_and_one_sentence(
 
 
 def test_a_closed_standard_output_is_no_fault_where_nothing_is_printed() -> None:
-    assert redirected(">&-", "render", "run.yaml", "-o", "out") == Said(0, b"", b"")
+    assert redirected(">&-", "render", "run.yaml", "-o", "out") == Said(0, b"", b"wrote 1 file to out/\n")
     assert Path("out/train.yaml").read_text() == job("train")
     assert redirected(">&-", "profiles", "lint", "--profiles", "small.yaml") == Said(0, b"", b"")
 
@@ -218,7 +218,7 @@ def test_a_dash_is_standard_output_for_a_page(capsys: pytest.CaptureFixture[str]
 
 def test_a_dash_is_standard_output_for_a_report_unless_manifests_go_there(capsys: pytest.CaptureFixture[str]) -> None:
     said = answer(capsys, "render", "run.yaml", "--report", "-", "-o", "out")
-    assert (said.code, said.stderr) == (0, "")
+    assert (said.code, said.stderr) == (0, "wrote 1 file to out/\n")
     assert '"generator": "speccompile"' in said.stdout
     for more in ([], ["-o", "-"]):
         said = answer(capsys, "render", "run.yaml", "--report", "-", *more)
@@ -258,7 +258,7 @@ def test_a_report_has_no_place_where_nothing_can_be_written(kind: str, capsys: p
     Path("link").symlink_to("target")
     for target in ("target", "link"):
         said = answer(capsys, "render", "run.yaml", "--report", target)
-        assert said == Answer(1, "", f"speccompile: {target} was not written: a {kind} stands in the way\n")
+        assert said == Answer(1, "", f"speccompile: {target} was not written: a {kind} is in the way\n")
     assert Path("link").is_symlink()
 
 
@@ -291,7 +291,7 @@ def test_a_manifest_replaces_nothing_that_is_no_file(kind: str, capsys: pytest.C
         ends = os.open(target, os.O_RDWR)
         os.write(ends, OURS.encode())
     said = answer(capsys, "render", "run.yaml", "-o", "out")
-    assert said == Answer(1, "", f"speccompile: nothing was written: a {kind} stands in the way: {target}\n")
+    assert said == Answer(1, "", f"speccompile: nothing was written: a {kind} is in the way: {target}\n")
     assert Path(target).lstat().st_ino == before.st_ino
     if kind == "pipe":
         assert os.read(ends, 1000) == OURS.encode()
@@ -311,7 +311,7 @@ def test_our_sign_is_looked_for_as_far_as_an_object_can_reach(
 def test_a_link_that_leads_to_itself_is_replaced(capsys: pytest.CaptureFixture[str]) -> None:
     Path("out").mkdir()
     Path("out/train.yaml").symlink_to("train.yaml")
-    assert answer(capsys, "render", "run.yaml", "-o", "out") == Answer(0, "", "")
+    assert answer(capsys, "render", "run.yaml", "-o", "out") == Answer(0, "", "wrote 1 file to out/\n")
     assert Path("out/train.yaml").read_text() == job("train")
 
 
@@ -327,7 +327,7 @@ def test_no_trace_is_left_where_writing_fails_half_way(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     made: list[str] = []
-    name = output._beside
+    name = output._temporary_name
 
     def name_one(folder: Path) -> str:
         if made:
@@ -338,7 +338,7 @@ def test_no_trace_is_left_where_writing_fails_half_way(
     Path("runs.yaml").write_text("\n---\n".join([run_text("one", project="vision"), run_text("two")]))
     Path("kept").mkdir()
     before = files_below(Path())
-    monkeypatch.setattr(output, "_beside", name_one)
+    monkeypatch.setattr(output, "_temporary_name", name_one)
     said = answer(capsys, "render", "runs.yaml", "-o", "kept/new/out")
     assert said == Answer(1, "", "speccompile: nothing was written: No space left on device: kept/new/out\n")
     assert made

@@ -211,7 +211,7 @@ def test_a_warning_in_a_line_that_speaks_of_secrets_is_about_no_syntax(call: Cal
     )
     answer = call("verify", "-", stdin=text)
     assert answer.code == 0
-    assert "this plain scalar means different things to YAML 1.1 and YAML 1.2 readers\n" in answer.stderr
+    assert "this plain scalar has different meanings in YAML 1.1 and YAML 1.2\n" in answer.stderr
 
 
 # Against which versions.

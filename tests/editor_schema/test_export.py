@@ -71,7 +71,7 @@ def findings(document: Document, noun: str) -> tuple[Diagnostic, ...]:
         return tuple(one for one in (*flat.findings, *found, *foreign) if one.severity is Severity.ERROR)
     kind = document.root.fields.get("kind")
     name = "base" if noun == "profile" and kind is not None and kind.value is not None else noun
-    return validate(document.root, name, LIBRARY)[1]
+    return tuple(one for one in validate(document.root, name, LIBRARY)[1] if one.severity is Severity.ERROR)
 
 
 def is_unseen(found: Diagnostic, document: Document) -> bool:

@@ -11,7 +11,7 @@ import pytest
 
 from speccompile.files.git_revision import load_revision
 from speccompile.files.load import load
-from speccompile.files.read import MAX_BYTES, expand
+from speccompile.files.read import MAX_FILE_BYTES, expand
 from speccompile.model.diagnostic import Diagnostic
 from speccompile.model.source import Layer
 from speccompile.schema.bundled import bundled_codes
@@ -93,7 +93,7 @@ def test_files_are_as_they_were_and_not_as_they_are(repository: Path) -> None:
     assert texts(read(first[:8], "profiles/b.yaml")) == {f"{first[:8]}:profiles/b.yaml": "id: b\n"}
 
 
-def test_a_document_has_the_layer_that_was_asked_for(repository: Path) -> None:
+def test_a_document_has_the_requested_layer(repository: Path) -> None:
     commit(repository, {"a.yaml": "id: a\n"})
     ((document,), _) = read("HEAD", "a.yaml")[0]
     assert document.source.layer is Layer.PROFILE
@@ -122,7 +122,7 @@ def test_folders_that_are_gone_from_the_work_tree_are_found(repository: Path) ->
     assert list(texts(read("HEAD", "gone/deep/a.yaml"))) == ["HEAD:gone/deep/a.yaml"]
 
 
-ODD = (
+UNUSUAL_NAMES = (
     "-x.yaml",
     "a b.yaml",
     "ü.yaml",
@@ -135,8 +135,8 @@ ODD = (
 )
 
 
-@pytest.mark.parametrize("name", ODD, ids=ascii)
-def test_odd_names_of_files_are_names_like_any_other(repository: Path, name: str) -> None:
+@pytest.mark.parametrize("name", UNUSUAL_NAMES, ids=ascii)
+def test_unusual_file_names_are_read(repository: Path, name: str) -> None:
     commit(repository, {f"profiles/{name}": "id: a\n", "profiles/z/other.yaml": "id: b\n"})
     assert list(texts(read("HEAD", f"profiles/{name}"))) == [f"HEAD:profiles/{name}"]
     assert list(texts(read("HEAD", "profiles"))) == [f"HEAD:profiles/{name}", "HEAD:profiles/z/other.yaml"]
@@ -156,8 +156,10 @@ def same_as_a_checkout(*paths: str) -> None:
     """Names and findings of a revision are those of the files in the work tree, which it was made from."""
     then = [(one.documents, one.findings) for one in read("HEAD", *paths)]
     now = [load(entry, Layer.PROFILE) for entry in expand(map(Path, paths))]
-    said = [[(d.source.name.removeprefix("HEAD:"), d.source.text) for d in documents] for documents, _ in then]
-    assert said == [[(d.source.name, d.source.text) for d in one.documents] for one in now]
+    revision_texts = [
+        [(d.source.name.removeprefix("HEAD:"), d.source.text) for d in documents] for documents, _ in then
+    ]
+    assert revision_texts == [[(d.source.name, d.source.text) for d in one.documents] for one in now]
     codes = [[(found.code, found.message, found.help) for found in findings] for _, findings in then]
     assert codes == [[(found.code, found.message, found.help) for found in one.findings] for one in now]
 
@@ -178,8 +180,8 @@ def test_a_revision_reads_like_a_checkout(repository: Path) -> None:
             "p/empty.yaml": "",
             "p/broken.yaml": "id: [",
             "p/latin.yaml": b"id: caf\xe9\n",
-            "p/large.yaml": "#" * (MAX_BYTES + 1),
-            "p/largest.yaml": "id: x\n" + "#" * (MAX_BYTES - 6),
+            "p/large.yaml": "#" * (MAX_FILE_BYTES + 1),
+            "p/largest.yaml": "id: x\n" + "#" * (MAX_FILE_BYTES - 6),
             "text/notes.txt": "id: notes\n",
             "twice.yaml": "id: z\n",
         },
@@ -227,13 +229,13 @@ def test_a_link_then_is_followed_though_it_is_a_folder_now(repository: Path) -> 
 @pytest.mark.parametrize(
     ("target", "words"),
     [
-        ("nowhere.yaml", "the link leads to `nowhere.yaml`, which is not in the revision"),
-        ("../outside.yaml", "the link leads out of the repository"),
-        ("/etc/passwd", "the link points to `/etc/passwd`, outside of the repository"),
-        ("a.yaml", "the link leads through more than 40 links, perhaps in a circle"),
+        ("nowhere.yaml", "the link points to `nowhere.yaml`, which is not in the revision"),
+        ("../outside.yaml", "the link points outside the repository"),
+        ("/etc/passwd", "the link points to `/etc/passwd`, outside the repository"),
+        ("a.yaml", "the link passes through more than 40 links, and may be circular"),
     ],
 )
-def test_a_link_that_leads_nowhere_is_told(repository: Path, target: str, words: str) -> None:
+def test_a_bad_link_is_reported(repository: Path, target: str, words: str) -> None:
     (repository / "outside.yaml").parent.joinpath("../outside.yaml").write_text("id: outside\n")
     (repository / "a.yaml").symlink_to(target)
     commit(repository, {"b.yaml": "id: b\n"})
@@ -244,7 +246,7 @@ def test_a_link_that_leads_nowhere_is_told(repository: Path, target: str, words:
     assert len(documents) == 1
 
 
-def test_a_link_to_a_folder_outside_is_told(repository: Path, tmp_path: Path) -> None:
+def test_a_link_to_a_folder_outside_is_reported(repository: Path, tmp_path: Path) -> None:
     """Though the folder is there now, it is not in the revision."""
     (tmp_path / "shared").mkdir()
     (repository / "profiles").symlink_to("../shared")
@@ -252,7 +254,7 @@ def test_a_link_to_a_folder_outside_is_told(repository: Path, tmp_path: Path) ->
     assert only_finding(read("HEAD", "profiles")).code == "revision/link"
 
 
-def test_a_submodule_is_told(repository: Path) -> None:
+def test_a_submodule_is_reported(repository: Path) -> None:
     here = commit(repository, {"p/a.yaml": "id: a\n"})
     git(repository, "update-index", "--add", "--cacheinfo", f"160000,{here},p/sub")
     git(repository, "commit", "--quiet", "--message", "a submodule")
@@ -282,16 +284,16 @@ def test_a_submodule_is_told(repository: Path) -> None:
         "a\nb",
     ],
 )
-def test_an_unknown_revision_is_told(repository: Path, revision: str) -> None:
+def test_an_unknown_revision_is_reported(repository: Path, revision: str) -> None:
     commit(repository, {"a.yaml": "id: a\n"})
     finding = only_finding(read(revision, "a.yaml"))
     assert finding.code == "revision/unknown"
 
 
-def test_the_words_for_an_unknown_revision(repository: Path) -> None:
+def test_the_message_for_an_unknown_revision(repository: Path) -> None:
     commit(repository, {"a.yaml": "id: a\n"})
     finding = only_finding(read("nope", "a.yaml"))
-    assert finding.message == "git knows no commit `nope`"
+    assert finding.message == "no commit `nope` in the repository"
     assert (
         finding.help
         == "name a branch, a tag or a commit (in a shallow clone, fetch it first), or a directory that exists"
@@ -310,33 +312,33 @@ def test_an_option_as_a_revision_does_nothing(repository: Path) -> None:
     assert git(repository, "status", "--porcelain") == ""
 
 
-def test_a_path_that_was_not_there_is_told(repository: Path) -> None:
+def test_a_path_that_did_not_exist_is_reported(repository: Path) -> None:
     commit(repository, {"a.yaml": "id: a\n"})
     commit(repository, {"b.yaml": "id: b\n"})
     for path in ("b.yaml", "a.yaml/b.yaml", "none/b.yaml", "a", "nul\0.yaml"):
         finding = only_finding(read("HEAD~1", path))
         assert finding.code == "revision/missing-path"
-        assert finding.message == "there is no such file or directory in `HEAD~1`"
+        assert finding.message == "no such file or directory in `HEAD~1`"
 
 
-def test_a_fault_of_one_path_does_not_hide_another(repository: Path) -> None:
+def test_an_error_in_one_path_does_not_hide_another(repository: Path) -> None:
     commit(repository, {"a.yaml": "id: a\n", "c.yaml": "id: c\n"})
     codes = [[found.code for found in one.findings] for one in read("HEAD", "a.yaml", "b.yaml", "c.yaml")]
     assert codes == [[], ["revision/missing-path"], []]
 
 
-def test_a_path_outside_of_any_repository_is_told(repository: Path, tmp_path: Path) -> None:
+def test_a_path_outside_any_repository_is_reported(repository: Path, tmp_path: Path) -> None:
     for path in (tmp_path, tmp_path / "a.yaml", repository / ".git", repository / ".git" / "HEAD"):
         assert only_finding(read("HEAD", path)).code == "revision/no-repository"
 
 
-def test_without_git_that_is_told(repository: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_missing_git_is_reported(repository: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     commit(repository, {"a.yaml": "id: a\n"})
     monkeypatch.setenv("PATH", str(tmp_path))
     assert only_finding(read("HEAD", "a.yaml")).code == "revision/no-git"
 
 
-def test_a_damaged_repository_is_told(repository: Path) -> None:
+def test_a_damaged_repository_is_reported(repository: Path) -> None:
     commit(repository, {"a.yaml": "id: a\n"})
     blob = git(repository, "rev-parse", "HEAD:a.yaml")
     (repository / ".git/objects" / blob[:2] / blob[2:]).unlink()
@@ -350,7 +352,7 @@ def test_a_damaged_repository_is_told(repository: Path) -> None:
     assert only_finding(read("HEAD", "a.yaml")).code == "revision/unreadable"
 
 
-def test_a_repository_that_git_does_not_trust_is_told(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_repository_that_git_does_not_trust_is_reported(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     commit(repository, {"a.yaml": "id: a\n"})
     monkeypatch.setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
     finding = only_finding(read("HEAD", "a.yaml"))
@@ -361,7 +363,7 @@ def test_a_repository_that_git_does_not_trust_is_told(repository: Path, monkeypa
 # The outside does not matter.
 
 
-def test_a_hook_of_another_repository_does_not_lead_astray(
+def test_variables_of_a_hook_of_another_repository_are_ignored(
     repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     commit(repository, {"a.yaml": "id: a\n"})
@@ -374,7 +376,7 @@ def test_a_hook_of_another_repository_does_not_lead_astray(
     assert list(texts(read("HEAD", "a.yaml"))) == ["HEAD:a.yaml"]
 
 
-def test_replaced_objects_do_not_count(repository: Path) -> None:
+def test_replaced_objects_are_ignored(repository: Path) -> None:
     commit(repository, {"a.yaml": "id: a\n"})
     blob = git(repository, "rev-parse", "HEAD:a.yaml")
     git(repository, "replace", blob, git(repository, "hash-object", "-w", "--stdin", stdin="id: replaced\n"))
@@ -395,7 +397,7 @@ def test_a_link_from_outside_leads_into_the_repository(repository: Path, tmp_pat
         assert list(texts(read("HEAD", tmp_path / path))) == ["HEAD:p/deep/a.yaml"]
 
 
-def test_a_second_work_tree_is_one_too(repository: Path, tmp_path: Path) -> None:
+def test_a_second_work_tree_is_read(repository: Path, tmp_path: Path) -> None:
     commit(repository, {"a.yaml": "id: a\n"})
     git(repository, "worktree", "add", "--quiet", "--detach", str(tmp_path / "second"))
     assert list(texts(read("HEAD", tmp_path / "second"))) == ["HEAD:a.yaml"]

@@ -1,4 +1,4 @@
-"""The project file: where it is found, what its patterns mean, and that the command line wins over it."""
+"""The project file: where it is found, what its patterns match, and that the command line overrides it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def run_text(name: str, **fields: object) -> str:
 
 
 def make(root: Path, *names: str, **project: object) -> Path:
-    """The root, with a project file that says all this, and a run in each of the files."""
+    """The root, with a project file of these settings, and a run in each of the files."""
     root.mkdir(parents=True, exist_ok=True)
     if project:
         (root / "speccompile.yaml").write_text(json.dumps(project))
@@ -95,7 +95,7 @@ TREE = (
         (".l.yaml", ".l.yaml"),
     ],
 )
-def test_a_pattern_finds_what_people_expect(pattern: str, expected: str, tmp_path: Path) -> None:
+def test_a_pattern_matches_the_expected_files(pattern: str, expected: str, tmp_path: Path) -> None:
     assert runs(make(tmp_path, *TREE, runs=[pattern])) == expected.split()
 
 
@@ -140,7 +140,7 @@ def test_the_order_does_not_depend_on_the_file_system(tmp_path: Path, monkeypatc
     assert runs(tmp_path) == first
 
 
-def test_everything_is_a_run_but_what_the_project_names_as_something_else(tmp_path: Path) -> None:
+def test_other_files_of_the_project_are_not_runs(tmp_path: Path) -> None:
     make(
         tmp_path,
         *("runs/a.yaml", "profiles/deep/p.yaml", "q.yaml", "platform.yaml", "out/a.yaml", "out/vision/b.yaml"),
@@ -153,7 +153,7 @@ def test_everything_is_a_run_but_what_the_project_names_as_something_else(tmp_pa
     assert runs(tmp_path) == ["runs/a.yaml"]
 
 
-def test_neither_are_those_that_the_command_line_names(
+def test_files_named_by_options_are_not_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     make(tmp_path, "run.yaml", runs=["**/*.yaml"], profiles=["old"], platform="no.yaml", output="out")
@@ -168,7 +168,7 @@ def test_neither_are_those_that_the_command_line_names(
         (tmp_path / f"{name}.yaml").write_text(text)
     monkeypatch.chdir(tmp_path)
     assert main(["render", "--profiles", "new", "--platform", "settings.yaml", "-o", "build"]) == 0
-    assert capsys.readouterr() == ("", "")
+    assert capsys.readouterr() == ("", "wrote 1 file to build/\n")
     assert sorted(path.name for path in Path("build").iterdir()) == ["run-yaml.yaml", "x.yaml"]
 
 
@@ -181,7 +181,7 @@ def test_names_with_wildcards_above_the_project_are_names(tmp_path: Path) -> Non
     assert runs(make(tmp_path / "[x]*", "runs/a.yaml", runs=["runs/*"])) == ["runs/a.yaml"]
 
 
-def test_many_stars_cost_no_time(tmp_path: Path) -> None:
+def test_many_stars_are_fast(tmp_path: Path) -> None:
     deep = "/".join(["d"] * 60)
     make(tmp_path, f"{deep}/a.yaml", runs=["/".join(["**", "d"] * 40) + "/x.yaml"])
     assert codes(lambda: load_project(tmp_path)) == [f"project/no-match {tmp_path / 'speccompile.yaml'}:1:11"]
@@ -197,7 +197,7 @@ def test_links_to_files_are_files_and_one_file_is_one_run(tmp_path: Path) -> Non
     assert runs(tmp_path) == ["runs/a.yaml", "runs/c.yaml"]
 
 
-def test_stars_do_not_follow_links_in_circles(tmp_path: Path) -> None:
+def test_stars_do_not_follow_circular_links(tmp_path: Path) -> None:
     make(tmp_path, "runs/a.yaml", "more/b.yaml", runs=["runs/**/*.yaml"])
     (tmp_path / "runs/loop").symlink_to(tmp_path, target_is_directory=True)
     assert runs(tmp_path) == ["runs/a.yaml"]
@@ -205,7 +205,7 @@ def test_stars_do_not_follow_links_in_circles(tmp_path: Path) -> None:
     assert runs(tmp_path) == ["runs/loop/more/b.yaml"]
 
 
-def test_a_link_that_leads_nowhere_is_found_and_told(tmp_path: Path) -> None:
+def test_a_broken_link_is_reported(tmp_path: Path) -> None:
     make(tmp_path, "runs/a.yaml", runs=["runs"])
     (tmp_path / "runs/b.yaml").symlink_to("nowhere")
     (tmp_path / "runs/c.yaml").symlink_to("c.yaml")
@@ -213,14 +213,14 @@ def test_a_link_that_leads_nowhere_is_found_and_told(tmp_path: Path) -> None:
     assert main(["validate", str(tmp_path)]) == 1
 
 
-def test_a_profile_is_no_run_under_another_name_either(tmp_path: Path) -> None:
+def test_a_link_to_a_profile_is_not_a_run(tmp_path: Path) -> None:
     make(tmp_path, "runs/a.yaml", "profiles/p.yaml", runs=["**"], profiles=["profiles"])
     (tmp_path / "runs/p.yaml").symlink_to("../profiles/p.yaml")
     (tmp_path / "runs/more").symlink_to("../profiles", target_is_directory=True)
     assert runs(tmp_path) == ["runs/a.yaml"]
 
 
-def test_a_linked_folder_of_runs_belongs_to_the_project_it_stands_in(tmp_path: Path) -> None:
+def test_a_linked_folder_of_runs_belongs_to_the_project_around_the_link(tmp_path: Path) -> None:
     make(tmp_path / "other", "runs/a.yaml", profiles=[])
     project = make(tmp_path / "mine", profiles=[])
     (project / "runs").symlink_to("../other/runs", target_is_directory=True)
@@ -241,7 +241,7 @@ def test_an_absolute_output_would_not_travel_with_the_repository(tmp_path: Path)
     assert codes(lambda: load_project(tmp_path)) == [f"project/output-outside {tmp_path / 'speccompile.yaml'}:1:12"]
 
 
-def test_an_output_that_links_to_itself_is_no_traceback(tmp_path: Path) -> None:
+def test_an_output_that_links_to_itself_is_reported(tmp_path: Path) -> None:
     make(tmp_path, "a.yaml", runs=["a.yaml"], output="circle")
     (tmp_path / "circle").symlink_to("circle")
     assert main(["render", "--project", str(tmp_path)]) == 1
@@ -263,7 +263,7 @@ def test_it_is_the_nearest_one_above(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert find_project(Path("../../a.yaml")) == outer
 
 
-def test_a_directory_of_that_name_is_no_project_and_a_broken_link_is(tmp_path: Path) -> None:
+def test_a_directory_is_not_a_project_file_and_a_broken_link_is(tmp_path: Path) -> None:
     (tmp_path / "a" / "speccompile.yaml").mkdir(parents=True)
     assert find_project(tmp_path / "a") is None
     (tmp_path / "speccompile.yaml").symlink_to("nowhere")
@@ -271,15 +271,15 @@ def test_a_directory_of_that_name_is_no_project_and_a_broken_link_is(tmp_path: P
     assert codes(lambda: load_project(tmp_path)) == [f"input/missing-file {tmp_path / 'speccompile.yaml'}"]
 
 
-def test_a_directory_without_one_says_so(tmp_path: Path) -> None:
+def test_a_directory_without_a_project_file_is_reported(tmp_path: Path) -> None:
     assert codes(lambda: load_project(tmp_path)) == [f"input/missing-file {tmp_path}"]
     assert codes(lambda: load_project(tmp_path / "no.yaml")) == [f"input/missing-file {tmp_path / 'no.yaml'}"]
 
 
-def test_a_current_directory_that_is_gone_is_no_traceback(elsewhere: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_removed_current_directory_raises_nothing(elsewhere: Path, capsys: pytest.CaptureFixture[str]) -> None:
     elsewhere.rmdir()
     assert main(["render", "run.yaml"]) == 1
-    assert capsys.readouterr().err.startswith("error[input/missing-file]: there is no such file\n  --> run.yaml\n")
+    assert capsys.readouterr().err.startswith("error[input/missing-file]: no such file\n  --> run.yaml\n")
 
 
 # The library.
@@ -311,7 +311,7 @@ def test_a_project_is_all_that_compile_many_needs(tmp_path: Path) -> None:
         assert "memory: 2Gi" in compiled.to_yaml()
 
 
-def test_a_project_may_say_nothing(tmp_path: Path) -> None:
+def test_an_empty_project_file_is_valid(tmp_path: Path) -> None:
     (tmp_path / "speccompile.yaml").write_text("runs: null\n")
     assert load_project(tmp_path) == Project(path=tmp_path / "speccompile.yaml")
 
@@ -321,7 +321,7 @@ def test_a_platform_is_a_preset_by_name_and_a_file_by_path(tmp_path: Path) -> No
     assert load_project(make(tmp_path, platform="./digitalhub")).platform == tmp_path / "digitalhub"
 
 
-def test_admins_share_what_lies_outside(tmp_path: Path) -> None:
+def test_profiles_and_platform_may_be_outside_the_project(tmp_path: Path) -> None:
     make(tmp_path / "shared", "p/p.yaml", "platform.yaml", "runs/a.yaml", "more/b.yaml")
     root = make(
         tmp_path / "root",
@@ -363,7 +363,7 @@ def test_paths_below_the_current_directory_are_shown_from_there(
     assert load_project(tmp_path).runs == (Path(tmp_path.name, "a.yaml"), Path(tmp_path.name, "in/b.yaml"))
 
 
-def test_all_faults_are_told_together(tmp_path: Path) -> None:
+def test_all_errors_are_reported_together(tmp_path: Path) -> None:
     file = tmp_path / "speccompile.yaml"
     file.write_text("runs: [no.yaml]\nprofiles: 3\noutput: ..\nname: x\nplatform: no.yaml\n")
     assert codes(lambda: load_project(tmp_path)) == [
@@ -405,16 +405,14 @@ HOSTILE = (
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=lambda text: repr(text[:20]))
-def test_hostile_files_give_findings_and_no_traceback(
-    text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_hostile_files_are_reported(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     make(tmp_path, "run.yaml")
     (tmp_path / "speccompile.yaml").write_text(text)
     assert main(["validate", "--project", str(tmp_path / "speccompile.yaml")]) == 1
     assert capsys.readouterr().err.startswith("error[")
 
 
-def test_a_folder_that_cannot_be_read_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreadable_folder_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(path: object) -> NoReturn:
         raise PermissionError(13, "Permission denied", str(path))
 
@@ -427,7 +425,7 @@ def test_a_folder_that_cannot_be_read_is_told(tmp_path: Path, monkeypatch: pytes
 
 
 Called = tuple[int, str, str]
-"""Exit code, what stands on stdout, and what on stderr."""
+"""Exit code, stdout and stderr."""
 Call = Callable[..., Called]
 
 
@@ -455,7 +453,7 @@ def test_without_a_path_all_runs_go_to_the_output(tmp_path: Path, call: Call, mo
     monkeypatch.chdir(vision(tmp_path))
     assert call("validate") == (0, "", "2 runs valid\n")
     assert not Path("out").exists()
-    assert call("render") == (0, "", "")
+    assert call("render") == (0, "", "wrote 2 files to out/\n")
     assert [path.name for path in sorted(Path("out").iterdir())] == ["runs-a-yaml.yaml", "runs-b-yaml.yaml"]
     written = "---\n".join(path.read_text() for path in sorted(Path("out").iterdir()))
     assert "priorityClassName: low" in written
@@ -465,8 +463,8 @@ def test_without_a_path_all_runs_go_to_the_output(tmp_path: Path, call: Call, mo
 
 def test_another_output_and_none(tmp_path: Path, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(vision(tmp_path))
-    assert call("render", "-o", "other") == (0, "", "")
-    assert call("render", "runs/a.yaml", "-o", "third") == (0, "", "")
+    assert call("render", "-o", "other") == (0, "", "wrote 2 files to other/\n")
+    assert call("render", "runs/a.yaml", "-o", "third") == (0, "", "wrote 1 file to third/\n")
     assert not Path("out").exists()
     assert len(list(Path("other").iterdir())) == 2
     assert len(list(Path("third").iterdir())) == 1
@@ -478,7 +476,7 @@ def test_an_output_that_is_a_dash_by_name_is_a_folder(
     tmp_path: Path, call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(make(tmp_path, "a.yaml", runs=["a.yaml"], output="./-"))
-    assert call("render") == (0, "", "")
+    assert call("render") == (0, "", "wrote 1 file to -/\n")
     assert Path("-", "a-yaml.yaml").is_file()
 
 
@@ -491,11 +489,13 @@ def test_the_same_from_any_directory(tmp_path: Path, call: Call, monkeypatch: py
         monkeypatch.chdir(folder)
         assert call("render", "-o", "-") == expected
         assert call("render", "--project", os.path.relpath(file), "-o", "-") == expected
-    assert call("render") == (0, "", "")
+    assert call("render") == (0, "", f"wrote 2 files to {tmp_path / 'out'}/\n")
     assert len(list((tmp_path / "out").iterdir())) == 2
 
 
-def test_the_command_line_wins(tmp_path: Path, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_line_overrides_the_project_file(
+    tmp_path: Path, call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(vision(tmp_path))
     Path("high.yaml").write_text("id: default\npriority_class: high\n")
     Path("platform.yaml").write_text("security: {disable_root: false}\n")
@@ -505,7 +505,7 @@ def test_the_command_line_wins(tmp_path: Path, call: Call, monkeypatch: pytest.M
     assert "runAsNonRoot" not in stdout
 
 
-def test_what_the_command_line_gives_is_not_looked_for_in_the_project(
+def test_overridden_paths_of_the_project_need_not_exist(
     tmp_path: Path, call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(make(tmp_path, "a.yaml", runs=["no/*"], profiles=["no"], platform="no.yaml"))
@@ -528,7 +528,7 @@ def test_standard_input_belongs_to_the_current_directory(
         assert "priorityClassName: low" in call("render", "-")[1]
 
 
-def test_two_projects_are_one_too_many(tmp_path: Path, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_paths_of_two_projects_are_refused(tmp_path: Path, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     one, two = vision(tmp_path / "one"), vision(tmp_path / "two")
     monkeypatch.chdir(tmp_path)
     code, stdout, stderr = call("render", "one/runs", "two/runs/a.yaml")
@@ -541,7 +541,7 @@ def test_two_projects_are_one_too_many(tmp_path: Path, call: Call, monkeypatch: 
     assert call("validate", "one/runs/a.yaml", "two/runs/b.yaml")[0] == 0
 
 
-def test_neither_path_nor_project_is_a_wrong_command_line(
+def test_a_call_without_path_and_project_is_refused(
     tmp_path: Path, call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for command in ("render", "validate"):
@@ -555,13 +555,13 @@ def test_neither_path_nor_project_is_a_wrong_command_line(
     assert "speccompile.yaml has no `runs`; add them there, or give a PATH" in stderr
 
 
-def test_a_project_file_that_is_missing_is_faulty_input(call: Call) -> None:
+def test_a_missing_project_file_is_an_input_error(call: Call) -> None:
     code, stdout, stderr = call("render", "--project", "no.yaml")
     assert (code, stdout) == (1, "")
-    assert stderr.startswith("error[input/missing-file]: there is no such file\n  --> no.yaml\n")
+    assert stderr.startswith("error[input/missing-file]: no such file\n  --> no.yaml\n")
 
 
-def test_a_directory_is_searched_without_what_the_project_names_as_something_else(
+def test_other_files_of_the_project_are_skipped_in_a_directory(
     tmp_path: Path, call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(vision(tmp_path / "root"))
@@ -571,7 +571,7 @@ def test_a_directory_is_searched_without_what_the_project_names_as_something_els
     assert "error[run/unknown-form]" in call("validate", "profiles")[2] + call("validate", "out")[2]
 
 
-def test_profiles_may_lie_beside_the_project_file(tmp_path: Path, call: Call) -> None:
+def test_profiles_may_be_next_to_the_project_file(tmp_path: Path, call: Call) -> None:
     make(tmp_path / "admin", profiles=["."])
     (tmp_path / "admin/default.yaml").write_text("id: default\npriority_class: low\n")
     make(tmp_path, "a.yaml")

@@ -1,4 +1,4 @@
-"""The plugin for Argo CD: its own commands, run as Argo CD runs them, give manifests or fail; never nothing."""
+"""The Argo CD plugin: its commands, run as Argo CD runs them, print manifests or fail."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SPEC = PLUGIN["spec"]
 GENERATE: list[str] = SPEC["generate"]["command"]
 ANNOUNCE: list[str] = SPEC["parameters"]["dynamic"]["command"]
 LIMIT = 90
-"""Seconds that Argo CD gives to a command."""
+"""The timeout of Argo CD for a command, in seconds."""
 
 RUN = "name: {name}\naction: job\nimage: python:3.12\n"
 PROFILED = "name: train\naction: job\nimage: python:3.12\nprofile: small\nresources: {mem: 2Gi}\n"
@@ -45,8 +45,8 @@ class Answer(NamedTuple):
     stderr: str
 
 
-def told(app: str, parameters: Any) -> dict[str, str]:
-    """What Argo CD tells in the environment."""
+def variables(app: str, parameters: Any) -> dict[str, str]:
+    """The environment variables that Argo CD sets."""
     return {
         "ARGOCD_APP_NAME": "demo",
         "ARGOCD_APP_NAMESPACE": "elsewhere",
@@ -59,14 +59,14 @@ def told(app: str, parameters: Any) -> dict[str, str]:
 def as_argo_cd(command: list[str], app: str = "app", parameters: Any = None) -> Answer:
     """The command as Argo CD runs it: in the application's directory, with its words in the environment."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    environment = {**os.environ, "PATH": path, **told(app, parameters)}
+    environment = {**os.environ, "PATH": path, **variables(app, parameters)}
     streams: dict[str, Any] = {"stdin": subprocess.DEVNULL, "capture_output": True, "text": True}
     done = subprocess.run(command, cwd=app, env=environment, timeout=LIMIT, check=False, **streams)
     return checked(Answer(done.returncode, done.stdout, done.stderr))
 
 
 def briefly(command: list[str], app: str = "app", parameters: Any = None) -> Answer:
-    """The same without a process of its own."""
+    """The same in this process."""
     name, *arguments = command
     assert name == "speccompile"
     stdout, stderr = io.StringIO(), io.StringIO()
@@ -74,7 +74,7 @@ def briefly(command: list[str], app: str = "app", parameters: Any = None) -> Ans
         patch.chdir(app)
         patch.setattr(sys, "stdout", stdout)
         patch.setattr(sys, "stderr", stderr)
-        for variable, value in told(app, parameters).items():
+        for variable, value in variables(app, parameters).items():
             patch.setenv(variable, value)
         try:
             code = main(arguments)
@@ -105,7 +105,7 @@ def rendered(*runs: str, platform: str | None = None) -> str:
     return "---\n".join(compile_run(run, profiles=["profiles"], platform=platform).to_yaml() for run in runs)
 
 
-def test_the_plugin_is_one_that_argo_cd_knows() -> None:
+def test_the_plugin_is_valid_for_argo_cd() -> None:
     assert (PLUGIN["apiVersion"], PLUGIN["kind"]) == ("argoproj.io/v1alpha1", "ConfigManagementPlugin")
     assert PLUGIN.keys() == {"apiVersion", "kind", "metadata", "spec"}
     assert PLUGIN["metadata"] == {"name": "speccompile"}
@@ -132,13 +132,13 @@ def test_generate_prints_what_render_renders_and_nothing_else() -> None:
     assert "elsewhere" not in found.stdout
 
 
-def test_the_announcement_is_json_and_nothing_else() -> None:
+def test_the_description_of_parameters_is_json() -> None:
     found = as_argo_cd(ANNOUNCE)
     assert found == briefly(ANNOUNCE)
     assert isinstance(json.loads(found.stdout), list)
 
 
-def test_a_failure_is_told_on_stderr_alone() -> None:
+def test_a_failure_is_reported_on_stderr_only() -> None:
     Path("app/runs/train.yaml").write_text("name: [")
     found = as_argo_cd(GENERATE)
     assert found.code == 1
@@ -178,13 +178,13 @@ def test_applications_set_parameters(parameters: Any, run: str, platform: str | 
     assert found.stdout == rendered(run, platform=platform)
 
 
-def test_strict_makes_errors_of_overrides_and_its_default_is_the_one_announced() -> None:
+def test_strict_turns_overrides_into_errors_and_its_default_is_described() -> None:
     (default,) = (one["string"] for one in SPEC["parameters"]["static"] if one["name"] == "strict")
     for value, code in (("true", 1), (default, 0)):
         assert briefly(GENERATE, parameters=[{"name": "strict", "string": value}]).code == code
 
 
-def test_the_announcement_tells_what_the_application_has() -> None:
+def test_parameters_are_described_with_the_values_of_the_application() -> None:
     announced = {one["name"]: one for one in json.loads(briefly(ANNOUNCE).stdout)}
     assert announced["runs"]["array"] == ["runs"]
     assert announced["profiles"]["array"] == ["../profiles"]
@@ -212,7 +212,7 @@ def test_the_announcement_tells_what_the_application_has() -> None:
         ("runs: [runs]\n", [{"name": "project", "string": "../speccompile.yaml"}], ["runs/clean.yaml"]),
     ],
 )
-def test_runs_are_announced_as_they_are_named(project: str, parameters: Any, announced: list[str]) -> None:
+def test_runs_are_described_as_the_project_file_names_them(project: str, parameters: Any, announced: list[str]) -> None:
     Path("app/speccompile.yaml").write_text(project)
     Path("speccompile.yaml").write_text("runs: [app/runs/clean.yaml]\n")
     found = {one["name"]: one for one in json.loads(briefly(ANNOUNCE, parameters=parameters).stdout)}
@@ -232,9 +232,9 @@ def outside(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_no_link_leads_out_of_the_repository(outside: Path) -> None:
+def test_no_link_may_point_outside_the_repository(outside: Path) -> None:
     for link in ("profiles/link.yaml", "app/runs/link.yaml", "app/speccompile.yaml"):
-        target, kept = Path(link), Path(link).read_text() if Path(link).exists() else None
+        target, content = Path(link), Path(link).read_text() if Path(link).exists() else None
         target.unlink(missing_ok=True)
         target.symlink_to(outside / "secret.yaml")
         for command in (GENERATE, ANNOUNCE):
@@ -243,8 +243,8 @@ def test_no_link_leads_out_of_the_repository(outside: Path) -> None:
             assert "error[input/outside-repository]" in found.stderr
             assert "hunter2" not in found.stderr
         target.unlink()
-        if kept:
-            target.write_text(kept)
+        if content:
+            target.write_text(content)
 
 
 @pytest.mark.parametrize(
@@ -256,7 +256,7 @@ def test_no_link_leads_out_of_the_repository(outside: Path) -> None:
         [{"name": "project", "string": "."}],
     ],
 )
-def test_no_project_file_is_looked_for_outside_of_the_repository(outside: Path, parameters: Any) -> None:
+def test_no_project_file_is_searched_outside_the_repository(outside: Path, parameters: Any) -> None:
     app = outside / "repository" / "app"
     (app / "runs").mkdir(parents=True)
     (app / "sub").mkdir()
@@ -272,7 +272,7 @@ def test_no_project_file_is_looked_for_outside_of_the_repository(outside: Path, 
         assert ("error[input/missing-file]" in found.stderr) == is_asked_for
 
 
-def test_profiles_and_platform_of_the_parameters_are_no_runs() -> None:
+def test_profiles_and_platform_of_the_parameters_are_not_runs() -> None:
     Path("app/speccompile.yaml").unlink()
     Path("profiles").rename("app/profiles")
     Path("app/platform.yaml").write_text("namespace: ai-jobs\n")
@@ -292,7 +292,7 @@ def test_profiles_and_platform_of_the_parameters_are_no_runs() -> None:
         ("runs: [runs]\nprofiles: [loop]\n", "cannot resolve 'loop'"),
     ],
 )
-def test_faults_of_an_application_are_no_faults_of_the_command_line(project: str, message: str) -> None:
+def test_errors_of_an_application_are_not_command_line_errors(project: str, message: str) -> None:
     Path("app/loop").symlink_to("loop")
     Path("app/speccompile.yaml").write_text(project)
     found = briefly(GENERATE)
@@ -307,12 +307,12 @@ def test_secrets_in_parameters_are_never_shown() -> None:
     assert "hunter2" not in found.stderr
 
 
-def test_what_the_plugin_fixes_is_not_for_applications_to_set() -> None:
+def test_applications_cannot_set_fixed_parameters() -> None:
     Path("fixed.yaml").write_text("namespace: fixed\n")
     fixed = ["--platform", str(Path("fixed.yaml").resolve())]
     assert briefly([*GENERATE, *fixed]).stdout.count("  namespace: fixed\n") == 2
     found = briefly([*GENERATE, *fixed], parameters=[{"name": "platform", "string": "digitalhub"}])
-    assert (found.code, "the plugin sets it itself" in found.stderr) == (1, True)
+    assert (found.code, "the plugin fixes parameter" in found.stderr) == (1, True)
     assert "platform" not in [one["name"] for one in json.loads(briefly([*ANNOUNCE, *fixed]).stdout)]
 
 
@@ -321,13 +321,13 @@ def test_what_the_plugin_fixes_is_not_for_applications_to_set() -> None:
     [
         ("[{", "error[yaml/syntax]"),
         ('{"name": "runs"}', "error[schema/wrong-type]: expected a list"),
-        ('[{"name": "strict", "string": "true"}]\n---\n[]', "the parameters are one document, and this is another"),
+        ('[{"name": "strict", "string": "true"}]\n---\n[]', "the parameters must be one document"),
         ([1], "error[schema/wrong-type]"),
         ([{"string": "x"}], "error[schema/missing-key]: missing `name`"),
         ([{"name": "profile", "array": ["x"]}], "did you mean `profiles`?"),
-        ([{"name": "runs", "string": "x"}], "parameter `runs` is given as `array`"),
-        ([{"name": "platform", "array": ["x"]}], "parameter `platform` is given as `string`"),
-        ([{"name": "platform", "map": {"a": "x"}}], "parameter `platform` is given as `string`"),
+        ([{"name": "runs", "string": "x"}], "the value of parameter `runs` must be in `array`"),
+        ([{"name": "platform", "array": ["x"]}], "the value of parameter `platform` must be in `string`"),
+        ([{"name": "platform", "map": {"a": "x"}}], "the value of parameter `platform` must be in `string`"),
         ([{"name": "strict", "string": "yes"}], "expected one of `true`, `false`"),
         ([{"name": "runs", "array": ["runs"]}, {"name": "runs", "array": ["runs"]}], "stands here a second time"),
         ([{"name": "runs", "array": ["nowhere.yaml"]}], "error[input/missing-file]"),
@@ -339,7 +339,7 @@ def test_what_the_plugin_fixes_is_not_for_applications_to_set() -> None:
         ([{"name": "profiles", "array": ["loop"]}], "error"),
     ],
 )
-def test_parameters_that_are_wrong_fail(parameters: Any, message: str) -> None:
+def test_invalid_parameters_fail(parameters: Any, message: str) -> None:
     Path("app/link").symlink_to("/etc")
     Path("app/loop").symlink_to("loop")
     for command in (
@@ -367,7 +367,7 @@ def test_one_faulty_run_fails_the_whole_application() -> None:
     assert briefly([*GENERATE, "--ignore", "schema/quantity"]).code == 1
 
 
-def test_a_folder_without_a_project_file_is_all_that_is_in_it_under_the_project_above() -> None:
+def test_a_folder_without_a_project_file_belongs_to_the_project_above() -> None:
     Path("app/speccompile.yaml").unlink()
     Path("speccompile.yaml").write_text("runs: [profiles]\nprofiles: [profiles]\n")
     found = briefly(GENERATE, app="app/runs")
@@ -383,15 +383,15 @@ def test_the_sidecar_runs_the_image_that_the_page_builds() -> None:
     patch = yaml.safe_load((folder / "sidecar.yaml").read_text(encoding="utf-8"))
     pod = patch["spec"]["template"]["spec"]
     (container,) = pod["containers"]
-    told = [(folder / "Dockerfile").read_text(encoding="utf-8"), PAGE.read_text(encoding="utf-8")]
-    assert [re.findall(r"docker build -f contrib/argocd/Dockerfile -t (\S+) \.\n", text) for text in told] == [
+    texts = [(folder / "Dockerfile").read_text(encoding="utf-8"), PAGE.read_text(encoding="utf-8")]
+    assert [re.findall(r"docker build -f contrib/argocd/Dockerfile -t (\S+) \.\n", text) for text in texts] == [
         [container["image"]]
     ] * 2
-    (user,) = re.findall(r"^USER (\d+)$", told[0], re.MULTILINE)
+    (user,) = re.findall(r"^USER (\d+)$", texts[0], re.MULTILINE)
     assert int(user) == container["securityContext"]["runAsUser"]
-    copied = dict(re.findall(r"^COPY (\S+) (\S+)$", told[0], re.MULTILINE))
+    copied = dict(re.findall(r"^COPY (\S+) (\S+)$", texts[0], re.MULTILINE))
     assert all((ROOT / source).exists() for source in copied)
-    # What the sidecar has of its own is mounted, and nothing hides the plugin that the image brings.
+    # The volumes of the sidecar do not hide the plugin in the image.
     mounts = {mount["name"]: Path(mount["mountPath"]) for mount in container["volumeMounts"]}
     assert {volume["name"] for volume in pod["volumes"]} <= mounts.keys()
     plugin = Path(copied["contrib/argocd/plugin.yaml"])
@@ -399,12 +399,12 @@ def test_the_sidecar_runs_the_image_that_the_page_builds() -> None:
     assert any(Path(container["command"][0]).is_relative_to(path) for path in mounts.values())
 
 
-def test_the_image_is_made_of_nothing_that_git_does_not_know() -> None:
+def test_the_image_contains_only_files_in_git() -> None:
     names = (ROOT / ".dockerignore").read_text(encoding="utf-8").split("\n")
     ignored = {line.removesuffix("/") for line in (ROOT / ".gitignore").read_text(encoding="utf-8").split()}
-    kept = {line.removeprefix("**/") for line in names if line and not line.startswith("#")}
-    assert ignored - {"examples/manifests"} <= kept
-    assert ".git" in kept
+    ignored_by_docker = {line.removeprefix("**/") for line in names if line and not line.startswith("#")}
+    assert ignored - {"examples/manifests"} <= ignored_by_docker
+    assert ".git" in ignored_by_docker
 
 
 _JSON = st.recursive(
@@ -418,6 +418,6 @@ _JSON = st.recursive(
 
 
 @given(text=_JSON.map(json.dumps) | st.text(max_size=30))
-def test_no_parameters_make_it_stumble(text: str) -> None:
+def test_no_parameters_raise(text: str) -> None:
     with suppress(CompileError):
         assert isinstance(read_parameters(text, (), bundled_library()), Parameters)

@@ -1,4 +1,4 @@
-"""`render --helm`: whatever stands in values, Helm gives the manifests unchanged."""
+"""`render --helm`: Helm renders the manifests unchanged, whatever their values."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from hypothesis import strategies as st
 from speccompile import compile_run
 from speccompile.cli.main import main
 from speccompile.files.manifest_text import TEXTS as MANIFEST_TEXTS
-from speccompile.files.write import path_of
+from speccompile.files.write import manifest_path
 from speccompile.integrations.helm_chart import as_chart_template, from_chart_template
 
 HELMS = ["helm", "helm3"]
 CHART = "apiVersion: v2\nname: chart\nversion: 1.0.0\n"
-PIECES = ["{{", "}}", *"{}`\"'-\\\n \t#$é:", "---", ".Values.x", "/*", "*/"]
+FRAGMENTS = ["{{", "}}", *"{}`\"'-\\\n \t#$é:", "---", ".Values.x", "/*", "*/"]
 EXAMPLES = [
     *("{{ .Values.x }}", "{{{", "{{{{{", "}}", "{{`", "{{ `{{` }}", '{{ "{{" }}', "{{/* x */}}", "{{- x -}}"),
     *("x\n\n", "\n---\n"),
 ]
-TEXTS = st.lists(st.sampled_from(PIECES), max_size=8).map("".join) | st.text(
+TEXTS = st.lists(st.sampled_from(FRAGMENTS), max_size=8).map("".join) | st.text(
     st.characters(codec="utf-8", exclude_categories=["Cc", "Cf", "Cs", "Zl", "Zp", "Co", "Cn"]), max_size=20
 )
 SOURCE = re.compile(r"^---\n# Source: chart/templates/(.*)\n", re.MULTILINE)
@@ -51,12 +51,12 @@ def run_of(number: int, text: str) -> dict[str, Any]:
 
 
 def templated(helm: str, chart: Path) -> dict[str, list[str]]:
-    """The documents that Helm gives for each template, in their order there."""
+    """The documents that Helm renders for each template, in order."""
     done = subprocess.run([program(helm), "template", str(chart)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    _, *pieces = SOURCE.split(done.stdout)
+    _, *parts = SOURCE.split(done.stdout)
     found: dict[str, list[str]] = {}
-    for name, text in zip(pieces[::2], pieces[1::2], strict=True):
+    for name, text in zip(parts[::2], parts[1::2], strict=True):
         found.setdefault(name, []).append(text)
     return found
 
@@ -65,14 +65,14 @@ def templated(helm: str, chart: Path) -> dict[str, list[str]]:
 @given(texts=st.lists(TEXTS, min_size=30, max_size=60))
 @settings(max_examples=4)
 @example(texts=EXAMPLES)
-def test_law_helm_gives_what_was_rendered(helm: str, texts: Sequence[str]) -> None:
+def test_helm_renders_the_same_manifests(helm: str, texts: Sequence[str]) -> None:
     made = [compile_run(run_of(number, text)) for number, text in enumerate(texts)]
     with tempfile.TemporaryDirectory() as folder:
         chart = Path(folder)
         (chart / "Chart.yaml").write_text(CHART)
         (chart / "templates").mkdir()
         for compiled in made:
-            file = path_of(compiled.project, compiled.name, "helm")
+            file = manifest_path(compiled.project, compiled.name, "helm")
             (chart / "templates" / file).write_text(MANIFEST_TEXTS["helm"](compiled), encoding="utf-8")
         given_back = templated(helm, chart)
     for compiled in made:
@@ -84,7 +84,7 @@ def test_law_helm_gives_what_was_rendered(helm: str, texts: Sequence[str]) -> No
 
 
 @given(TEXTS)
-def test_law_a_template_can_be_read_back(text: str) -> None:
+def test_a_template_can_be_read_back(text: str) -> None:
     assert from_chart_template(as_chart_template(text)) == text
 
 
@@ -102,7 +102,7 @@ def test_a_chart_with_rendered_runs_is_templated(
     capsys.readouterr()
     main(["render", "run.yaml"])
     assert document == capsys.readouterr().out
-    # Without the option, Helm takes the braces for its own.
+    # Without the option, Helm executes what is in braces.
     main(["render", "run.yaml", "-o", "chart/templates"])
     done = subprocess.run([program(helm), "template", "chart"], capture_output=True, text=True, check=False)
     assert done.returncode != 0

@@ -22,7 +22,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from speccompile import compile_run
-from speccompile.integrations.helm_postrender import NOTHING, split
+from speccompile.integrations.helm_postrender import EMPTY_OUTPUT, split_stream
 
 PLUGIN = ROOT / "contrib" / "helm"
 FILENAME = "postrenderer.helm.sh/postrender-filename"
@@ -167,15 +167,15 @@ def expected(*, with_hook: bool) -> dict[tuple[str, str], dict[str, Any]]:
 
 
 def sources(text: str) -> dict[str, str]:
-    """The template that each object is said to come from."""
-    pieces = [piece.text for piece in split(text) if piece.text.strip()]
-    lines = [piece.strip().partition("\n") for piece in pieces]
+    """The template that each object names as its origin."""
+    parts = [part.text for part in split_stream(text) if part.text.strip()]
+    lines = [part.strip().partition("\n") for part in parts]
     return {
         f"{one['kind']}/{one['metadata']['name']}": head for head, _, body in lines if (one := yaml.safe_load(body))
     }
 
 
-def test_helm_4_with_the_plugin_gives_what_render_renders_and_keeps_the_rest(helm: Helm) -> None:
+def test_helm_4_with_the_plugin_produces_what_render_does_and_keeps_the_rest(helm: Helm) -> None:
     found = helm(*TEMPLATE, *HELM_4, *WITH_PROFILE)
     assert found.code == 0, found.stderr
     assert objects(found.stdout) == expected(with_hook=True)
@@ -189,7 +189,7 @@ def test_helm_4_with_the_plugin_gives_what_render_renders_and_keeps_the_rest(hel
     }
 
 
-def test_helm_3_with_the_script_gives_the_same_but_for_hooks_which_it_shows_to_nobody(helm3: Helm) -> None:
+def test_helm_3_with_the_script_produces_the_same_except_hooks_which_it_does_not_pass_on(helm3: Helm) -> None:
     found = helm3(*TEMPLATE, *HELM_3, *WITH_PROFILE)
     assert found.code == 0, found.stderr
     assert objects(found.stdout) == expected(with_hook=False)
@@ -197,7 +197,7 @@ def test_helm_3_with_the_script_gives_the_same_but_for_hooks_which_it_shows_to_n
     assert f"---\n# Source: demo/templates/plain.yaml\n{PLAIN}" in found.stdout
 
 
-def test_what_a_hook_makes_is_a_hook(helm: Helm) -> None:
+def test_manifests_of_a_hook_are_hooks(helm: Helm) -> None:
     found = helm(*TEMPLATE, *HELM_4, *WITH_PROFILE, "--no-hooks")
     assert found.code == 0, found.stderr
     assert {name for _, name in objects(found.stdout)} == {"plain", "rel-web"}
@@ -213,7 +213,7 @@ def test_findings_are_shown_and_nothing_is_rendered(helm: Helm, helm3: Helm) -> 
 
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="the plugin finds Helm's standard error there")
 @pytest.mark.parametrize("kind", ["pipe", "file", "appended", "fifo", "socket"])
-def test_findings_come_where_the_errors_of_helm_4_do_and_never_make_it_wait(helm: Helm, kind: str) -> None:
+def test_findings_are_printed_like_errors_of_helm_4_and_never_block_it(helm: Helm, kind: str) -> None:
     Path("err").write_text("before\n")
     os.mkfifo("fifo")
     held = os.open("fifo", os.O_RDWR)
@@ -225,11 +225,11 @@ def test_findings_come_where_the_errors_of_helm_4_do_and_never_make_it_wait(helm
         "fifo": lambda: os.open("fifo", os.O_WRONLY),
         "socket": near.fileno,
     }[kind]()
-    # From here on nobody reads the FIFO: whoever opens it to write would wait for ever.
+    # Nobody reads the FIFO from here on, so opening it for writing would block.
     os.close(held)
     with near, far:
         found = helm(*TEMPLATE, *HELM_4, stderr=given)
-    # Its own error kills Helm if nobody can read it.
+    # An error that Helm cannot print kills it.
     assert found.code == (-signal.SIGPIPE if kind == "fifo" else 1)
     assert found.stdout.strip() == ""
     shown = found.stderr if kind == "pipe" else Path("err").read_text()
@@ -238,14 +238,14 @@ def test_findings_come_where_the_errors_of_helm_4_do_and_never_make_it_wait(helm
     assert kind != "file" or shown.startswith("Error: ")
 
 
-def test_helm_3_shows_notices_to_nobody(helm3: Helm) -> None:
+def test_helm_3_does_not_show_notices(helm3: Helm) -> None:
     Path("small.yaml").write_text("id: small\nimage: other\n")
     assert "notice[merge/overridden]" in called(helm3(*TEMPLATE).stdout, "--profiles", "small.yaml").stderr
     found = helm3(*TEMPLATE, *HELM_3, *WITH_PROFILE)
     assert (found.code, found.stderr) == (0, "")
 
 
-def test_a_chart_that_renders_nothing_stays_harmless(helm: Helm, helm3: Helm) -> None:
+def test_a_chart_that_renders_nothing_is_valid(helm: Helm, helm3: Helm) -> None:
     shutil.rmtree("chart/templates")
     Path("chart/templates").mkdir()
     Path("chart/templates/none.yaml").write_text("{{ if false }}{{ end }}")
@@ -257,7 +257,7 @@ def test_a_chart_that_renders_nothing_stays_harmless(helm: Helm, helm3: Helm) ->
 
 @pytest.mark.parametrize("text", ["", "\n", "  \n\n"])
 def test_output_is_never_empty(text: str) -> None:
-    assert called(text) == (0, NOTHING, "")
+    assert called(text) == (0, EMPTY_OUTPUT, "")
 
 
 @pytest.mark.parametrize(
@@ -273,7 +273,7 @@ def test_output_is_never_empty(text: str) -> None:
         ("---\na: &x [012, !!binary aGk=]\nb: *x\na: 2\n---\n", "---\tc\n"),
     ],
 )
-def test_what_stands_around_a_run_is_kept_to_the_byte(before: str, after: str) -> None:
+def test_text_around_a_run_is_unchanged(before: str, after: str) -> None:
     run = RUN.format(name="train")
     marker = before.replace("--- # why\n", "---\n")
     for end in ("\n", "\r\n"):
@@ -287,7 +287,7 @@ def test_a_run_without_a_last_line_end_or_on_the_line_of_the_marker_is_a_run() -
     assert called(f'--- {line}{{"action": "job", "image": "python:3.12"}}}}').stdout == "---\n" + rendered(run)
 
 
-def test_manifests_keep_the_word_of_helm_where_they_come_from() -> None:
+def test_manifests_keep_the_template_name_of_helm() -> None:
     run = RUN.format(name="a").replace("  name: a\n", f"  name: a\n  annotations:\n    {FILENAME}: 'x/y.yaml'\n")
     server = run.replace("job", "serve").replace("  image", "  service_ports: [{port: 80}]\n  image")
     made = list(yaml.safe_load_all(called(server).stdout))
@@ -315,30 +315,30 @@ def test_findings_name_the_template_and_the_run_and_come_all_at_once() -> None:
         assert f"error{place}" in found.stderr
 
 
-def test_a_kind_of_our_group_that_nobody_knows_does_not_slip_through() -> None:
+def test_an_unknown_kind_of_the_group_is_refused() -> None:
     assert "expected `Run`" in called(RUN.format(name="a").replace("kind: Run", "kind: Runn")).stderr
 
 
-def test_a_run_inside_a_list_does_not_slip_through() -> None:
+def test_a_run_inside_a_list_is_refused() -> None:
     inner = RUN.format(name="a").rstrip("\n").replace("\n", "\n  ")
     found = called(f"# Source: x.yaml\napiVersion: v1\nkind: List\nitems:\n- kind: X\n- {inner}\n")
     assert (found.code, found.stdout) == (1, "")
-    assert "a run stands in a `List`, where it is not compiled\n  --> x.yaml (a List):7:9\n" in found.stderr
+    assert "a run in a `List` is not compiled\n  --> x.yaml (a List):7:9\n" in found.stderr
 
 
-def test_a_text_with_a_run_in_it_is_no_broken_run() -> None:
+def test_text_that_contains_a_run_is_not_a_run() -> None:
     for text in (PLAIN + "x: *y\n", PLAIN.replace("apiVersion", "  apiVersion", 1), f"{{a: {{{RUN}"):
         assert called(text) == (0, text, "")
 
 
 @pytest.mark.parametrize("arguments", [["--ignore", "schema/quantity"], ["--notice", "schema/quantity"]])
-def test_an_error_cannot_be_ignored_into_a_run_that_is_left_alone(arguments: list[str]) -> None:
+def test_a_run_with_an_ignored_error_still_fails(arguments: list[str]) -> None:
     found = called(RUN.format(name="a") + "  resources: {mem: 8GB}\n", *arguments)
     assert (found.code, found.stdout) == (1, "")
     assert "error[schema/quantity]" in found.stderr
 
 
-def test_a_project_file_above_counts_here_too() -> None:
+def test_a_project_file_above_applies() -> None:
     Path("speccompile.yaml").write_text("profiles: [small.yaml]\nplatform: digitalhub\n")
     run = RUN.format(name="a") + "  profile: small\n"
     made = compile_run(run, profiles=["small.yaml"], platform="digitalhub").to_yaml()
@@ -356,13 +356,13 @@ _ENDS = st.sampled_from(["\n", "\r\n", "\r"])
 
 
 @given(lines=_LINES, end=_ENDS)
-def test_a_stream_without_runs_is_given_back_byte_for_byte(lines: list[str], end: str) -> None:
+def test_a_stream_without_runs_is_unchanged(lines: list[str], end: str) -> None:
     text = end.join(lines).encode("utf-8", "replace").decode()
-    assert called(text) == (0, text if text.strip() else NOTHING, "")
+    assert called(text) == (0, text if text.strip() else EMPTY_OUTPUT, "")
 
 
 @given(streams=st.lists(_LINES, min_size=1, max_size=4))
-def test_runs_change_nothing_but_themselves(streams: list[list[str]]) -> None:
+def test_only_runs_change(streams: list[list[str]]) -> None:
     texts = ["".join(f"{line}\n" for line in lines).encode("utf-8", "replace").decode() for lines in streams]
     runs = [RUN.format(name=f"r-{index}") for index in range(len(texts))]
     stream = "".join(f"{text}---\n{run}---\n" for text, run in zip(texts, runs, strict=True))
@@ -371,7 +371,7 @@ def test_runs_change_nothing_but_themselves(streams: list[list[str]]) -> None:
 
 
 @given(start=st.integers(0, 200), length=st.integers(0, 9), new=st.text(max_size=3))
-def test_no_text_makes_it_stumble(start: int, length: int, new: str) -> None:
+def test_no_text_raises(start: int, length: int, new: str) -> None:
     text = f"---\n# Source: x\n{RUN.format(name='a')}---\n{PLAIN}"
     found = called((text[:start] + new + text[start + length :]).encode("utf-8", "surrogatepass"))
     assert found.code in (0, 1)

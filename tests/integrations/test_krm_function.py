@@ -26,8 +26,13 @@ VERSION = "speccompile.dev/v1alpha1"
 
 
 def run(name: str = "train", *, metadata: Mapping[str, Any] | None = None, **fields: Any) -> dict[str, Any]:
-    told = {"name": name, **(metadata or {})}
-    return {"apiVersion": VERSION, "kind": "Run", "metadata": told, "spec": {"action": "job", "image": "a", **fields}}
+    metadata = {"name": name, **(metadata or {})}
+    return {
+        "apiVersion": VERSION,
+        "kind": "Run",
+        "metadata": metadata,
+        "spec": {"action": "job", "image": "a", **fields},
+    }
 
 
 def listed(*items: Mapping[str, Any], config: Mapping[str, Any] | None = None) -> dict[str, Any]:
@@ -94,16 +99,16 @@ EXAMPLES: dict[str, Any] = {
 
 
 def test_kustomize_generates_what_render_renders() -> None:
-    (own,) = example("generator/train.yaml")
+    (generator,) = example("generator/train.yaml")
     (compile_config,) = example("generator/compile.yaml")
     inline = compile_config["spec"]["runs"][1]
     rendered = [
-        *manifests(own, **EXAMPLES),
+        *manifests(generator, **EXAMPLES),
         *(made.data for made in compile_run(ROOT / "examples" / "runs" / "sentiment.yaml", **EXAMPLES).manifests),
         *manifests(inline, **EXAMPLES),
     ]
     for manifest in rendered:
-        manifest["metadata"]["namespace"] = "research"  # the kustomization's own, put there behind the generators
+        manifest["metadata"]["namespace"] = "research"  # set by the kustomization, after the generators
     assert by_name(built(ROOT / "examples" / "kustomize" / "generator")) == by_name(rendered)
 
 
@@ -167,21 +172,21 @@ def test_kustomize_shows_the_findings_and_builds_nothing(tmp_path: Path) -> None
     assert "error[schema/quantity]: `8GB` does not end in a known suffix\n  --> Run dev-train:" in done.stderr
 
 
-def test_runs_give_way_to_their_manifests_in_place() -> None:
+def test_runs_are_replaced_by_their_manifests() -> None:
     served = run("web", action="serve", service_ports=[{"port": 80}])
     found = answer(CONFIG_MAP, run(), CONFIG_MAP, served)
     assert (found.code, found.stderr) == (0, "")
     assert found.data == listed(CONFIG_MAP, *manifests(run()), CONFIG_MAP, *manifests(served))
 
 
-def test_a_list_without_runs_is_given_back_byte_for_byte() -> None:
+def test_a_list_without_runs_is_unchanged() -> None:
     text = (
         'kind: ResourceList # ours\r\napiVersion: config.kubernetes.io/v1\r\nitems:\r\n-   {kind: X, a: no, "b": 012}'
     )
     assert called(text) == (0, text, "")
 
 
-def test_what_stands_around_a_run_is_kept_to_the_byte() -> None:
+def test_text_around_a_run_is_unchanged() -> None:
     head = (
         "# head\napiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n  # x\n  - kind: X # y\n    a: on\n"
     )
@@ -207,7 +212,7 @@ def test_the_run_that_is_the_function_config_is_generated_once() -> None:
 
 @pytest.mark.parametrize("items", ["", "items:\n", "items: []\n", "items: null # none\n", "items: [ ]"])
 @pytest.mark.parametrize("lead", ["", "  "])
-def test_a_list_without_items_gets_those_that_are_generated(items: str, lead: str) -> None:
+def test_generated_items_are_added_to_a_list_without_items(items: str, lead: str) -> None:
     lines = ["apiVersion: config.kubernetes.io/v1", "kind: ResourceList", f"functionConfig: {json.dumps(run())}", items]
     found = called("\n".join(lead + line for line in "\n".join(lines).split("\n")))
     assert found.code == 0
@@ -216,8 +221,8 @@ def test_a_list_without_items_gets_those_that_are_generated(items: str, lead: st
 
 @pytest.mark.parametrize("items", [{}, {"items": []}, {"items": None}, {"items": [CONFIG_MAP]}])
 def test_json_is_answered_with_json(items: dict[str, Any]) -> None:
-    told = {**listed(config=run()), "items": None} | items
-    found = called(json.dumps({key: value for key, value in told.items() if key in items or key != "items"}))
+    resources = {**listed(config=run()), "items": None} | items
+    found = called(json.dumps({key: value for key, value in resources.items() if key in items or key != "items"}))
     assert found.code == 0
     assert json.loads(found.stdout)["items"] == [*(items.get("items") or ()), *manifests(run())]
 
@@ -232,7 +237,7 @@ def test_json_is_answered_with_json(items: dict[str, Any]) -> None:
         {"apiVersion": "v1", "kind": "ConfigMap", "data": {"project": "other.yaml"}},
     ],
 )
-def test_the_function_config_says_what_the_admin_says(config: Mapping[str, Any]) -> None:
+def test_the_function_config_sets_profiles_and_platform(config: Mapping[str, Any]) -> None:
     Path("profiles").mkdir()
     Path("profiles/small.yaml").write_text(yaml.safe_dump(PROFILE))
     Path("platform.yaml").write_text("namespace: ai-jobs\n")
@@ -254,7 +259,7 @@ def test_the_function_config_names_runs_of_any_form() -> None:
     assert names == ["train", "a", "b", "c"]
 
 
-def test_a_strict_function_config_makes_errors_of_overrides() -> None:
+def test_a_strict_function_config_turns_overrides_into_errors() -> None:
     written = run(profile="small", resources={"mem": "2Gi"})
     lenient, strict = (answer(written, config=configured(profiles=[PROFILE], strict=on)) for on in (False, True))
     assert (lenient.code, lenient.data["results"][0]["severity"]) == (0, "info")
@@ -275,7 +280,7 @@ def test_annotations_of_tools_never_reach_manifests() -> None:
     assert found.data["items"] == manifests(run(metadata={"annotations": {"example.com/own": "yes"}}))
 
 
-def test_results_tell_what_where_and_how_severe() -> None:
+def test_results_have_message_place_and_severity() -> None:
     annotations = {"internal.config.kubernetes.io/path": "team/run.yaml", "internal.config.kubernetes.io/index": "3"}
     metadata = {"namespace": "dev", "annotations": annotations}
     written = run(metadata=metadata, nodeSelector={"a": 1}, resources={"mem": "8GB"})
@@ -324,14 +329,14 @@ def test_results_of_profiles_name_their_file() -> None:
     assert (result["file"], result["tags"]) == ({"path": "small.yaml"}, {"code": "schema/quantity"})
 
 
-def test_results_come_behind_those_there_are() -> None:
+def test_results_are_appended() -> None:
     text = yaml.safe_dump({**listed(run(resources={"mem": "8GB"})), "results": [{"message": "before"}]})
     messages = [result["message"] for result in called(text).data["results"]]
     assert messages[0] == "before"
     assert messages[1].startswith("`8GB` ")
 
 
-def test_all_faults_of_all_runs_are_told_at_once_and_no_run_is_replaced() -> None:
+def test_all_errors_of_all_runs_are_reported_at_once_and_no_run_is_replaced() -> None:
     items = [run("a"), run("b", imge="x"), run("c", resources={"cpu": "x"}), run("a")]
     found = answer(*items)
     assert (found.code, found.data["items"]) == (1, items)
@@ -339,7 +344,7 @@ def test_all_faults_of_all_runs_are_told_at_once_and_no_run_is_replaced() -> Non
     assert codes == ["run/duplicate", "schema/quantity", "schema/unknown-key"]
 
 
-def test_an_error_cannot_be_ignored_into_a_run_that_is_left_alone() -> None:
+def test_a_run_with_an_ignored_error_still_fails() -> None:
     found = answer(run(resources={"mem": "8GB"}), arguments=["--ignore", "schema/quantity"])
     assert (found.code, found.data["results"][0]["severity"]) == (1, "error")
 
@@ -363,19 +368,19 @@ def test_an_error_cannot_be_ignored_into_a_run_that_is_left_alone() -> None:
         (b"# " + b"x" * 17_000_000, "input/too-large"),
     ],
 )
-def test_what_is_no_resource_list_is_refused(text: str | bytes, code: str) -> None:
+def test_anything_but_a_resource_list_is_refused(text: str | bytes, code: str) -> None:
     found = called(text)
     assert (found.code, found.stdout) == (1, "")
     assert f"error[{code}]" in found.stderr
 
 
-def test_a_stream_that_is_too_large_is_no_file_to_split() -> None:
+def test_a_stream_that_is_too_large_is_refused() -> None:
     found = called(b"# " + b"x" * 17_000_000)
     assert "standard input is larger than" in found.stderr
     assert "file" not in found.stderr
 
 
-def test_a_number_is_told_from_a_text() -> None:
+def test_a_number_is_not_a_string() -> None:
     assert "found the number `5`" in called(f"{HEAD}functionConfig: 5\n").stderr
     assert "found the string `5`" in called(f"{HEAD}functionConfig: '5'\n").stderr
 
@@ -393,7 +398,7 @@ def test_a_number_is_told_from_a_text() -> None:
         ({"apiVersion": VERSION, "kind": "Rnu", "metadata": {"name": "x"}, "spec": {}}, "schema/wrong-value"),
     ],
 )
-def test_a_faulty_function_config_is_told_and_the_items_come_back(config: Mapping[str, Any], code: str) -> None:
+def test_a_faulty_function_config_is_reported_and_the_items_are_unchanged(config: Mapping[str, Any], code: str) -> None:
     found = answer(run(), config=config)
     assert (found.code, found.data["items"]) == (1, [run()])
     assert f"error[{code}]" in found.stderr
@@ -401,14 +406,14 @@ def test_a_faulty_function_config_is_told_and_the_items_come_back(config: Mappin
 
 
 @pytest.mark.parametrize("config", ["{a: *b}", "*b", "{a: !x 1}", "{a: {b: 1, b: 2}}"])
-def test_a_function_config_that_cannot_be_read_is_told_and_the_items_come_back(config: str) -> None:
+def test_an_unreadable_function_config_is_reported_and_the_items_are_unchanged(config: str) -> None:
     found = called(f"{HEAD}items:\n{item(run())}functionConfig: {config}\n")
     assert found.code == 1
     assert found.stdout.startswith(f"{HEAD}items:\n{item(run())}")
     assert "\nresults:\n- message: " in found.stdout
 
 
-def test_a_kind_that_nobody_knows_is_told_the_nearest() -> None:
+def test_an_unknown_kind_is_reported_with_the_nearest_one() -> None:
     for wrong, right in (("Compil", "Compile"), ("Rnu", "Run"), ("Thing", "Run")):
         found = answer(config={"apiVersion": VERSION, "kind": wrong, "metadata": {"name": "x"}, "spec": {}})
         assert f"expected `{right}`, found the string `{wrong}`" in found.stderr
@@ -428,7 +433,7 @@ def test_secrets_of_inline_runs_are_never_shown(beside: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("head", ["items: &all", "items: !!seq", "items: !!seq &all # why", "&key items:", '"items":'])
 @pytest.mark.parametrize("lead", ["", "    "])
-def test_anchors_and_tags_cost_nobody_a_resource(head: str, lead: str) -> None:
+def test_anchors_and_tags_damage_no_resource(head: str, lead: str) -> None:
     other = f"{lead}- kind: X\n"
     found = called(f"{HEAD}{head}\n{other}{item(run(), lead)}{other}")
     assert found.code == 0, found.stderr
@@ -457,7 +462,7 @@ def test_anchors_and_tags_cost_nobody_a_resource(head: str, lead: str) -> None:
         "functionConfig: {{{flow}}}\n? |\n  x\n: y\n",
     ],
 )
-def test_what_cannot_be_edited_safely_is_refused_and_comes_back(text: str) -> None:
+def test_a_list_that_cannot_be_edited_safely_is_refused_and_unchanged(text: str) -> None:
     block = "".join(f"  {line}\n" for line in yaml.safe_dump(run()).splitlines())
     flow, other, third = (json.dumps(run(name))[1:-1] for name in ("train", "other", "third"))
     given = HEAD + text.format(run=block, flow=flow, other=other, third=third)
@@ -469,7 +474,7 @@ def test_what_cannot_be_edited_safely_is_refused_and_comes_back(text: str) -> No
     assert "write " in found.stderr
 
 
-def test_an_edit_that_went_wrong_is_never_printed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wrong_edit_is_never_printed(monkeypatch: pytest.MonkeyPatch) -> None:
     for broken in ("- kind: A\n- kind: B\n", "# nothing\n", "- [\n", "", "- kind: A\n---\n"):
         monkeypatch.setattr("speccompile.yaml_text.edit_in_place._block", lambda *_, broken=broken: broken)
         given = f"{HEAD}items:\n{item(run())}- kind: X\n"
@@ -487,11 +492,11 @@ def test_an_item_that_is_an_alias_of_something_unseen_is_refused() -> None:
     assert called(f"{twice}{item(run())}").stdout.startswith(twice)
 
 
-def test_a_run_inside_a_list_is_no_run_that_slips_through() -> None:
+def test_a_run_inside_a_list_is_refused() -> None:
     for inner in (run(), {"apiVersion": "v1", "kind": "List", "items": [run()]}):
         found = answer({"apiVersion": "v1", "kind": "List", "items": [CONFIG_MAP, inner]})
         assert found.code == 1
-        assert "error[run/unknown-form]: a run stands in a `List`" in found.stderr
+        assert "error[run/unknown-form]: a run in a `List` is not compiled" in found.stderr
     harmless = {"apiVersion": "v1", "kind": "List", "items": [{**CONFIG_MAP, "x": [run()]}]}
     assert answer(harmless).data["items"] == [harmless]
 
@@ -507,7 +512,7 @@ def test_trailing_commas_do_not_double(items: str) -> None:
         assert bool(found.code) == ("results" in found.data)
 
 
-def test_a_text_with_a_run_in_it_is_no_broken_run() -> None:
+def test_text_that_contains_a_run_is_not_a_run() -> None:
     inner = "".join(f"      {line}\n" for line in yaml.safe_dump(run()).splitlines())
     text = f"{HEAD}x: &x 1\nitems:\n- kind: ConfigMap\n  number: *x\n  data:\n    text: |\n{inner}"
     assert called(text) == (0, text, "")
@@ -517,7 +522,7 @@ def test_a_text_with_a_run_in_it_is_no_broken_run() -> None:
         assert "error[yaml/unknown-alias]" in called(f"{HEAD}x: &x 1\nitems:\n{broken}").stderr
 
 
-def test_bombs_of_others_cost_nothing_and_pass() -> None:
+def test_alias_bombs_of_other_resources_pass() -> None:
     doubled = "".join(f"  b{level}: &a{level + 1} [*a{level}, *a{level}]\n" for level in range(99))
     text = f"apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n- kind: X\n  a: &a0 []\n{doubled}"
     found = called(f"{text}- {json.dumps(run())}\n")
@@ -565,7 +570,7 @@ class Written(NamedTuple):
 
     text: str
     is_safe: bool
-    """Whether no alias stands for what changes."""
+    """Whether no alias refers to something that changes."""
 
 
 @st.composite
@@ -578,8 +583,8 @@ def _styles(draw: st.DrawFn) -> Written:
         is_run = one.get("apiVersion") == VERSION
         mark = draw(st.sampled_from(["", f"&a{index}", *(() if is_run else ("!!map", f"!!map &a{index}"))]))
         anchors.update({name: is_run for name in mark.split() if name.startswith("&")})
-        told = json.dumps(one, ensure_ascii=False)
-        flow = draw(st.sampled_from([f"{mark} {told}", f"{mark} {told[:-1]},}}"])).strip()
+        text = json.dumps(one, ensure_ascii=False)
+        flow = draw(st.sampled_from([f"{mark} {text}", f"{mark} {text[:-1]},}}"])).strip()
         texts.append(f"{mark} {item(one)[2:]}" if draw(st.booleans()) and not mark else f"{flow}\n")
     copies = draw(st.lists(st.sampled_from(sorted(anchors)), max_size=2)) if anchors else []
     texts += [f"{{kind: Copy, metadata: {{}}, x: [*{name[1:]}]}}\n" for name in copies]
@@ -614,7 +619,7 @@ def test_however_the_list_is_written_only_runs_change(written: Written) -> None:
 
 
 @given(start=st.integers(0, 400), length=st.integers(0, 9), new=st.text(max_size=3), write=_WRITERS)
-def test_no_text_makes_it_stumble(start: int, length: int, new: str, write: Any) -> None:
+def test_no_text_raises(start: int, length: int, new: str, write: Any) -> None:
     text = write(listed(CONFIG_MAP, run(), config=configured(profiles=[PROFILE])))
     found = called((text[:start] + new + text[start + length :]).encode("utf-8", "surrogatepass"))
     assert found.code in (0, 1)

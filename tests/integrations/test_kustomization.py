@@ -104,7 +104,7 @@ def test_overlays_build_too(builder: tuple[str, str]) -> None:
     assert built["Service", "dev-web"]["spec"]["selector"].items() <= pod["metadata"]["labels"].items()
 
 
-def test_check_knows_the_list(capsys: pytest.CaptureFixture[str]) -> None:
+def test_check_covers_the_kustomization(capsys: pytest.CaptureFixture[str]) -> None:
     main(["render", "--kustomization"])
     assert main(["check", "--kustomization"]) == 0
     write({"runs/more.yaml": "name: more\naction: job\nimage: python:3.12\n"})
@@ -143,11 +143,13 @@ def test_a_call_about_one_run_drops_no_other_from_the_list() -> None:
         ("Kustomization", "resources: [mine.yaml]\n"),
     ],
 )
-def test_a_list_by_hand_is_never_replaced_or_doubled(name: str, text: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_handwritten_kustomization_is_never_replaced_or_duplicated(
+    name: str, text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     write({f"base/{name}": text})
     assert main(["render", "--kustomization"]) == 1
-    told = "a file that speccompile did not write" if name == "kustomization.yaml" else "make this one an overlay"
-    assert told in capsys.readouterr().err
+    message = "a file that speccompile did not write" if name == "kustomization.yaml" else "make this one an overlay"
+    assert message in capsys.readouterr().err
     assert main(["check", "--kustomization"]) == (4 if name == "kustomization.yaml" else 1)
     assert "Traceback" not in capsys.readouterr().err
     assert main(["check", "--kustomization", "--fix"]) == 1
@@ -156,7 +158,7 @@ def test_a_list_by_hand_is_never_replaced_or_doubled(name: str, text: str, capsy
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (["-o", "-", "--kustomization"], "--kustomization needs a folder; add -o DIR"),
         (["--json", "--kustomization"], "not allowed with"),
@@ -164,13 +166,13 @@ def test_a_list_by_hand_is_never_replaced_or_doubled(name: str, text: str, capsy
         (["--helm", "--kustomization"], "not allowed with"),
     ],
 )
-def test_what_makes_no_sense_together_is_refused(
-    arguments: list[str], told: str, capsys: pytest.CaptureFixture[str]
+def test_contradictory_options_are_refused(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit) as stop:
         main(["render", *arguments])
     assert stop.value.code == 2
-    assert told in capsys.readouterr().err
+    assert message in capsys.readouterr().err
 
 
 def test_a_run_that_was_broken_before_is_not_listed(capsys: pytest.CaptureFixture[str]) -> None:

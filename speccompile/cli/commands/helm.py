@@ -46,7 +46,7 @@ def run_helm(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> i
         report_piped(arguments, None, (), error.diagnostics, stderr)
         return INPUT
     stopping = (*setting.findings, *compiled.stopping)
-    if has_errors(report_piped(arguments, inputs, compiled.told, stopping, stderr)):
+    if has_errors(report_piped(arguments, inputs, compiled.findings, stopping, stderr)):
         return INPUT
     stdout.write(text)
     return DONE

@@ -18,12 +18,12 @@ from speccompile.integrations.embedded_runs import EmbeddedRun, compile_embedded
 from speccompile.integrations.krm_function import (
     Config,
     Resources,
-    answered,
     document_of,
     read_config,
     read_resources,
-    refused,
     results_of,
+    with_manifests,
+    with_results,
 )
 from speccompile.model.findings import CompileError, has_errors
 from speccompile.model.node import Node
@@ -61,7 +61,7 @@ def run_krm(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> in
     except CompileError as error:
         findings = report_piped(arguments, None, (), error.diagnostics, stderr)
         if resources is not None:
-            stdout.write(refused(resources, results_of(findings, ())))
+            stdout.write(with_results(resources, results_of(findings, ())))
     return INPUT
 
 
@@ -76,14 +76,14 @@ def _compile(arguments: argparse.Namespace, resources: Resources, stdout: TextIO
     others = tuple(_others(resources, config))
     runs = (*resources.runs.values(), *others)
     compiled = compile_embedded(runs, setting)
-    findings = report_piped(arguments, inputs, compiled.told, (*setting.findings, *compiled.stopping), stderr)
+    findings = report_piped(arguments, inputs, compiled.findings, (*setting.findings, *compiled.stopping), stderr)
     results = results_of(findings, runs)
     if has_errors(findings):
-        stdout.write(refused(resources, results))
+        stdout.write(with_results(resources, results))
         return INPUT
     replacements = dict(zip(resources.runs, compiled.manifests, strict=False))
     added = [manifest for manifests in compiled.manifests[len(replacements) :] for manifest in manifests]
-    stdout.write(answered(resources, replacements, added, results))
+    stdout.write(with_manifests(resources, replacements, added, results))
     return DONE
 
 
@@ -98,8 +98,8 @@ def _setting(arguments: argparse.Namespace, config: Config, inputs: Inputs) -> S
 
 def _others(resources: Resources, config: Config) -> Iterator[EmbeddedRun]:
     """The runs of the configuration, which are not among the items."""
-    if resources.own_run:
-        yield resources.own_run
+    if resources.config_run:
+        yield resources.config_run
     for run in config.runs:
         yield from map(EmbeddedRun, _files(run, Layer.RUN))
 

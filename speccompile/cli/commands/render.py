@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING, TextIO
 
 from speccompile.batch.disk_spool import Ledger, Spool
 from speccompile.batch.executor_error import ExecutorError
-from speccompile.cli.findings import FindingCollector, assign_severities, print_findings, severities_of
+from speccompile.cli.findings import (
+    FindingCollector,
+    assign_severities,
+    print_findings,
+    report_success,
+    severities_of,
+)
 from speccompile.cli.inputs import flags_of
 from speccompile.cli.options import (
     COMMANDS,
@@ -27,10 +33,20 @@ from speccompile.cli.options import (
 from speccompile.compiler.compiled import Results
 from speccompile.files.call_inputs import STREAM, CallError, Inputs
 from speccompile.files.work import Work, read_work
-from speccompile.files.write import Output, listing, nothing_written, path_of, write
+from speccompile.files.write import (
+    DONE,
+    Output,
+    WriteCounts,
+    is_file_name,
+    kustomization_output,
+    manifest_path,
+    nothing_written,
+    write,
+)
 from speccompile.model.findings import CompileError
 from speccompile.model.full_path import full_path
 from speccompile.model.severity import STRICT
+from speccompile.terminal.display_width import printable
 
 if TYPE_CHECKING:
     from speccompile.cli.override_report import OverrideReport
@@ -54,7 +70,7 @@ def add_render(commands: Commands) -> None:
     add_inputs(parser)
     add_format(parser)
     add_findings(parser)
-    add_shape(parser, "write a file for each run to DIR; - prints them")
+    add_shape(parser, "write a file per run to DIR, or one FILE.yaml; - prints")
     parser.add_argument(
         "--report",
         metavar="FILE",
@@ -91,12 +107,28 @@ def _refuse_contradictions(arguments: argparse.Namespace, inputs: Inputs, report
     """Raise CallError for options that exclude each other."""
     if report and (arguments.dask or (arguments.jobs or 0) > 1):
         raise CallError("--report cannot be combined with --dask or --jobs")
-    if inputs.output not in (None, STREAM):
+    if inputs.output is not None and inputs.output != STREAM:
+        if is_file_name(inputs.output):
+            _refuse_one_file(arguments, inputs.output)
         return
     if report and report.is_printed:
         raise CallError("manifests and report cannot both go to standard output; give --report a file, or use -o DIR")
     if arguments.kustomization:
         raise CallError("--kustomization needs a folder; add -o DIR")
+
+
+def _refuse_one_file(arguments: argparse.Namespace, target: Path | str) -> None:
+    """Raises CallError if one file cannot be what is asked for."""
+    name = printable(str(target))
+    if arguments.kustomization:
+        raise CallError(
+            f"--kustomization lists the files of a folder, and {name} is a file: write to a folder with -o DIR"
+        )
+    is_json = name.endswith(".json")
+    if is_json and arguments.shape != "json":
+        raise CallError(f"{name} would contain YAML: add --json, or name a .yaml file")
+    if not is_json and arguments.shape == "json":
+        raise CallError(f"{name} would contain JSON: remove --json, or name a .json file")
 
 
 def _render(
@@ -161,19 +193,41 @@ class _Made:
         if number >= len(self._spool):
             return self._others[number - len(self._spool)]
         project, name, text = self._spool[number]
-        return Output(path_of(project, name, self._shape), text)
+        return Output(manifest_path(project, name, self._shape), text)
 
     def with_list(self, folder: Path, *, is_whole: bool) -> _Made:
         """The same with the list that Kustomize reads. Raises OSError."""
-        return _Made(self._spool, self._shape, listing((output.path for output in self), folder, is_whole=is_whole))
+        files = (output.path for output in self)
+        return _Made(self._spool, self._shape, kustomization_output(files, folder, is_whole=is_whole))
 
 
 def _write(made: _Made, arguments: argparse.Namespace, inputs: Inputs, stdout: TextIO, stderr: TextIO) -> int:
-    folder = inputs.output
-    if arguments.kustomization and folder is not None:
-        try:
-            made = made.with_list(Path(folder), is_whole=inputs.is_whole)
-        except OSError as error:
-            stderr.write(nothing_written(error, folder))
-            return INPUT
-    return write(made, folder, inputs.files, stdout, stderr, shape=arguments.shape)
+    target = inputs.output
+    try:
+        if arguments.kustomization and target is not None:
+            made = made.with_list(Path(target), is_whole=inputs.is_whole)
+        counts = write(made, target, inputs.files, stdout, shape=arguments.shape)
+    except OSError as error:
+        if target is None or target == STREAM:
+            raise
+        stderr.write(nothing_written(error, target))
+        return INPUT
+    if counts and target is not None:
+        report_success(_success(counts, target), arguments, stderr)
+    return DONE
+
+
+def _success(counts: WriteCounts, target: Path | str) -> str:
+    """`wrote 2 files to manifests/ (3 unchanged)`."""
+    name = printable(str(target))
+    if is_file_name(target):
+        return f"wrote {name}" if counts.written else f"wrote nothing: {name} is unchanged"
+    folder = f"{name.rstrip('/')}/"
+    if not counts.written:
+        return f"wrote nothing: {_files(counts.unchanged)} unchanged in {folder}"
+    unchanged = f" ({counts.unchanged} unchanged)" if counts.unchanged else ""
+    return f"wrote {_files(counts.written)} to {folder}{unchanged}"
+
+
+def _files(count: int) -> str:
+    return "1 file" if count == 1 else f"{count} files"

@@ -17,7 +17,7 @@ from speccompile.compiler.normalize import normalize
 from speccompile.compiler.policy import DEFAULT_PROFILE, RULES_OF_A_LAYER
 from speccompile.model.diagnostic import Diagnostic, Note, quote
 from speccompile.model.documents import Ban, Document, Platform, Profile, Rule
-from speccompile.model.findings import CompileError
+from speccompile.model.findings import CompileError, has_errors
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node, Part
 from speccompile.model.source import Source
@@ -109,12 +109,12 @@ def _read_file(parsed: Parsed, platform: Platform, library: Library) -> tuple[Wr
         return None, tuple(findings)
     tree, found = validate(own[0].root, "profile", library)
     findings += found
-    if findings:
+    if has_errors(findings):
         # What no single value shows is told in the same go, as far as the tree allows.
         rest = without_faulty(tree, found)
         known = rest.with_fields({name: node for name, node in rest.fields.items() if name not in _OWN})
         return None, (*findings, *normalize(known, platform, library)[1])
-    return Written(own[0].source, tree, bases), ()
+    return Written(own[0].source, tree, bases), tuple(findings)
 
 
 def _resolved(

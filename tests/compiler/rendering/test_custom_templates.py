@@ -207,13 +207,13 @@ def test_reports_for_programs_name_the_file(call: Call) -> None:
 @pytest.mark.parametrize(
     ("texts", "expected"),
     [
-        ({}, "error[input/missing-file]: there is no such directory\n  --> mine\n"),
+        ({}, "error[input/missing-file]: no such directory\n  --> mine\n"),
         (
             {"mine": ""},
-            "error[input/unreadable]: this is a file, and a directory of templates is expected\n  --> mine\n",
+            "error[input/unreadable]: expected a directory of templates, found a file\n  --> mine\n",
         ),
-        ({"mine/_env.j2": OURS}, "error[input/empty-directory]: there are no .j2 files in the folders of this"),
-        ({"mine/kubernetes/env.txt": OURS}, "error[input/empty-directory]: there are no .j2 files"),
+        ({"mine/_env.j2": OURS}, "error[input/empty-directory]: no .j2 files and no targets in the folders of this"),
+        ({"mine/kubernetes/env.txt": OURS}, "error[input/empty-directory]: no .j2 files"),
         ({"mine/kubernetes/_env.j2": "x" * (1024 * 1024 + 1)}, "error[input/too-large]: the file is larger than 1 MiB"),
     ],
 )
@@ -268,7 +268,11 @@ FAULTS = {
     "each": ("name:\n- {{ spec.envs | each('nope.j2') }}\n", None, "there is no template `nope.j2`"),
     "nothing": ("{# nothing #}\n", 1, "the template gives nothing"),
     "documents": ("name: x\n---\nname: z\n", 3, "the template gives 2 documents, and one is expected"),
-    "yaml": ("name: x\nvalue: a: b\n", 2, "what the template gives is no good YAML: mapping values are not allowed"),
+    "yaml": (
+        "name: x\nvalue: a: b\n",
+        2,
+        "what the template gives is no good YAML: `: ` in a value that is not in quotes",
+    ),
     "twice": ("{{ item.name }}: 1\nA: 2\n", 2, "two keys of a mapping become `A`"),
     "key": ("name: x\n{{ item.nope }}: 2\n", 1, "a key is no text, or is absent"),
     "inside text": ("name: x-{{ spec.labels }}\n", 1, "inside text stands a value that is absent, or a list or a map"),
