@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 _SCHEMA = ".schema.json"
 _YAML = ".yaml"
 _CODES = "model/diagnostic_codes.toml"
+_FOREIGN_NAMES = "schema/foreign_names.toml"
 _PREBUILT = "compiler/rendering/prebuilt_skeletons.json"
 _PACKAGE = Path(__file__).resolve().parent.parent
 
@@ -89,6 +90,11 @@ def bundled_codes() -> Mapping[str, Code]:
     from speccompile.model.diagnostic_codes import read_codes
 
     return read_codes(_packaged(_CODES))
+
+
+def foreign_names_text() -> str:
+    """The text of the table of names that other tools use."""
+    return _packaged(_FOREIGN_NAMES)
 
 
 @cache

@@ -12,7 +12,7 @@ from speccompile.model.node import Node
 from speccompile.schema.formats.by_name import FORMATS
 from speccompile.schema.formats.text_format import Fault
 from speccompile.schema.library import Library, Schema
-from speccompile.schema.suggestions import near
+from speccompile.schema.suggestions import suggest_key
 
 SIDES = ("requests", "limits")
 
@@ -55,14 +55,14 @@ def _below(place: Place, step: str | int, library: Library) -> Place | Fault:
         return Place((*place.path, step), schema)
     others = schema.get("additionalProperties")
     if not isinstance(others, Mapping) or "x-resource" in schema:
-        return Fault(f"unknown field {quote(step)}", _instead(place, near(step, properties), properties))
+        return Fault(f"unknown field {quote(step)}", _instead(place, step, properties))
     name_format = schema.get("propertyNames", {}).get("format")
     return (FORMATS[name_format](step) if name_format else None) or Place((*place.path, step), others)
 
 
-def _instead(place: Place, meant: str | None, properties: Mapping[str, Schema]) -> str:
-    if meant:
-        return f"did you mean `{meant}`?"
+def _instead(place: Place, step: str, properties: Mapping[str, Schema]) -> str:
+    if help_text := suggest_key(step, (*place.path, step), properties):
+        return help_text
     if not place.path:
         return "write a field that runs and profiles share, such as `image` or `resources.mem`"
     here = format_path(place.path)

@@ -46,8 +46,21 @@ def examined(root: Node, name: str, library: Library) -> tuple[Node, tuple[Diagn
     findings: list[Diagnostic] = []
     tree = _conform(root, library.schemas[name], library, (), findings)
     errors = library.validator(name).iter_errors(tree.plain())
-    findings += islice((found for error in errors for found in translated(error, tree, library)), MAX_FINDINGS)
+    findings += islice(_explained(errors, root, tree, name, library), MAX_FINDINGS)
     return tree, tuple(_without_echoes(findings))
+
+
+def _explained(
+    errors: Iterable[ValidationError], root: Node, tree: Node, name: str, library: Library
+) -> Iterator[Diagnostic]:
+    from speccompile.schema.validation_help import Document, improve
+
+    document = Document(root, tree, library.schemas[name], library)
+    for error in errors:
+        for finding in translated(error, tree, library):
+            improved = improve(finding, error, document)
+            if improved is not None:
+                yield improved
 
 
 def without_faulty(tree: Node, findings: Iterable[Diagnostic]) -> Node:
@@ -220,7 +233,9 @@ def _worded(error: ValidationError) -> Wording:
 
 def _wrong_type(_: str, types: Any, found: Any) -> Wording:
     expected = types if isinstance(types, list) else [types]
-    message = f"expected {' or '.join(_TYPE_WORDS[name] for name in expected)}, found {described(found)}"
+    *others, last = (_TYPE_WORDS[name] for name in expected)
+    wanted = f"{', '.join(others)} or {last}" if others else last
+    message = f"expected {wanted}, found {described(found)}"
     if {"string"} == {*expected} - {"array", "object"} and isinstance(found, (int, float)):
         return "schema/needs-quotes", message, f'quote it: "{_spelled_out(found)}"'
     if expected == ["array"] and isinstance(found, str):
@@ -244,13 +259,13 @@ def _spelled_out(value: Any) -> str:
 
 
 def _wrong_value(keyword: str, allowed: Any, found: Any) -> Wording:
-    choices = allowed if keyword == "enum" else [allowed]
-    meant = near(str(found), [str(choice) for choice in choices])
+    choices = [str(choice) for choice in allowed] if keyword == "enum" else [str(allowed)]
+    meant = near(str(found), choices)
     expected = f"expected {'one of ' if len(choices) > 1 else ''}{listed(choices)}"
     return (
         "schema/wrong-value",
         f"{expected}, found {described(found)}",
-        f"did you mean `{meant}`?" if meant else None,
+        f"did you mean `{meant}`?" if meant else f"write `{choices[0]}`" if len(choices) == 1 else None,
     )
 
 
