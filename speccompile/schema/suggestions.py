@@ -15,10 +15,10 @@ _MIN_PART, _MAX_PART = 3, 100
 
 
 def near(name: str, known: Iterable[str], most: int = _MAX_EDITS) -> str | None:
-    """The known name that the given one probably stands for.
+    """The known name that the given one is probably a misspelling of.
 
-    It is at most `most` edits away, and less than half of it differs. Failing that, one name is the other and more
-    words: `params` stands for `parameters`, and `allow_existing_volumes` for `allow_existing`.
+    It is at most `most` edits away, and less than half of it differs. Failing that, one name begins with the other:
+    `desc` is close to `description`, and `allow_existing_volumes` to `allow_existing`.
     """
     written = name.casefold()
     names = {one.casefold(): one for one in known}

@@ -21,10 +21,10 @@ from speccompile.model.key_path import KeyPath
 from speccompile.model.key_spelling import camel_case, snake_case
 from speccompile.model.node import Node
 from speccompile.model.source import Layer, Source, Span
-from speccompile.schema.formats.by_name import FORMATS, fitting
+from speccompile.schema.formats.by_name import FORMATS, format_check
 from speccompile.schema.library import Library, Schema, Schemas
 from speccompile.schema.validate import examined, validate
-from speccompile.schema.validate_fast import accept, accepting
+from speccompile.schema.validate_fast import accept, acceptor_for
 from speccompile.schema.validate_fast_keywords import UnknownKeywordError
 from speccompile.testing.strategies.documents import platforms, profiles, runs
 from speccompile.testing.strategies.text import json_trees
@@ -128,8 +128,8 @@ def _by_schema(told: Schema, depth: int) -> st.SearchStrategy[Any]:
 
 
 def _texts(told: Schema, _: int) -> st.SearchStrategy[Any]:
-    fitting = st.sampled_from(FITTING[told["format"]] if "format" in told else TEXTS)
-    return fitting if told.get("format") != "quantity" else st.one_of(fitting, st.just(Unsure("1e3")))
+    format_check = st.sampled_from(FITTING[told["format"]] if "format" in told else TEXTS)
+    return format_check if told.get("format") != "quantity" else st.one_of(format_check, st.just(Unsure("1e3")))
 
 
 def _objects(told: Schema, depth: int) -> st.SearchStrategy[Any]:
@@ -236,7 +236,7 @@ def test_a_keyword_of_the_schemas_is_a_known_one() -> None:
             library = LIBRARY if schema is whole else Library({**LIBRARY.schemas, "made": schema}, {})
             for value in ODD:
                 try:
-                    accepting(name if schema is whole else "made", library)(tree_of(value))
+                    acceptor_for(name if schema is whole else "made", library)(tree_of(value))
                 except UnknownKeywordError as unknown:
                     pytest.fail(f"{where}: {unknown}")
 
@@ -330,7 +330,7 @@ def is_accepted_by_both(schema: Mapping[str, Any], value: Any) -> bool | None:
     """Whether both accept, None if the schema is beyond the quick way; fails unless they agree."""
     library = made_library(**schema)
     try:
-        is_accepted = accepting("made", library)(tree_of(value)) is not None
+        is_accepted = acceptor_for("made", library)(tree_of(value)) is not None
     except UnknownKeywordError:
         return None
     assert is_accepted == library.validator("made").is_valid(value)
@@ -478,16 +478,16 @@ def test_what_must_be_said_once_is_told_apart_by_type_too(items: list[Any], is_a
 
 @pytest.mark.parametrize("value", [1, 1.0, True, "1"], ids=repr)
 def test_a_kept_answer_is_for_values_of_its_own_type(value: Any) -> None:
-    assert [fitting("user-id")(one) for one in (1, 1.0, True, "1")] == [True, False, True, True]
-    assert fitting("user-id")(value) == (FORMATS["user-id"](value) is None)
+    assert [format_check("user-id")(one) for one in (1, 1.0, True, "1")] == [True, False, True, True]
+    assert format_check("user-id")(value) == (FORMATS["user-id"](value) is None)
 
 
 def test_long_texts_are_not_kept() -> None:
-    from speccompile.schema.formats.by_name import _fits  # what is kept shows nowhere else
+    from speccompile.schema.formats.by_name import _has_format  # what is kept shows nowhere else
 
-    before = _fits.cache_info().currsize
-    assert not fitting("image")("a" * 10_000)
-    assert _fits.cache_info().currsize == before
+    before = _has_format.cache_info().currsize
+    assert not format_check("image")("a" * 10_000)
+    assert _has_format.cache_info().currsize == before
 
 
 HEAVY = {"jsonschema", "referencing", "attrs", "difflib", "fractions", "decimal", "dataclasses", "inspect"}

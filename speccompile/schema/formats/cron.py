@@ -10,7 +10,7 @@ from speccompile.schema.formats.text_format import Fault, too_long
 
 
 class _CronField(NamedTuple):
-    """One field of a schedule; the first of `names` stands for `low`."""
+    """One field of a schedule; the first of `names` is another way to write `low`."""
 
     name: str
     low: int
@@ -59,8 +59,7 @@ _DURATION: Final = rf"\+?(?:{_DURATION_TERM})+"
 def cron_fault(text: str) -> Fault | None:
     """A schedule of five fields, a word such as `@daily`, or `@every` with a duration.
 
-    Kubernetes lets a few oddities pass that mean nothing, such as an empty entry in a list or `*-x`; they
-    are refused here.
+    Kubernetes accepts a few meaningless forms, such as an empty entry in a list or `*-x`; they are rejected here.
     """
     if fault := too_long(text, "a schedule", _LONGEST_SCHEDULE):
         return fault
@@ -77,7 +76,7 @@ def cron_fault(text: str) -> Fault | None:
         )
     if len(parts) != len(_CRON_FIELDS):
         fields = "field" if len(parts) == 1 else "fields"
-        return Fault(f"the schedule has {len(parts)} {fields}, five are expected", _CRON_ORDER)
+        return Fault(f"the schedule has {len(parts)} {fields}, expected five", _CRON_ORDER)
     return next(
         (
             fault
@@ -110,7 +109,7 @@ def _cron_item_fault(field: _CronField, item: str) -> Fault | None:
 
 
 def _small_number(text: str) -> int | None:
-    """The number the digits stand for, or None for anything else and for what no field or step could hold."""
+    """The number in the text; None if it is not a number, or larger than any field or step."""
     digits = text.lstrip("0") or text[-1:]
     return int(digits) if digits.isascii() and digits.isdigit() and len(digits) <= _LONGEST_NUMBER else None
 
@@ -140,12 +139,12 @@ def _cron_word_fault(text: str) -> Fault | None:
 
 
 def _duration_fault(text: str) -> Fault | None:
-    """The fault of a Go duration that is not, or is not more than zero, or is beyond some 292 years."""
+    """The fault of a text that is not a Go duration above zero and below 292 years."""
     if len(text) > _LONGEST_DURATION_TEXT or not re.fullmatch(_DURATION, text):
         return Fault(f"{quote(text)} is not a duration", "write numbers with units, such as `90s`, `1h30m` or `24h`")
     terms = ((ratio(number), _DURATION_UNITS[unit]) for number, unit in re.findall(_DURATION_TERM, text))
     # No term has more decimals than the text has characters, so this is exact.
     total = sum(term.numerator * unit * (_FINEST // term.denominator) for term, unit in terms)
     if not 0 < total <= _LONGEST_DURATION * _FINEST:
-        return Fault(f"the duration {quote(text)} is out of range", "write more than zero and less than 290 years")
+        return Fault(f"the duration {quote(text)} is out of range", "write a duration above zero and below 290 years")
     return None

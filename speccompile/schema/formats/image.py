@@ -26,7 +26,7 @@ _IMAGE_TAG: Final = Shape(
 _DIGEST: Final = r"(?P<algorithm>[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*):(?P<hex>[A-Fa-f0-9]{32,})"
 _HUB: Final = "docker.io"
 _HUBS: Final = {"": _HUB, "index.docker.io": _HUB}
-"""Other ways to say Docker Hub."""
+"""Other names of Docker Hub."""
 _DIGEST_LENGTHS: Final = {"sha256": 64, "sha384": 96, "sha512": 128}
 
 
@@ -37,7 +37,7 @@ def image_fault(text: str) -> Fault | None:
     """
     if not text:
         return Fault("the image reference is empty", "write a name such as `registry.example.com/team/app:1.0`")
-    # What most references do not even look like is not worth compiling a pattern for.
+    # Few references contain `://`, so the pattern is rarely compiled.
     if "://" in text and (scheme := re.match(_SCHEME, text)):
         return Fault(f"{quote(text)} begins with a scheme", f"leave out `{scheme.group()}`")
     if text.split() != [text]:
@@ -55,34 +55,34 @@ def image_fault(text: str) -> Fault | None:
 
 
 def repository(text: str) -> str:
-    """The image's name in full, `host/path` without tag and digest: a name without a host is one of Docker Hub's."""
+    """The full name `host/path` of an image, without tag and digest; without a host, it is on Docker Hub."""
     tagged, _, _ = text.partition("@")
     folder, slash, last = tagged.rpartition("/")
-    host, path = _parted(folder + slash + last.partition(":")[0])
+    host, path = _split_host(folder + slash + last.partition(":")[0])
     host = _HUBS.get(host.lower(), host.lower())
     return f"{host}/library/{path}" if host == _HUB and "/" not in path else f"{host}/{path}"
 
 
 def is_below(image: str, registry: str) -> bool:
-    """Whether the image comes from the registry, or from the folder of one."""
+    """Whether the image is in the registry or the folder of a registry."""
     host, slash, path = registry.partition("/")
     folder = f"{_HUBS.get(host.lower(), host.lower())}{slash}{path}"
     return repository(image) == folder or repository(image).startswith(f"{folder}/")
 
 
 def registry_fault(text: str) -> Fault | None:
-    """A registry, or a folder of one: a host, and the beginning of a path."""
+    """A registry, or a folder of one: a host and the start of a path."""
     if fault := too_long(text, "a registry or a folder of one", _LONGEST_IMAGE_NAME):
         return fault
     host, slash, path = text.partition("/")
     if not (host == "localhost" or "." in host or ":" in host) or not re.fullmatch(_IMAGE_HOST, host):
         return Fault(f"{quote(text)} does not begin with a registry host", "write for instance `ghcr.io/acme`")
     if slash and not re.fullmatch(_IMAGE_PATH, path):
-        return Fault(f"{quote(text)} is no folder of a registry", "write for instance `ghcr.io/acme`, without a tag")
+        return Fault(f"{quote(text)} is not a folder of a registry", "write for instance `ghcr.io/acme`, without a tag")
     return None
 
 
-def _parted(name: str) -> tuple[str, str]:
+def _split_host(name: str) -> tuple[str, str]:
     """The host, empty if there is none, and the path."""
     first, slash, rest = name.partition("/")
     is_host = bool(slash) and (first == "localhost" or "." in first or ":" in first)
@@ -94,7 +94,7 @@ def _image_name_fault(name: str, text: str) -> Fault | None:
         return Fault(f"{quote(text)} has no image name", "write a name before the tag or digest")
     if fault := too_long(name, "an image name", _LONGEST_IMAGE_NAME):
         return fault
-    host, path = _parted(name)
+    host, path = _split_host(name)
     if host and not re.fullmatch(_IMAGE_HOST, host):
         return Fault(f"{quote(host)} is not a registry host", "write a host such as `registry.example.com:5000`")
     if re.fullmatch(_IMAGE_PATH, path):
@@ -103,7 +103,7 @@ def _image_name_fault(name: str, text: str) -> Fault | None:
         lowered = f"{name[: len(name) - len(path)]}{path.lower()}{text[len(name) :]}"
         return Fault(
             f"{quote(path)} has upper-case letters",
-            # The tag and digest have not been looked at yet, and nobody is told to write a faulty one.
+            # The tag and digest are not checked yet, and the suggestion must be valid.
             with_suggestion("" if image_fault(lowered) else lowered, "write the name in lower case"),
         )
     return Fault(
