@@ -24,7 +24,7 @@ _GPU_SIDES = (("resources", "requests", "gpu"), ("resources", "limits", "gpu"))
 _GPU_CODES = ("schema/whole-number", "schema/wrong-type")
 
 
-class Document(NamedTuple):
+class CheckedDocument(NamedTuple):
     """A document that has findings."""
 
     root: Node
@@ -35,7 +35,7 @@ class Document(NamedTuple):
     library: Library
 
 
-def improve(finding: Diagnostic, error: ValidationError, document: Document) -> Diagnostic | None:
+def improve(finding: Diagnostic, error: ValidationError, document: CheckedDocument) -> Diagnostic | None:
     """The finding with better help where there is any; None if another finding reports the same mistake."""
     schema: Any = error.schema
     if finding.secret is not None or "x-fault" in schema:
@@ -71,7 +71,9 @@ def _translated(node: Node, path: KeyPath, allowed: Any) -> str | None:
 # Keys
 
 
-def _with_home(finding: Diagnostic, error: ValidationError, field: Field, document: Document) -> Diagnostic | None:
+def _with_home(
+    finding: Diagnostic, error: ValidationError, field: Field, document: CheckedDocument
+) -> Diagnostic | None:
     key, container = str(finding.path[-1]), finding.path[:-1]
     node = document.tree.at(container)
     assert node is not None
@@ -86,7 +88,7 @@ def _with_home(finding: Diagnostic, error: ValidationError, field: Field, docume
     return unknown_key(key, finding.span or node.span, finding.path, tuple(field.properties), elsewhere)
 
 
-def _find_home(key: str, child: Node, field: Field, document: Document) -> str | None:
+def _find_home(key: str, child: Node, field: Field, document: CheckedDocument) -> str | None:
     """Where the key belongs, as help: below a sibling, in an item of a sibling, or one level up."""
     inside = [name for name in field.properties if _has(field.child(name), key)]
     # A field of one target concerns few runs.
@@ -103,7 +105,7 @@ def _find_home(key: str, child: Node, field: Field, document: Document) -> str |
     return None if field.path else _find_file(key, document)
 
 
-def _find_file(key: str, document: Document) -> str | None:
+def _find_file(key: str, document: CheckedDocument) -> str | None:
     """The kinds of files that have the key at their top level."""
     names = document.library.schemas
     if not any(document.schema is names.get(name) for name in _FILES):
@@ -129,7 +131,7 @@ def _alternatives(names: list[str]) -> str:
     return _joined([f"`{name}`" for name in names])
 
 
-def _show_home(key: str, child: Node, home: str, field: Field, document: Document) -> str:
+def _show_home(key: str, child: Node, home: str, field: Field, document: CheckedDocument) -> str:
     start = f"`{key}` belongs under `{home}`"
     written = document.root.at(field.path)
     siblings: Mapping[str, Node] = written.fields if written else {}

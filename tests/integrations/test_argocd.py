@@ -329,7 +329,7 @@ def test_what_the_plugin_fixes_is_not_for_applications_to_set() -> None:
         ([{"name": "platform", "array": ["x"]}], "parameter `platform` is given as `string`"),
         ([{"name": "platform", "map": {"a": "x"}}], "parameter `platform` is given as `string`"),
         ([{"name": "strict", "string": "yes"}], "expected one of `true`, `false`"),
-        ([{"name": "runs", "array": ["runs"]}, {"name": "runs", "array": ["runs"]}], "stands here a second time"),
+        ([{"name": "runs", "array": ["runs"]}, {"name": "runs", "array": ["runs"]}], "appears twice"),
         ([{"name": "runs", "array": ["nowhere.yaml"]}], "error[input/missing-file]"),
         ([{"name": "runs", "array": ["-"]}], "error[input/missing-file]"),
         ([{"name": "runs", "array": ["/etc/passwd"]}], "error[input/outside-repository]"),

@@ -23,7 +23,7 @@ from speccompile.model.node import Node
 from speccompile.model.source import Layer, Source, Span
 from speccompile.schema.formats.by_name import FORMATS, format_check
 from speccompile.schema.library import Library, Schema, Schemas
-from speccompile.schema.validate import examined, validate
+from speccompile.schema.validate import validate_exactly, validate
 from speccompile.schema.validate_fast import accept, acceptor_for
 from speccompile.schema.validate_fast_keywords import UnknownKeywordError
 from speccompile.testing.strategies.documents import platforms, profiles, runs
@@ -67,7 +67,7 @@ def outline(tree: Node) -> list[tuple[KeyPath, object, Span, Span | None, bool]]
 def holds_alike(root: Node, name: str, library: Library = LIBRARY) -> bool:
     """Whether both ways accept; fails unless they agree, with equal trees."""
     quick = accept(root, name, library)
-    exact, findings = examined(root, name, library)
+    exact, findings = validate_exactly(root, name, library)
     assert (quick is not None) == (not findings), findings
     if quick is not None:
         assert outline(quick) == outline(exact)
