@@ -23,7 +23,7 @@ from speccompile.model.node import Node
 from speccompile.model.source import Layer, Source, Span
 from speccompile.schema.formats.by_name import FORMATS, format_check
 from speccompile.schema.library import Library, Schema, Schemas
-from speccompile.schema.validate import validate_exactly, validate
+from speccompile.schema.validate import validate, validate_exactly
 from speccompile.schema.validate_fast import accept, acceptor_for
 from speccompile.schema.validate_fast_keywords import UnknownKeywordError
 from speccompile.testing.strategies.documents import platforms, profiles, runs
