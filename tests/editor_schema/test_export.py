@@ -27,12 +27,12 @@ from speccompile.compiler.documents.run import _foreign
 from speccompile.compiler.documents.run_forms import flatten
 from speccompile.editor_schema.export import NOUNS, schema_of, schema_text
 from speccompile.editor_schema.format_patterns import (
-    EXPRESSIONS,
+    FORMAT_PATTERNS,
     Bounds,
+    anchored,
     is_portable,
     quantities_equal_to,
     quantities_within,
-    whole,
 )
 from speccompile.files.load import load
 from speccompile.model.diagnostic import Diagnostic, Severity
@@ -353,14 +353,14 @@ WORDS = (
 
 
 def test_every_format_has_an_expression_or_none_on_purpose() -> None:
-    assert FORMATS.keys() - EXPRESSIONS.keys() == WITHOUT_EXPRESSION
-    assert EXPRESSIONS.keys() <= FORMATS.keys()
+    assert FORMATS.keys() - FORMAT_PATTERNS.keys() == WITHOUT_EXPRESSION
+    assert FORMAT_PATTERNS.keys() <= FORMATS.keys()
 
 
-@pytest.mark.parametrize("name", sorted(EXPRESSIONS))
+@pytest.mark.parametrize("name", sorted(FORMAT_PATTERNS))
 @given(data=st.data())
 def test_an_expression_refuses_nothing_that_its_format_accepts(name: str, data: st.DataObject) -> None:
-    pattern = EXPRESSIONS[name].pattern
+    pattern = FORMAT_PATTERNS[name].pattern
     text = data.draw(
         st.sampled_from(WORDS) | st.from_regex(pattern) | any_texts() | st.text("aA0-./_:@ {}", max_size=8)
     )
@@ -369,12 +369,12 @@ def test_an_expression_refuses_nothing_that_its_format_accepts(name: str, data: 
         assert bool(re.search(pattern, text)) is is_good
 
 
-@pytest.mark.parametrize("name", sorted(EXPRESSIONS))
+@pytest.mark.parametrize("name", sorted(FORMAT_PATTERNS))
 def test_an_expression_agrees_with_its_format_on_words(name: str) -> None:
     for word in WORDS:
         is_good = FORMATS[name](word) is None
-        assert is_good <= bool(re.search(EXPRESSIONS[name].pattern, word)), word
-        assert name not in EXACT or bool(re.search(EXPRESSIONS[name].pattern, word)) is is_good, word
+        assert is_good <= bool(re.search(FORMAT_PATTERNS[name].pattern, word)), word
+        assert name not in EXACT or bool(re.search(FORMAT_PATTERNS[name].pattern, word)) is is_good, word
 
 
 _units = st.sampled_from(("", "m", "k", "M", "Ki", "Mi", "Gi", "Ti"))
@@ -445,8 +445,8 @@ def test_only_a_pattern_that_editors_read_alike_is_handed_on(pattern: str, porta
 
 
 def test_a_whole_text_has_no_line_end_behind_it() -> None:
-    assert re.search(whole("a"), "a")
-    assert not re.search(whole("a"), "a\n")
+    assert re.search(anchored("a"), "a")
+    assert not re.search(anchored("a"), "a\n")
 
 
 # The command
@@ -492,8 +492,8 @@ def test_the_project_says_where_profiles_are_and_the_command_line_wins(
 ) -> None:
     assert main(["schema", "run", "--profile", "1xa100"]) == 0
     told = capsys.readouterr().out
-    assert "fixed by profile `1xa100` (profiles/gpu.yaml:2): leave it out" in told
-    assert "wants at most `8Gi`, because the nodes have 16Gi" in told
+    assert "profile `1xa100` (profiles/gpu.yaml:2) fixes this value: leave it out" in told
+    assert "requires at most `8Gi` (the nodes have 16Gi)" in told
     (tmp_path / "other.yaml").write_text("id: other\n")
     assert main(["schema", "run", "--profile", "other", "--profiles", "other.yaml"]) == 0
 
@@ -559,8 +559,8 @@ def test_a_broken_profile_gives_no_schema(project: Path, capsys: pytest.CaptureF
     [
         (["schema"], "NOUN"),
         (["schema", "runs"], "invalid choice"),
-        (["schema", "profile", "--profile", "a"], "--profile narrows what runs may say"),
-        (["schema", "run", "--platform", "digitalhub"], "--platform counts with --profile ID only"),
+        (["schema", "profile", "--profile", "a"], "--profile applies to `schema run` only"),
+        (["schema", "run", "--platform", "digitalhub"], "--platform needs --profile ID"),
         (["schema", "run", "--profile", "a"], "give --profiles PATH"),
         (["schema", "run", "-o", ""], "the path is empty"),
     ],

@@ -308,38 +308,38 @@ def test_what_a_profile_leaves_open_is_accepted(more: Data) -> None:
 @pytest.mark.parametrize(
     ("more", "told"),
     [
-        ({"resources": {"gpu": 2}}, "fixed by profile `gpu`: leave it out"),
-        ({"resources": {"gpu": {"a100": 2}}}, "fixed by profile `gpu`: leave it out"),
-        ({"resources": {"requests": {"cpu": 1}}}, "fixed by profile `gpu`: leave it out"),
-        ({"resources": {"limits": {"cpu": "9"}}}, "the platform has a ceiling of `8`"),
-        ({"resources": {"mem": "64.1Gi"}}, "wants at most `64Gi`, because the nodes have 96Gi"),
-        ({"resources": {"mem": {"limits": "65Gi"}}}, "wants at most `64Gi`"),
+        ({"resources": {"gpu": 2}}, "profile `gpu` fixes this value: leave it out"),
+        ({"resources": {"gpu": {"a100": 2}}}, "profile `gpu` fixes this value: leave it out"),
+        ({"resources": {"requests": {"cpu": 1}}}, "profile `gpu` fixes this value: leave it out"),
+        ({"resources": {"limits": {"cpu": "9"}}}, "the platform has a limit of `8`"),
+        ({"resources": {"mem": "64.1Gi"}}, "requires at most `64Gi` (the nodes have 96Gi)"),
+        ({"resources": {"mem": {"limits": "65Gi"}}}, "requires at most `64Gi`"),
         ({"resources": {"gpu": {"h100": 1}}}, None),
-        ({"resources": {"requests": {"amd.com/gpu": 5}}}, "the platform has a ceiling of `4`"),
-        ({"resources": {"requests": {"amd.com/gpu": 2}}}, "the platform wants at most `1`"),
-        ({"resources": {"requests": {"example.com/device": 3}}}, "the platform wants at most `2`"),
-        ({"resources": {"disk": 1}}, "profile `gpu` forbids it"),
-        ({"resources": {"limits": {"ephemeral-storage": 1}}}, "profile `gpu` forbids it"),
-        ({"node_selector": {"gpu": "h100"}}, "fixed by profile `gpu`: leave it out"),
-        ({"node_selector": [{"key": "gpu", "value": "h100"}]}, "fixed by profile `gpu`: leave it out"),
-        ({"envs": {"HF_HOME": "/elsewhere"}}, "fixed by profile `gpu`: leave it out"),
-        ({"command": ["python", "-m"]}, "fixed by profile `gpu`: leave it out"),
-        ({"runAsUser": 1001}, "fixed by profile `gpu`: leave it out"),
-        ({"envs": {"TOKEN": "x"}}, "profile `gpu` forbids it"),
-        ({"secrets": ["TOKEN"]}, "profile `gpu` forbids it"),
-        ({"affinity": {}}, "profile `gpu` forbids it"),
-        ({"labels": {"team": "other"}}, "wants `vision` or `speech`"),
+        ({"resources": {"requests": {"amd.com/gpu": 5}}}, "the platform has a limit of `4`"),
+        ({"resources": {"requests": {"amd.com/gpu": 2}}}, "the platform requires at most `1`"),
+        ({"resources": {"requests": {"example.com/device": 3}}}, "the platform requires at most `2`"),
+        ({"resources": {"disk": 1}}, "profile `gpu` forbids this field"),
+        ({"resources": {"limits": {"ephemeral-storage": 1}}}, "profile `gpu` forbids this field"),
+        ({"node_selector": {"gpu": "h100"}}, "profile `gpu` fixes this value: leave it out"),
+        ({"node_selector": [{"key": "gpu", "value": "h100"}]}, "profile `gpu` fixes this value: leave it out"),
+        ({"envs": {"HF_HOME": "/elsewhere"}}, "profile `gpu` fixes this value: leave it out"),
+        ({"command": ["python", "-m"]}, "profile `gpu` fixes this value: leave it out"),
+        ({"runAsUser": 1001}, "profile `gpu` fixes this value: leave it out"),
+        ({"envs": {"TOKEN": "x"}}, "profile `gpu` forbids this field"),
+        ({"secrets": ["TOKEN"]}, "profile `gpu` forbids this field"),
+        ({"affinity": {}}, "profile `gpu` forbids this field"),
+        ({"labels": {"team": "other"}}, "requires `vision` or `speech`"),
         ({"labels": {}}, None),
-        ({"labels": {"team": "vision", "speccompile.dev/x": "y"}}, "it is set by the compiler itself"),
-        ({"args": ["epochs"]}, "wants what `--.*` matches"),
+        ({"labels": {"team": "vision", "speccompile.dev/x": "y"}}, "this key is reserved for the compiler"),
+        ({"args": ["epochs"]}, "requires a match for `--.*`"),
         ({"image": "quay.io/a/b"}, "allows images under `ghcr.io/acme` or `docker.io/library`"),
-        ({"volumes": [{**CLAIM, "spec": {"size": "2Gi"}}]}, "the platform has a ceiling of `1Gi`"),
+        ({"volumes": [{**CLAIM, "spec": {"size": "2Gi"}}]}, "the platform has a limit of `1Gi`"),
         ({"volumes": [CLAIM]}, None),
         ({"volumes": [{**CLAIM, "spec": {"claim_name": "x"}}]}, None),
         ({"volumes": [{**CLAIM, "volume_type": "ephemeral", "spec": {"size": 1}}]}, "the platform allows"),
         ({"volumes": [{"volume_type": "empty_dir", "name": "cache", "mount_path": "/b", "sub_path": "a"}]}, None),
         ({"action": "serve", "service_ports": [{"port": 80, "target_port": 81}]}, None),
-        ({"project": "team"}, "the platform lets only some projects use profile `gpu`"),
+        ({"project": "team"}, "the platform allows profile `gpu` only for some projects"),
         ({"profile": "default"}, None),
         ({"profile": None}, None),
     ],
@@ -395,8 +395,8 @@ def test_a_description_says_who_fixed_a_field_and_where(tmp_path: Path, monkeypa
     monkeypatch.chdir(tmp_path)
     setting = read_setting([Path("gpu.yaml"), Path("base.yaml")], Path("platform.yaml"))
     fields = narrowed_schema(setting.profiles["gpu"], setting)["definitions"]
-    assert fields["image"]["description"].endswith(" Fixed by profile `gpu` (base.yaml:2): leave it out.")
-    assert fields["schedule"]["description"].endswith(" Fixed by the platform (platform.yaml:2): leave it out.")
+    assert fields["image"]["description"].endswith(" Profile `gpu` (base.yaml:2) fixes this value: leave it out.")
+    assert fields["schedule"]["description"].endswith(" The platform (platform.yaml:2) fixes this value: leave it out.")
 
 
 def test_the_same_bytes_come_out_again() -> None:
