@@ -169,7 +169,7 @@ def _child_schemas(cache: AcceptorCache, part: Schema) -> Callable[[str], tuple[
 
 
 def _evaluated(part: Schema, library: Library) -> Iterator[str]:
-    """The properties of a part, its own and those of its `$ref`."""
+    """The properties of a part and of its `$ref`."""
     if not _EVALUATING.isdisjoint(part):
         raise UnknownKeywordError("unevaluatedProperties")
     yield from part.get("properties", ())

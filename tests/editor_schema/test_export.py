@@ -1,4 +1,4 @@
-"""The schemas that editors get say of a file what the compiler says of it, as far as JSON Schema can."""
+"""Editor schemas accept and reject files as the compiler does, as far as JSON Schema can."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def findings(document: Document, noun: str) -> tuple[Diagnostic, ...]:
         if flat.fields is None:
             return flat.findings
         tree, found = validate(flat.fields, "run", LIBRARY)
-        # Which target it is under, its profile says, which the document alone does not show.
+        # The target depends on the profile, which is not part of the document.
         foreign = _foreign(tree, None, target_of(None, LIBRARY), LIBRARY, knows_target=False)
         return tuple(one for one in (*flat.findings, *found, *foreign) if one.severity is Severity.ERROR)
     kind = document.root.fields.get("kind")
@@ -83,7 +83,7 @@ def is_unseen(found: Diagnostic, document: Document) -> bool:
 def agree(document: Document, noun: str) -> None:
     """Asserts that schema and compiler think alike of the document."""
     faults = list(VALIDATORS[noun].iter_errors(document.root.plain()))
-    # A null is never said, even under a key that is none; editors tell such a key all the same.
+    # The compiler ignores a null even under an unknown key; editors report the key.
     faults = [
         fault for fault in faults if "propertyNames" not in fault.schema_path or not _is_null(fault.instance, document)
     ]
@@ -114,17 +114,17 @@ def test_a_schema_says_of_a_golden_file_what_the_compiler_says(noun: str, path: 
 
 def test_what_editors_do_not_see_has_golden_cases() -> None:
     """Otherwise the table of it would excuse what nobody knows."""
-    told = "".join(path.read_text(encoding="utf-8") for path in GOLDEN.glob("reject/*/diagnostics.txt"))
-    assert [code for code in UNSEEN if f"[{code}]" not in told] == []
+    diagnostics = "".join(path.read_text(encoding="utf-8") for path in GOLDEN.glob("reject/*/diagnostics.txt"))
+    assert [code for code in UNSEEN if f"[{code}]" not in diagnostics] == []
 
 
-ODD: tuple[Any, ...] = (None, "", 0, -1, 1.0, 2.5, True, [], {}, "8Gi", "a b", "-0", "x" * 300, [None], {"a": None})
+UNUSUAL: tuple[Any, ...] = (None, "", 0, -1, 1.0, 2.5, True, [], {}, "8Gi", "a b", "-0", "x" * 300, [None], {"a": None})
 KEYS = ("x", "name", "kind", "apiVersion", "metadata", "spec", "labels", "Image", "id", "requests", "sub_path")
 
 
 @st.composite
 def spoilt(draw: st.DrawFn, documents: st.SearchStrategy[Data]) -> Data:
-    """A document with something odd in it, most of the time."""
+    """A document with something unusual in it, most of the time."""
     data: Data = json.loads(json.dumps(draw(documents)))
     for _ in range(draw(st.sampled_from((0, 1, 1, 2))) if data else 0):
         *above, last = draw(st.sampled_from(paths(data)[1:]))
@@ -135,9 +135,9 @@ def spoilt(draw: st.DrawFn, documents: st.SearchStrategy[Data]) -> Data:
         if how == "drop":
             del place[last]
         elif how == "replace":
-            place[last] = draw(st.sampled_from(ODD) | json_trees())
+            place[last] = draw(st.sampled_from(UNUSUAL) | json_trees())
         elif isinstance(place, dict):
-            place[draw(st.sampled_from(KEYS))] = draw(st.sampled_from(ODD))
+            place[draw(st.sampled_from(KEYS))] = draw(st.sampled_from(UNUSUAL))
         if not data:
             break
     return data
@@ -342,7 +342,7 @@ EXACT = {
     "secret-id",
     "user-id",
 }
-"""Formats that an expression says completely."""
+"""Formats whose pattern is exact."""
 WORDS = (
     *("", ".", "..", "..a", "a", "A", "a.b", "-a", "a-", "a\n", "a b", "é", "\u2028", "hugepages-2Mi", "cpu"),
     *("a" * 63, "a" * 64, "a" * 253, "a" * 254, "a." * 126 + "a", "a" * 245 + "/b"),
@@ -491,9 +491,9 @@ def test_the_project_says_where_profiles_are_and_the_command_line_wins(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     assert main(["schema", "run", "--profile", "1xa100"]) == 0
-    told = capsys.readouterr().out
-    assert "profile `1xa100` (profiles/gpu.yaml:2) fixes this value: leave it out" in told
-    assert "requires at most `8Gi` (the nodes have 16Gi)" in told
+    schema = capsys.readouterr().out
+    assert "profile `1xa100` (profiles/gpu.yaml:2) fixes this value: leave it out" in schema
+    assert "requires at most `8Gi` (the nodes have 16Gi)" in schema
     (tmp_path / "other.yaml").write_text("id: other\n")
     assert main(["schema", "run", "--profile", "other", "--profiles", "other.yaml"]) == 0
 
@@ -510,12 +510,12 @@ def test_the_bytes_are_the_same_wherever_the_call_is_made(
         ("..", ["--project", f"{project.name}/speccompile.yaml"]),
         ("runs", ["--profiles", "../profiles", "--platform", str(project / "platform.yaml")]),
     )
-    told = set()
+    texts = set()
     for folder, more in calls:
         monkeypatch.chdir(project / folder)
         assert main(["schema", "run", "--profile", "1xa100", *more]) == 0
-        told.add(capsys.readouterr().out)
-    (text,) = told
+        texts.add(capsys.readouterr().out)
+    (text,) = texts
     assert "(profiles/gpu.yaml:2)" in text
     assert "(platform.yaml:2)" in text
 
@@ -555,7 +555,7 @@ def test_a_broken_profile_gives_no_schema(project: Path, capsys: pytest.CaptureF
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (["schema"], "NOUN"),
         (["schema", "runs"], "invalid choice"),
@@ -567,7 +567,7 @@ def test_a_broken_profile_gives_no_schema(project: Path, capsys: pytest.CaptureF
 )
 def test_a_call_without_sense_is_refused(
     arguments: list[str],
-    told: str,
+    message: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -576,4 +576,4 @@ def test_a_call_without_sense_is_refused(
     with pytest.raises(SystemExit) as stop:
         main(arguments)
     assert stop.value.code == 2
-    assert told in capsys.readouterr().err
+    assert message in capsys.readouterr().err

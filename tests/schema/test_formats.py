@@ -1,4 +1,4 @@
-"""Takes values and format names, gives proof that each format accepts and refuses what Kubernetes does."""
+"""Each format accepts and rejects what Kubernetes accepts and rejects."""
 
 import math
 

@@ -127,7 +127,7 @@ def test_values_of_other_tools_are_translated(field: str) -> None:
 
 
 def snippets() -> list[str]:
-    """What the tables tell people to write, as far as it is a field of a run with a value."""
+    """The fields with values that the tables suggest for runs."""
     texts = "\n".join(text for table in ("run", "fields", "resources") for text in TABLES[table].values())
     fields = LIBRARY.resolve(LIBRARY.schemas["run"])["properties"]
     written = {text for text in re.findall("`([^`]+)`", texts) if text.partition(":")[0] in fields and ": " in text}
@@ -135,7 +135,7 @@ def snippets() -> list[str]:
 
 
 @pytest.mark.parametrize("snippet", snippets())
-def test_what_people_are_told_to_write_is_valid(snippet: str) -> None:
+def test_suggested_fields_are_valid(snippet: str) -> None:
     text = snippet.replace("{…}", "{a: b}").replace("…", "x")
     key = text.partition(":")[0]
     lines = [f"{name}: {value}" for name, value in {"name": "a", "action": "job", "image": "b"}.items() if name != key]
@@ -150,7 +150,7 @@ def test_what_people_are_told_to_write_is_valid(snippet: str) -> None:
     ("path", "value", "expected"),
     [
         (("args",), "--epochs 3", 'write a list: `["--epochs", "3"]`'),
-        (("args",), "say 'a b'", 'write a list: `["say", "a b"]`'),
+        (("args",), "echo 'a b'", 'write a list: `["echo", "a b"]`'),
         (("args",), "it's", 'write a list: `["it\'s"]`'),
         (("args",), "a > b", 'write a list: `["a > b"]`'),
         (("args",), {"lr": 0.1, "debug": True, "off": False}, 'write a list: `["--lr", "0.1", "--debug"]`'),
