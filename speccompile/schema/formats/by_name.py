@@ -197,7 +197,7 @@ def _user_id(value: str | float) -> Fault | None:
         return Fault(f"{quote(value)} is not a user or group id", _USER_ID_RULE)
     number = int(value)
     if number == 0:
-        return Fault("user or group id 0 is root, and containers cannot run as root", _USER_ID_RULE)
+        return Fault("user or group id 0 is root, which is not allowed", _USER_ID_RULE)
     if number < 0:
         return Fault("a user or group id cannot be negative", _USER_ID_RULE)
     return None if number <= _LARGEST_USER_ID else Fault("the user or group id is out of range", _USER_ID_RULE)
