@@ -219,7 +219,7 @@ FORMAT_PATTERNS: Final[Mapping[str, TextPattern]] = {
         "write an absolute path such as /data, without a colon",
     ),
     **dict.fromkeys(("positive-quantity", "quantity", "whole-number"), TextPattern(anchored(_AMOUNT), _QUANTITY_RULE)),
-    "registry": TextPattern(anchored(f"{_HOST}(?:/{_PART})*"), "write for instance ghcr.io/acme"),
+    "registry": TextPattern(anchored(f"{_HOST}(?:/{_PART})*"), "write, for example, ghcr.io/acme"),
     "resource-name": TextPattern(
         anchored(f"cpu|memory|ephemeral-storage|hugepages-[.0-9A-Za-z]+|(?!requests\\.)(?=[^/]{{1,244}}/){_QUALIFIED}"),
         "write cpu, memory, ephemeral-storage, or the full resource name, such as nvidia.com/gpu",

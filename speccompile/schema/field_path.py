@@ -32,7 +32,7 @@ def place_of(text: str, library: Library) -> Place | Fault:
         steps = ()
     if not steps:
         return Fault(
-            f"{quote(text)} is not a field path", 'write for instance `resources.mem` or `labels["acme/team"]`'
+            f"{quote(text)} is not a field path", 'write, for example, `resources.mem` or `labels["acme/team"]`'
         )
     place = Place((), {"properties": library.fields})
     for step in steps:
@@ -48,7 +48,7 @@ def _below(place: Place, step: str | int, library: Library) -> Place | Fault:
     properties: Mapping[str, Schema] = schema.get("properties", {})
     if isinstance(step, int):
         return Fault(
-            "an item of a list is addressed by its key, not by its number", "write for instance `volumes.data`"
+            "an item of a list is addressed by its key, not by its number", "write, for example, `volumes.data`"
         )
     if "x-key" in schema:
         return Place((*place.path, step), schema["items"])

@@ -23,7 +23,7 @@ _MAX_NODES = 40
 _MAX_TEXT = 120
 _MAX_EXAMPLE = 120
 _LISTS_OF_WORDS = ("args", "command")
-_PLAIN = r"[A-Za-z0-9_./@%+~^-][A-Za-z0-9_./@%+~^:=-]*"
+_PLAIN = r"[A-Za-z0-9_./~^+][A-Za-z0-9_./@%+~^:=-]*"
 _SHELL_SYNTAX = frozenset("|&;<>()$`*?\\")
 _ASSIGNMENT = r"\s*([-._/A-Za-z0-9]+)\s*[=:]\s*(.*)"
 _BYTES = r"[0-9]+(\.[0-9]+)?[KMGT]i?"
@@ -135,7 +135,7 @@ def _labelled(value: Any, field: Field) -> str:
 def _show_example(field: Field) -> str | None:
     texts = [_labelled(example, field) for example in field.schema.get("examples", ())]
     shortest = min(texts, key=len, default="")
-    return f"write for instance `{shortest}`" if 0 < len(shortest) <= _MAX_EXAMPLE else None
+    return f"write, for example, `{shortest}`" if 0 < len(shortest) <= _MAX_EXAMPLE else None
 
 
 # Text

@@ -76,9 +76,11 @@ def registry_fault(text: str) -> Fault | None:
         return fault
     host, slash, path = text.partition("/")
     if not (host == "localhost" or "." in host or ":" in host) or not re.fullmatch(_IMAGE_HOST, host):
-        return Fault(f"{quote(text)} does not begin with a registry host", "write for instance `ghcr.io/acme`")
+        return Fault(f"{quote(text)} does not begin with a registry host", "write, for example, `ghcr.io/acme`")
     if slash and not re.fullmatch(_IMAGE_PATH, path):
-        return Fault(f"{quote(text)} is not a folder of a registry", "write for instance `ghcr.io/acme`, without a tag")
+        return Fault(
+            f"{quote(text)} is not a folder of a registry", "write, for example, `ghcr.io/acme`, without a tag"
+        )
     return None
 
 
