@@ -13,7 +13,7 @@ from speccompile.editor_schema.format_patterns import Bounds, anchored, images_b
 from speccompile.editor_schema.profile_view import FieldSchema, ProfileView, with_reason
 from speccompile.editor_schema.resources import within
 from speccompile.model.diagnostic import quote
-from speccompile.schema.volume_types import CREATED, EXISTING, POD, SECRET
+from speccompile.schema.volume_types import CREATED, EXISTING, POD_STORAGE, SECRET
 
 
 def images_by_registry(view: ProfileView) -> Iterator[FieldSchema]:
@@ -36,7 +36,7 @@ def allowed_volumes(view: ProfileView) -> Iterator[FieldSchema]:
     """The volumes that a run may add; it may repeat those of the profile."""
     allowed = view.setting_at("volumes", "allowed_types")
     existing, foreign = view.setting_at("volumes", "allow_existing"), view.setting_at("secrets", "allow_foreign")
-    may_mount = {POD: True, CREATED: True, EXISTING: existing, SECRET: existing or foreign}
+    may_mount = {POD_STORAGE: True, CREATED: True, EXISTING: existing, SECRET: existing or foreign}
     volume_types = view.library.volume_types
     # By type: the keys of `spec` with which runs may mount the volume.
     allowing_keys = {

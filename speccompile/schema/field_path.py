@@ -9,62 +9,62 @@ from speccompile.model.key_path import KeyPath, format_path, parse_path
 from speccompile.model.key_spelling import spelled
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
-from speccompile.schema.formats.by_name import FORMATS
-from speccompile.schema.formats.text_format import Fault
+from speccompile.schema.formats.by_name import FORMAT_CHECKS
+from speccompile.schema.formats.text_format import ValueFault
 from speccompile.schema.library import Library, Schema
 from speccompile.schema.suggestions import suggest_key
 
 SIDES = ("requests", "limits")
 
 
-class Place(NamedTuple):
+class FieldLocation(NamedTuple):
     """A location in the canonical spec; `gpu` and `disk` are symbols for resource names of profile and platform."""
 
     path: KeyPath
     schema: Schema
 
 
-def place_of(text: str, library: Library) -> Place | Fault:
-    """The location of a path in any spelling; a Fault if there is no such field."""
+def locate_field(text: str, library: Library) -> FieldLocation | ValueFault:
+    """The location of a path in any spelling; a ValueFault if there is no such field."""
     try:
         steps = parse_path(text)
     except ValueError:
         steps = ()
     if not steps:
-        return Fault(
+        return ValueFault(
             f"{quote(text)} is not a field path", 'write, for example, `resources.mem` or `labels["acme/team"]`'
         )
-    place = Place((), {"properties": library.fields})
+    place = FieldLocation((), {"properties": library.fields})
     for step in steps:
         below = _below(place, step, library)
-        if isinstance(below, Fault):
+        if isinstance(below, ValueFault):
             return below
         place = below
     return _value_of(place, library)
 
 
-def _below(place: Place, step: str | int, library: Library) -> Place | Fault:
+def _below(place: FieldLocation, step: str | int, library: Library) -> FieldLocation | ValueFault:
     schema = library.resolve(place.schema)
     properties: Mapping[str, Schema] = schema.get("properties", {})
     if isinstance(step, int):
-        return Fault(
+        return ValueFault(
             "an item of a list is addressed by its key, not by its number", "write, for example, `volumes.data`"
         )
     if "x-key" in schema:
-        return Place((*place.path, step), schema["items"])
+        return FieldLocation((*place.path, step), schema["items"])
     key = spelled(step, properties)
     if key in properties:
         return _canonical(place, key, library.resolve(properties[key]))
     if schema.get("x-opaque"):
-        return Place((*place.path, step), schema)
+        return FieldLocation((*place.path, step), schema)
     others = schema.get("additionalProperties")
     if not isinstance(others, Mapping) or "x-resource" in schema:
-        return Fault(f"unknown field {quote(step)}", _help(place, step, properties))
+        return ValueFault(f"unknown field {quote(step)}", _help(place, step, properties))
     name_format = schema.get("propertyNames", {}).get("format")
-    return (FORMATS[name_format](step) if name_format else None) or Place((*place.path, step), others)
+    return (FORMAT_CHECKS[name_format](step) if name_format else None) or FieldLocation((*place.path, step), others)
 
 
-def _help(place: Place, step: str, properties: Mapping[str, Schema]) -> str:
+def _help(place: FieldLocation, step: str, properties: Mapping[str, Schema]) -> str:
     if help_text := suggest_key(step, (*place.path, step), properties):
         return help_text
     if not place.path:
@@ -73,24 +73,26 @@ def _help(place: Place, step: str, properties: Mapping[str, Schema]) -> str:
     return f"`{here}` has {', '.join(f'`{name}`' for name in properties)}" if properties else f"stop at `{here}`"
 
 
-def _canonical(place: Place, key: str, schema: Schema) -> Place:
+def _canonical(place: FieldLocation, key: str, schema: Schema) -> FieldLocation:
     """The canonical location: `resources.mem` is its request, `resources.mem.limits` is among the limits."""
     if "x-resource" in schema:
         symbol = key if key in ("gpu", "disk") else schema["x-resource"]
-        return Place((*place.path, "requests", symbol), schema)
+        return FieldLocation((*place.path, "requests", symbol), schema)
     if "x-resource" in place.schema:
-        return Place((place.path[0], key, place.path[-1]), schema)
+        return FieldLocation((place.path[0], key, place.path[-1]), schema)
     match (*place.path, key):
         case ("volumes", name, "spec", "sub_path"):
             # Runs may write it in either place; the item has it.
-            return Place(("volumes", name, key), schema)
-    return Place((*place.path, key), schema)
+            return FieldLocation(("volumes", name, key), schema)
+    return FieldLocation((*place.path, key), schema)
 
 
-def _value_of(place: Place, library: Library) -> Place:
+def _value_of(place: FieldLocation, library: Library) -> FieldLocation:
     """The value of a pair of name and value: a rule on `envs.HF_HOME` checks the value."""
     properties = library.resolve(place.schema).get("properties", {})
-    return Place((*place.path, "value"), properties["value"]) if properties.keys() == {"name", "value"} else place
+    return (
+        FieldLocation((*place.path, "value"), properties["value"]) if properties.keys() == {"name", "value"} else place
+    )
 
 
 def called_by_admins(path: KeyPath) -> KeyPath:
@@ -98,7 +100,7 @@ def called_by_admins(path: KeyPath) -> KeyPath:
     return path[:-1] if path[0] == "envs" and path[-1] == "value" else path
 
 
-def is_short(place: Place) -> bool:
+def is_short(place: FieldLocation) -> bool:
     """Whether the path is a short form such as `resources.mem`; `forbid` applies to both its request and limit."""
     return "x-resource" in place.schema
 
@@ -110,7 +112,7 @@ def concrete(path: KeyPath, symbols: Mapping[str, Iterable[str]]) -> Iterator[Ke
     yield from ((*above, name) for name in names or (last,))
 
 
-def by_key(spec: Node, library: Library) -> Node:
+def keyed_lists_as_maps(spec: Node, library: Library) -> Node:
     """The spec with keyed lists as maps, for looking up many items."""
 
     def as_map(name: str, node: Node) -> Node:

@@ -9,7 +9,7 @@ from jsonschema import Draft202012Validator, FormatChecker, validators
 from referencing import Registry
 from referencing.jsonschema import DRAFT202012
 
-from speccompile.schema.formats.by_name import FORMATS
+from speccompile.schema.formats.by_name import FORMAT_CHECKS
 
 if TYPE_CHECKING:
     from jsonschema.protocols import Validator
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def make_validator(name: str, schemas: Mapping[str, Mapping[str, Any]]) -> Validator:
     """Make the validator of one schema; every `$ref` is resolved among these schemas."""
     checker = FormatChecker(formats=())
-    for format_name, check in FORMATS.items():
+    for format_name, check in FORMAT_CHECKS.items():
         # Bound as a default: a closure would see the last function of the loop.
         checker.checks(format_name)(lambda value, check=check: check(value) is None)
     # With `$schema`, jsonschema would validate a referenced schema with its stock validator.

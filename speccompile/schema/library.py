@@ -116,12 +116,12 @@ class Library:
         """The library without targets, with which target files are read."""
         return Library(self._core, {})
 
-    def is_own(self, template: str) -> bool:
+    def is_custom(self, template: str) -> bool:
         """Whether the template is an admin's."""
         return template in self._called
 
     @property
-    def has_own_templates(self) -> bool:
+    def has_custom_templates(self) -> bool:
         """Whether any template is an admin's."""
         return bool(self._called)
 

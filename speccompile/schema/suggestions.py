@@ -94,11 +94,11 @@ def unknown_key(
         message=f"unknown key {quote(key)}",
         span=span,
         path=path,
-        notes=(Note(f"expected one of {listed(allowed)}"),) if allowed and len(allowed) <= _MAX_LISTED else (),
+        notes=(Note(f"expected one of {quote_names(allowed)}"),) if allowed and len(allowed) <= _MAX_LISTED else (),
         help=suggest_key(key, path, allowed, elsewhere),
     )
 
 
-def listed(names: Iterable[object]) -> str:
+def quote_names(names: Iterable[object]) -> str:
     """The names in backticks, separated by commas."""
     return ", ".join(f"`{name}`" for name in names)

@@ -13,9 +13,9 @@ from speccompile.model.key_spelling import spelled
 from speccompile.model.node import Node
 from speccompile.model.redaction import lines_of
 from speccompile.model.source import Layer, Span
-from speccompile.schema.formats.by_name import FORMATS, QUANTITIES
+from speccompile.schema.formats.by_name import FORMAT_CHECKS, QUANTITIES
 from speccompile.schema.library import Library, Schema
-from speccompile.schema.suggestions import listed, near, unknown_key
+from speccompile.schema.suggestions import near, quote_names, unknown_key
 from speccompile.schema.validate_fast import accept
 from speccompile.yaml_text.plain_scalars import ambiguous
 
@@ -57,7 +57,7 @@ def _explain(
 
     document = CheckedDocument(root, tree, library.schemas[name], library)
     for error in errors:
-        for finding in translated(error, tree, library):
+        for finding in translate_error(error, tree, library):
             improved = improve(finding, error, document)
             if improved is not None:
                 yield improved
@@ -159,7 +159,7 @@ def _without_repetitions(findings: Sequence[Diagnostic]) -> Iterator[Diagnostic]
             yield finding
 
 
-def translated(error: ValidationError, tree: Node, library: Library) -> Iterator[Diagnostic]:
+def translate_error(error: ValidationError, tree: Node, library: Library) -> Iterator[Diagnostic]:
     """The findings for an error of jsonschema, each at the value that causes it."""
     path: KeyPath = tuple(error.absolute_path)
     node = tree.at(path)
@@ -235,7 +235,7 @@ def _wrong_type(_: str, types: Any, found: Any) -> Wording:
     expected = types if isinstance(types, list) else [types]
     *others, last = (_TYPE_WORDS[name] for name in expected)
     wanted = f"{', '.join(others)} or {last}" if others else last
-    message = f"expected {wanted}, found {described(found)}"
+    message = f"expected {wanted}, found {describe_value(found)}"
     if {"string"} == {*expected} - {"array", "object"} and isinstance(found, (int, float)):
         return "schema/needs-quotes", message, f'quote it: "{_scalar_text(found)}"'
     if expected == ["array"] and isinstance(found, str):
@@ -243,7 +243,7 @@ def _wrong_type(_: str, types: Any, found: Any) -> Wording:
     return "schema/wrong-type", message, None
 
 
-def described(value: Any) -> str:
+def describe_value(value: Any) -> str:
     """A value in a message: its type, and the value itself if it is a scalar."""
     if isinstance(value, bool):
         return f"the boolean `{_scalar_text(value)}`"
@@ -261,10 +261,10 @@ def _scalar_text(value: Any) -> str:
 def _wrong_value(keyword: str, allowed: Any, found: Any) -> Wording:
     choices = [str(choice) for choice in allowed] if keyword == "enum" else [str(allowed)]
     meant = near(str(found), choices)
-    expected = f"expected {'one of ' if len(choices) > 1 else ''}{listed(choices)}"
+    expected = f"expected {'one of ' if len(choices) > 1 else ''}{quote_names(choices)}"
     return (
         "schema/wrong-value",
-        f"{expected}, found {described(found)}",
+        f"{expected}, found {describe_value(found)}",
         f"did you mean `{meant}`?" if meant else f"write `{choices[0]}`" if len(choices) == 1 else None,
     )
 
@@ -284,7 +284,7 @@ def _wrong_length(keyword: str, bound: Any, found: Any) -> Wording:
 
 
 def _missing_key(_: str, required: Any, found: Any) -> Wording:
-    missing = listed(key for key in required if key not in found)
+    missing = quote_names(key for key in required if key not in found)
     return "schema/missing-key", f"missing {missing}", f"add {missing}"
 
 
@@ -304,7 +304,7 @@ _BASE_FORMATS = {
 
 
 def _format(_: str, name: Any, found: Any) -> Wording:
-    fault = FORMATS[name](found)
+    fault = FORMAT_CHECKS[name](found)
     assert fault is not None
     return f"schema/{_BASE_FORMATS.get(name, name)}", fault.message, fault.help
 

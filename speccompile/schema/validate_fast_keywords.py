@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
-from speccompile.schema.formats.by_name import FORMATS, format_check
+from speccompile.schema.formats.by_name import FORMAT_CHECKS, format_check
 from speccompile.schema.library import Library, Schema
 
 Acceptor: TypeAlias = Callable[[Node], Node | None]
@@ -315,6 +315,6 @@ _SUPPORTED: Mapping[str, Callable[[Any], bool]] = {
     "type": lambda names: _TYPES.keys() >= ({names} if isinstance(names, str) else set(names)),
     "enum": _are_strings,
     "const": lambda value: isinstance(value, str),
-    "format": FORMATS.__contains__,
+    "format": FORMAT_CHECKS.__contains__,
 }
 """The supported keywords, and whether an argument of one is supported."""

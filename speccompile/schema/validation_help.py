@@ -13,7 +13,7 @@ from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
 from speccompile.schema.foreign_names import translate_value
 from speccompile.schema.library import Library, Schema
-from speccompile.schema.suggestions import listed, unknown_key
+from speccompile.schema.suggestions import quote_names, unknown_key
 from speccompile.schema.value_forms import Field, field_at, is_plain_pair, show_form, show_pair, show_under
 
 if TYPE_CHECKING:
@@ -152,8 +152,8 @@ def _show_missing(node: Node, field: Field, schema: Any) -> str | None:
         return None
     options = {key: field.child(key).schema.get("enum", ()) for key in missing}
     if len(missing) == 1 and len(options[missing[0]]) > 1:
-        return f"add `{missing[0]}`, which is one of {listed(options[missing[0]])}"
-    return f"add {listed(f'{key}: {options[key][0]}' if len(options[key]) == 1 else key for key in missing)}"
+        return f"add `{missing[0]}`, which is one of {quote_names(options[missing[0]])}"
+    return f"add {quote_names(f'{key}: {options[key][0]}' if len(options[key]) == 1 else key for key in missing)}"
 
 
 # GPUs

@@ -13,7 +13,7 @@ from speccompile.model.light_namedtuple import NamedTuple
 
 _Schema: TypeAlias = Mapping[str, Any]
 
-POD = "pod"
+POD_STORAGE = "pod"
 """`x-mounts` of storage with the lifetime of the pod: a directory, a claim per pod, the files of an image."""
 CREATED = "created"
 """`x-mounts` of an object that is created for the run."""
@@ -21,7 +21,7 @@ EXISTING = "existing"
 """`x-mounts` of existing storage; runs need the platform's `volumes.allow_existing`."""
 SECRET = "secret"  # noqa: S105  the word of the schema
 """`x-mounts` of an existing Secret; one other than the project's store needs `secrets.allow_foreign`."""
-MOUNTS = (POD, CREATED, EXISTING, SECRET)
+MOUNTS = (POD_STORAGE, CREATED, EXISTING, SECRET)
 
 
 class VolumeType(NamedTuple):

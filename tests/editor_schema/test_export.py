@@ -39,7 +39,7 @@ from speccompile.model.diagnostic import Diagnostic, Severity
 from speccompile.model.documents import Document
 from speccompile.model.quantity import QuantityError, parse_quantity
 from speccompile.model.source import Layer, Source
-from speccompile.schema.formats.by_name import FORMATS
+from speccompile.schema.formats.by_name import FORMAT_CHECKS
 from speccompile.schema.validate import validate
 from speccompile.testing.plain_data import Data
 from speccompile.testing.strategies.documents import platforms, profiles, runs
@@ -353,8 +353,8 @@ WORDS = (
 
 
 def test_every_format_has_an_expression_or_none_on_purpose() -> None:
-    assert FORMATS.keys() - FORMAT_PATTERNS.keys() == WITHOUT_EXPRESSION
-    assert FORMAT_PATTERNS.keys() <= FORMATS.keys()
+    assert FORMAT_CHECKS.keys() - FORMAT_PATTERNS.keys() == WITHOUT_EXPRESSION
+    assert FORMAT_PATTERNS.keys() <= FORMAT_CHECKS.keys()
 
 
 @pytest.mark.parametrize("name", sorted(FORMAT_PATTERNS))
@@ -364,7 +364,7 @@ def test_an_expression_refuses_nothing_that_its_format_accepts(name: str, data: 
     text = data.draw(
         st.sampled_from(WORDS) | st.from_regex(pattern) | any_texts() | st.text("aA0-./_:@ {}", max_size=8)
     )
-    is_good = FORMATS[name](text) is None
+    is_good = FORMAT_CHECKS[name](text) is None
     if is_good or name in EXACT:
         assert bool(re.search(pattern, text)) is is_good
 
@@ -372,7 +372,7 @@ def test_an_expression_refuses_nothing_that_its_format_accepts(name: str, data: 
 @pytest.mark.parametrize("name", sorted(FORMAT_PATTERNS))
 def test_an_expression_agrees_with_its_format_on_words(name: str) -> None:
     for word in WORDS:
-        is_good = FORMATS[name](word) is None
+        is_good = FORMAT_CHECKS[name](word) is None
         assert is_good <= bool(re.search(FORMAT_PATTERNS[name].pattern, word)), word
         assert name not in EXACT or bool(re.search(FORMAT_PATTERNS[name].pattern, word)) is is_good, word
 

@@ -7,11 +7,11 @@ from typing import Any
 
 from jsonschema import FormatChecker
 
-from speccompile.schema.formats.by_name import FORMATS
+from speccompile.schema.formats.by_name import FORMAT_CHECKS
 from speccompile.testing.plain_data import Data
 
 CHECKER = FormatChecker(formats=())
-for _name, _check in FORMATS.items():
+for _name, _check in FORMAT_CHECKS.items():
     CHECKER.checks(_name)(lambda value, check=_check: check(value) is None)
 UNSEEN = {
     "schema/duplicate-item": "items of a list are identified by a key",

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from speccompile.model.object_names import PLACEHOLDERS
-from speccompile.schema.formats.by_name import FORMATS, QUANTITIES
-from speccompile.schema.formats.text_format import Fault
+from speccompile.schema.formats.by_name import FORMAT_CHECKS, QUANTITIES
+from speccompile.schema.formats.text_format import ValueFault
 
 SHA256 = "sha256:" + "0123456789abcdef" * 4
 RULES = {
@@ -45,7 +45,7 @@ WORDS = (
     "write five fields, `@yearly`, `@annually`, `@monthly`, `@weekly`, `@daily`, `@midnight`, `@hourly` "
     "or `@every 1h30m`"
 )
-TEXT_FORMATS = sorted(set(FORMATS) - QUANTITIES - {"user-id"})
+TEXT_FORMATS = sorted(set(FORMAT_CHECKS) - QUANTITIES - {"user-id"})
 
 LEFT_ALONE: dict[str, list[object]] = {
     "quantity": ["8Gi", "500m", "0", "-0", "+1", ".5", "1e3", 0, 2, 0.5, 1e3],
@@ -602,12 +602,12 @@ scalars = st.one_of(
 )
 
 
-def fault_of(name: str, value: object) -> Fault | None:
-    return FORMATS[name](value)
+def fault_of(name: str, value: object) -> ValueFault | None:
+    return FORMAT_CHECKS[name](value)
 
 
 def test_every_format_has_both_lists() -> None:
-    assert set(LEFT_ALONE) == {name for name, *_ in REFUSED} == set(FORMATS)
+    assert set(LEFT_ALONE) == {name for name, *_ in REFUSED} == set(FORMAT_CHECKS)
 
 
 @pytest.mark.parametrize(("name", "value"), [(name, value) for name, values in LEFT_ALONE.items() for value in values])
@@ -617,10 +617,10 @@ def test_what_kubernetes_accepts_is_left_alone(name: str, value: object) -> None
 
 @pytest.mark.parametrize(("name", "value", "message", "advice"), REFUSED)
 def test_a_fault_is_named_with_its_help(name: str, value: object, message: str, advice: str | None) -> None:
-    assert fault_of(name, value) == Fault(message, advice)
+    assert fault_of(name, value) == ValueFault(message, advice)
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", FORMAT_CHECKS)
 @pytest.mark.parametrize("value", [None, True, False, [], {}, b"a"])
 def test_other_types_are_left_to_the_schema(name: str, value: object) -> None:
     assert fault_of(name, value) is None
@@ -632,7 +632,7 @@ def test_numbers_are_left_to_the_schema_by_formats_of_text(name: str, value: obj
     assert fault_of(name, value) is None
 
 
-@pytest.mark.parametrize("name", sorted(FORMATS.keys() - ANY_TEXT))
+@pytest.mark.parametrize("name", sorted(FORMAT_CHECKS.keys() - ANY_TEXT))
 def test_a_line_break_at_the_end_is_never_overlooked(name: str) -> None:
     good = [value for value in LEFT_ALONE[name] if isinstance(value, str)]
     assert good
@@ -646,7 +646,7 @@ def test_an_enormous_number_is_a_fault(name: str) -> None:
         assert fault_of(name, value) is not None
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", FORMAT_CHECKS)
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
 def test_a_megabyte_of_anything_is_judged_with_little_work(name: str, text: str) -> None:
     with at_most_cpu_seconds(10):
@@ -655,7 +655,7 @@ def test_a_megabyte_of_anything_is_judged_with_little_work(name: str, text: str)
 
 @given(scalars)
 def test_every_format_judges_any_scalar(value: object) -> None:
-    for check in FORMATS.values():
+    for check in FORMAT_CHECKS.values():
         fault = check(value)
         if fault is not None:
             assert fault.message

@@ -21,7 +21,7 @@ from speccompile.model.key_path import KeyPath
 from speccompile.model.key_spelling import camel_case, snake_case
 from speccompile.model.node import Node
 from speccompile.model.source import Layer, Source, Span
-from speccompile.schema.formats.by_name import FORMATS, format_check
+from speccompile.schema.formats.by_name import FORMAT_CHECKS, format_check
 from speccompile.schema.library import Library, Schema, Schemas
 from speccompile.schema.validate import validate, validate_exactly
 from speccompile.schema.validate_fast import accept, acceptor_for
@@ -101,7 +101,7 @@ TEXTS = (
     *("nvidia.com/gpu", "hugepages-2Mi", "cpu", "memory", "{name}", "{name}-{volume}", "{service_name}", "port-{port}"),
     *("{project}-secrets", "{label_prefix}/x", "@daily", "5 4 * * *", "container+job:run", "metadata.name", "\u202e"),
 )
-FITTING = {name: [text for text in TEXTS if check(text) is None] for name, check in FORMATS.items()}
+FITTING = {name: [text for text in TEXTS if check(text) is None] for name, check in FORMAT_CHECKS.items()}
 UNUSUAL: list[Any] = [None, True, 0, 1, 1.0, -1, 0.5, HUGE, 1e308, "", "1", "a b", "\ud800", "x" * 5000, Unsure("1e3")]
 UNUSUAL += [[], {}, [None], {"a": None}, {"name": "a"}, [{"name": "a"}], [[]], {"requests": 1}, {"": 0}]
 
@@ -479,7 +479,7 @@ def test_unique_items_are_compared_by_type_too(items: list[Any], is_accepted: bo
 @pytest.mark.parametrize("value", [1, 1.0, True, "1"], ids=repr)
 def test_a_cached_result_applies_to_values_of_the_same_type(value: Any) -> None:
     assert [format_check("user-id")(one) for one in (1, 1.0, True, "1")] == [True, False, True, True]
-    assert format_check("user-id")(value) == (FORMATS["user-id"](value) is None)
+    assert format_check("user-id")(value) == (FORMAT_CHECKS["user-id"](value) is None)
 
 
 def test_long_texts_are_not_cached() -> None:

@@ -4,7 +4,7 @@ import re
 from typing import Final
 
 from speccompile.model.diagnostic import quote
-from speccompile.schema.formats.text_format import Fault, Shape, shape_fault, too_long, with_suggestion
+from speccompile.schema.formats.text_format import Shape, ValueFault, shape_fault, too_long, with_suggestion
 
 _LONGEST_IMAGE_NAME: Final = 255
 _LONGEST_DIGEST: Final = 256
@@ -30,20 +30,20 @@ _HUBS: Final = {"": _HUB, "index.docker.io": _HUB}
 _DIGEST_LENGTHS: Final = {"sha256": 64, "sha384": 96, "sha512": 128}
 
 
-def image_fault(text: str) -> Fault | None:
+def image_fault(text: str) -> ValueFault | None:
     """A reference `[host[:port]/]path[:tag][@digest]`.
 
     A first part without `.` and `:` is part of the path and not a host, except for `localhost`.
     """
     if not text:
-        return Fault("the image reference is empty", "write a name such as `registry.example.com/team/app:1.0`")
+        return ValueFault("the image reference is empty", "write a name such as `registry.example.com/team/app:1.0`")
     # Few references contain `://`, so the pattern is rarely compiled.
     if "://" in text and (scheme := re.match(_SCHEME, text)):
-        return Fault(f"{quote(text)} begins with a scheme", f"leave out `{scheme.group()}`")
+        return ValueFault(f"{quote(text)} begins with a scheme", f"leave out `{scheme.group()}`")
     if text.split() != [text]:
-        return Fault(f"{quote(text)} contains white space", "write the image reference without spaces")
+        return ValueFault(f"{quote(text)} contains white space", "write the image reference without spaces")
     if len(text) == _LENGTH_OF_ID and re.fullmatch(_IMAGE_ID, text):
-        return Fault(f"{quote(text)} is an image id, not a name", "write the image's name, with a tag or digest")
+        return ValueFault(f"{quote(text)} is an image id, not a name", "write the image's name, with a tag or digest")
     tagged, at, digest = text.partition("@")
     folder, slash, last = tagged.rpartition("/")
     base, colon, tag = last.partition(":")
@@ -70,15 +70,15 @@ def is_below(image: str, registry: str) -> bool:
     return repository(image) == folder or repository(image).startswith(f"{folder}/")
 
 
-def registry_fault(text: str) -> Fault | None:
+def registry_fault(text: str) -> ValueFault | None:
     """A registry, or a folder of one: a host and the start of a path."""
     if fault := too_long(text, "a registry or a folder of one", _LONGEST_IMAGE_NAME):
         return fault
     host, slash, path = text.partition("/")
     if not (host == "localhost" or "." in host or ":" in host) or not re.fullmatch(_IMAGE_HOST, host):
-        return Fault(f"{quote(text)} does not begin with a registry host", "write, for example, `ghcr.io/acme`")
+        return ValueFault(f"{quote(text)} does not begin with a registry host", "write, for example, `ghcr.io/acme`")
     if slash and not re.fullmatch(_IMAGE_PATH, path):
-        return Fault(
+        return ValueFault(
             f"{quote(text)} is not a folder of a registry", "write, for example, `ghcr.io/acme`, without a tag"
         )
     return None
@@ -91,41 +91,43 @@ def _split_host(name: str) -> tuple[str, str]:
     return (first, rest) if is_host else ("", name)
 
 
-def _image_name_fault(name: str, text: str) -> Fault | None:
+def _image_name_fault(name: str, text: str) -> ValueFault | None:
     if not name:
-        return Fault(f"{quote(text)} has no image name", "write a name before the tag or digest")
+        return ValueFault(f"{quote(text)} has no image name", "write a name before the tag or digest")
     if fault := too_long(name, "an image name", _LONGEST_IMAGE_NAME):
         return fault
     host, path = _split_host(name)
     if host and not re.fullmatch(_IMAGE_HOST, host):
-        return Fault(f"{quote(host)} is not a registry host", "write a host such as `registry.example.com:5000`")
+        return ValueFault(f"{quote(host)} is not a registry host", "write a host such as `registry.example.com:5000`")
     if re.fullmatch(_IMAGE_PATH, path):
         return None
     if re.fullmatch(_IMAGE_PATH, path.lower()):
         lowered = f"{name[: len(name) - len(path)]}{path.lower()}{text[len(name) :]}"
-        return Fault(
+        return ValueFault(
             f"{quote(path)} has upper-case letters",
             # The tag and digest are not checked yet, and the suggestion must be valid.
             with_suggestion("" if image_fault(lowered) else lowered, "write the name in lower case"),
         )
-    return Fault(
+    return ValueFault(
         f"{quote(path)} is not an image name",
         "use lower-case letters and digits, joined by `/`, `-`, `.`, `_` or `__`",
     )
 
 
-def _digest_fault(digest: str) -> Fault | None:
+def _digest_fault(digest: str) -> ValueFault | None:
     match = re.fullmatch(_DIGEST, digest) if len(digest) <= _LONGEST_DIGEST else None
     if match is None:
-        return Fault(f"{quote(digest)} is not a digest", "write a digest such as `sha256:` and 64 hexadecimal digits")
+        return ValueFault(
+            f"{quote(digest)} is not a digest", "write a digest such as `sha256:` and 64 hexadecimal digits"
+        )
     length = _DIGEST_LENGTHS.get(match["algorithm"])
     if length is None:
         return None
     if len(match["hex"]) != length:
-        return Fault(
+        return ValueFault(
             f"{quote(digest)} has {len(match['hex'])} hexadecimal digits",
             f"a `{match['algorithm']}` digest has {length}",
         )
     if match["hex"] != match["hex"].lower():
-        return Fault(f"{quote(digest)} has upper-case digits", "write the digest in lower case")
+        return ValueFault(f"{quote(digest)} has upper-case digits", "write the digest in lower case")
     return None

@@ -8,7 +8,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 from speccompile.model.light_namedtuple import NamedTuple
-from speccompile.schema.formats.text_format import Fault
+from speccompile.schema.formats.text_format import ValueFault
 
 LONGEST = 1000
 """Longer texts match no pattern."""
@@ -23,27 +23,27 @@ _GROUPS = ("(", "(?:")
 """Starts of groups that do not affect how the rest matches."""
 
 
-def matches(pattern: str, text: str) -> bool:
+def matches_whole(pattern: str, text: str) -> bool:
     """Whether the pattern matches the whole text; a text that is too long for the pattern does not match."""
     return len(text) <= _max_length(pattern) and re.fullmatch(pattern, text) is not None
 
 
-def pattern_fault(pattern: str) -> Fault | None:
+def pattern_fault(pattern: str) -> ValueFault | None:
     """What is wrong with the pattern, and how to fix it."""
     try:
         re.compile(pattern)
     except (re.error, OverflowError, RecursionError) as error:
-        return Fault(
+        return ValueFault(
             f"is not a valid regular expression: {error}",
             "write a Python regular expression that matches the whole value",
         )
     if _repeats_repeats(pattern):
-        return Fault(
+        return ValueFault(
             "repeats a group that contains a repetition or a choice",
             "repeat single characters: some text would take forever",
         )
     if _max_length(pattern) < SHORTEST:
-        return Fault(
+        return ValueFault(
             "has too many repetitions and choices that can match the same text",
             "separate them by characters that they do not match: some text would take forever",
         )
