@@ -41,7 +41,12 @@ def test_the_wheel_holds_the_package_and_the_bundled_folders(root: Path, wheel: 
     assert "speccompile/_bundled/starter/.pre-commit-config.yaml" in starter
     data = {
         f"speccompile/{name}"
-        for name in ("py.typed", "model/diagnostic_codes.toml", "compiler/rendering/prebuilt_skeletons.json")
+        for name in (
+            "py.typed",
+            "model/diagnostic_codes.toml",
+            "schema/foreign_names.toml",
+            "compiler/rendering/prebuilt_skeletons.json",
+        )
     }
     assert held == package | assets | schemas | templates | presets | starter | data
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from speccompile.model.diagnostic import quote
 from speccompile.schema.bundled import bundled_codes
-from speccompile.schema.suggestions import listed, near
+from speccompile.schema.suggestions import near, quote_names
 
 _SUFFIXES = (".yaml", ".yml", ".json")
 _MISTAKEN_OPTIONS: Mapping[str, tuple[str, str]] = {
@@ -40,7 +40,7 @@ def explain_unknown_choice(value: object, choices: Sequence[object]) -> str:
     """Explain that a value is not among the choices of an option or argument."""
     meant = near(str(value), [str(choice) for choice in choices])
     advice = f", did you mean `{meant}`?" if meant else ""
-    return f"invalid choice {quote(value)}{advice} (expected one of {listed(choices)})"
+    return f"invalid choice {quote(value)}{advice} (expected one of {quote_names(choices)})"
 
 
 def explain_unknown_words(unknown: Sequence[str], words: Sequence[str], options: Sequence[str]) -> str:
@@ -48,7 +48,7 @@ def explain_unknown_words(unknown: Sequence[str], words: Sequence[str], options:
     # Beside an unknown option, other words are probably its values.
     named = [word for word in unknown if word.startswith("-")]
     if not named:
-        return f"unexpected argument {listed(unknown)}"
+        return f"unexpected argument {quote_names(unknown)}"
     return " ".join(_explain_unknown_option(word, words, options) for word in named)
 
 

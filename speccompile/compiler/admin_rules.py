@@ -14,10 +14,19 @@ from speccompile.model.key_path import KeyPath, format_path
 from speccompile.model.node import Node
 from speccompile.model.quantity import QuantityError
 from speccompile.model.source import Layer, Span
-from speccompile.schema.field_path import SIDES, Place, by_key, called_by_admins, concrete, is_short, node_at, place_of
+from speccompile.schema.field_path import (
+    SIDES,
+    FieldLocation,
+    called_by_admins,
+    concrete,
+    is_short,
+    keyed_lists_as_maps,
+    locate_field,
+    node_at,
+)
 from speccompile.schema.formats.by_name import QUANTITIES
-from speccompile.schema.formats.safe_regex import matches, pattern_fault
-from speccompile.schema.formats.text_format import Fault
+from speccompile.schema.formats.safe_regex import matches_whole, pattern_fault
+from speccompile.schema.formats.text_format import ValueFault
 from speccompile.schema.library import Library, Schema
 
 Findings: TypeAlias = tuple[Diagnostic, ...]
@@ -30,8 +39,8 @@ def read_rules(written: Node | None, library: Library) -> tuple[tuple[Rule, ...]
     rules: list[Rule] = []
     findings: list[Diagnostic] = []
     for text, constraint in written.fields.items() if written else ():
-        place = place_of(text, library)
-        if isinstance(place, Fault):
+        place = locate_field(text, library)
+        if isinstance(place, ValueFault):
             findings.append(_unknown(text, place, constraint.key or constraint.span))
             continue
         faults = tuple(_faults(text, place, constraint, library))
@@ -46,8 +55,8 @@ def read_bans(written: Node | None, library: Library) -> tuple[tuple[Ban, ...], 
     bans: list[Ban] = []
     findings: list[Diagnostic] = []
     for item in written.items if written else ():
-        place = place_of(str(item.value), library)
-        if isinstance(place, Fault):
+        place = locate_field(str(item.value), library)
+        if isinstance(place, ValueFault):
             findings.append(_unknown(str(item.value), place, item.span))
         elif is_short(place):
             bans += [Ban((place.path[0], side, place.path[-1]), item) for side in SIDES]
@@ -56,7 +65,7 @@ def read_bans(written: Node | None, library: Library) -> tuple[tuple[Ban, ...], 
     return tuple(bans), tuple(findings)
 
 
-def _unknown(text: str, fault: Fault, span: Span) -> Diagnostic:
+def _unknown(text: str, fault: ValueFault, span: Span) -> Diagnostic:
     return Diagnostic(
         code="rule/unknown-field",
         message=f"no field stands at {quote(text)}: {fault.message}",
@@ -65,7 +74,7 @@ def _unknown(text: str, fault: Fault, span: Span) -> Diagnostic:
     )
 
 
-def _faults(text: str, place: Place, constraint: Node, library: Library) -> Iterator[Diagnostic]:
+def _faults(text: str, place: FieldLocation, constraint: Node, library: Library) -> Iterator[Diagnostic]:
     told = constraint.fields
     if ("min" in told or "max" in told) and not _counts(place, library):
         node = told.get("min") or told["max"]
@@ -90,11 +99,11 @@ def _faults(text: str, place: Place, constraint: Node, library: Library) -> Iter
         )
 
 
-def _counts(place: Place, library: Library) -> bool:
+def _counts(place: FieldLocation, library: Library) -> bool:
     return library.resolve(place.schema).get("format") in QUANTITIES or not _COUNTED.isdisjoint(_types(place, library))
 
 
-def _types(place: Place, library: Library) -> frozenset[str]:
+def _types(place: FieldLocation, library: Library) -> frozenset[str]:
     """What a single value at the place, or an item of the list there, can be; nothing if it is neither."""
     schema = library.resolve(place.schema)
     if "x-resource" not in schema and not _MANY.isdisjoint(_told_types(schema)):
@@ -128,7 +137,7 @@ def broken_rules(
 ) -> Iterator[Diagnostic]:
     """What the specs say against the rules, the first that has the field; `here` is where a missing one is told."""
     secrets = _secrets(specs[0])
-    specs = tuple(by_key(spec, library) for spec in specs)
+    specs = tuple(keyed_lists_as_maps(spec, library) for spec in specs)
     for rule in rules:
         told = _told(concrete(rule.path, symbols), specs, library)
         required = rule.constraint.fields.get("required")
@@ -231,7 +240,7 @@ def _broken(keyword: str, rule: Rule, path: KeyPath, node: Node) -> Diagnostic:
 def broken_bans(bans: Iterable[Ban], fields: Node, symbols: Symbols, library: Library) -> Iterator[Diagnostic]:
     """What a run says though it may not; an empty list says something too, where it clears a default."""
     told: set[int] = set()
-    secrets, fields = _secrets(fields), by_key(fields, library)
+    secrets, fields = _secrets(fields), keyed_lists_as_maps(fields, library)
     for ban in bans:
         paths = (*concrete(ban.path, symbols), *_other_names(ban.path, fields))
         places = (*(node_at(fields, path, library) for path in paths), _as_secret(ban.path, secrets))
@@ -279,7 +288,7 @@ def _equal(node: Node, option: Node, rule: Rule) -> bool:
 
 
 def _matches(node: Node, rule: Rule) -> bool:
-    return matches(str(rule.constraint.fields["pattern"].value), str(node.value))
+    return matches_whole(str(rule.constraint.fields["pattern"].value), str(node.value))
 
 
 def _options(options: Node) -> str:

@@ -76,7 +76,7 @@ def _made(drawn: tuple[Sketch, ...], merged: Merged, library: Library) -> _Outpu
             return _Output(serialize(manifest.data for manifest in manifests), objects, lambda: manifests)
         return _Output(text_of(drawn), objects, lambda: filled(drawn))
     whole = filled(drawn)
-    if library.has_own_templates:
+    if library.has_custom_templates:
         stop_if_any(misfits(whole, library))
     manifests, notices = over_bases(whole, merged, library)
     metadata = [(manifest.kind, manifest.tree.fields["metadata"].fields) for manifest in manifests]

@@ -16,7 +16,7 @@ from speccompile.model.node import Node, over_setting
 from speccompile.model.object_names import LABEL, is_hashed, named, placeholders, port_name
 from speccompile.model.spec import Approved, Merged, Plan, Workload
 from speccompile.schema.library import Library
-from speccompile.schema.volume_types import CREATED, POD, VolumeType
+from speccompile.schema.volume_types import CREATED, POD_STORAGE, VolumeType
 
 Facts: TypeAlias = Mapping[str, Node]
 
@@ -220,7 +220,7 @@ def _with_object(volume: Node, pattern: Node, facts: Facts, types: Mapping[str, 
     fields = volume.fields
     name, spec, kind = fields["name"], fields["spec"].fields, types[str(fields["volume_type"].value)]
     mounted = kind.mounts(spec)
-    if mounted == POD:
+    if mounted == POD_STORAGE:
         return volume
     if mounted == CREATED:
         made = _named(pattern, {**facts, "volume": name})

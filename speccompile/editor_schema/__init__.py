@@ -1,1 +1,1 @@
-"""JSON schemas for editors, narrowed to what a profile leaves open. Imports up to `compiler`."""
+"""JSON schemas for editors, optionally narrowed to a profile. Imports up to `compiler`."""

@@ -1,7 +1,7 @@
-"""Convert our JSON schemas to the draft-07 schemas that editors read.
+"""Convert the project's JSON schemas to draft-07 schemas for editors.
 
-Editors know neither our formats nor `x-…`, and see a file before its spelling and nulls are normalized. So references
-are resolved, every spelling of a key is a property, and null is allowed wherever a value is optional.
+Editors support neither custom formats nor `x-…`, and read a file before its spelling and nulls are normalized. So
+references are resolved, every spelling of a key is a property, and null is allowed wherever a value is optional.
 """
 
 from __future__ import annotations
@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from speccompile.editor_schema.format_patterns import EXPRESSIONS
+from speccompile.editor_schema.format_patterns import FORMAT_PATTERNS
 from speccompile.model.key_spelling import camel_case, snake_case
 from speccompile.schema.library import Library, Schema
 
 EditorSchema: TypeAlias = dict[str, Any]
-"""A schema as an editor gets it."""
+"""A schema for editors."""
 
-_SAID: Schema = {"not": {"type": "null"}}
-_KEPT = (
+_NOT_NULL: Schema = {"not": {"type": "null"}}
+_SHARED_KEYWORDS = (
     "title",
     "description",
     "type",
@@ -35,133 +35,133 @@ _KEPT = (
     "pattern",
     "format",
 )
-"""Keywords that mean the same to an editor."""
+"""Keywords with the same meaning in both dialects."""
 _NUMBERS: Mapping[str, Schema] = {
     "positive-quantity": {"exclusiveMinimum": 0},
     "quantity": {"minimum": 0},
     "user-id": {"minimum": 1, "maximum": 2**31 - 1},
     "whole-number": {"minimum": 0, "multipleOf": 1},
 }
-"""What formats ask of numbers; expressions are about texts."""
+"""Bounds of formats for numbers; patterns apply to texts only."""
 _CONDITIONS = ("if", "then", "else", "not")
 
 
 def spellings(key: str, schema: Schema) -> tuple[str, ...]:
-    """Every key that means this one, itself first; a key in half of one spelling and half of another is left out."""
+    """Every spelling of the key, itself first, without those that mix snake_case and camelCase."""
     return tuple(dict.fromkeys((key, camel_case(key), snake_case(key), *schema.get("x-aliases", ()))))
 
 
-def said(*path: str, **what: Any) -> EditorSchema:
-    """What holds where something stands at the path, and is as it should be."""
+def is_set(*path: str, **keywords: Any) -> EditorSchema:
+    """The schema that requires a value at the path, with these keywords."""
     if not path:
-        return dict(what or _SAID)
-    return {"properties": {path[0]: said(*path[1:], **what)}, "required": [path[0]]}
+        return dict(keywords or _NOT_NULL)
+    return {"properties": {path[0]: is_set(*path[1:], **keywords)}, "required": [path[0]]}
 
 
-def at(path: Sequence[str], schema: EditorSchema) -> EditorSchema:
-    """What holds where nothing stands at the path, or what the schema accepts."""
-    return {"properties": {path[0]: at(path[1:], schema)}} if path else schema
+def nested(path: Sequence[str], schema: EditorSchema) -> EditorSchema:
+    """The schema that applies the given one at the path, if a value is there."""
+    return {"properties": {path[0]: nested(path[1:], schema)}} if path else schema
 
 
-def unsaid(reason: str) -> EditorSchema:
-    """What holds where nothing is said; editors show the reason."""
+def must_be_unset(reason: str) -> EditorSchema:
+    """The schema that accepts only null; editors show the reason."""
     return {"type": "null", "errorMessage": reason, "doNotSuggest": True}
 
 
-def exported(schema: Schema, where: str, library: Library, *, may_be_null: bool = False) -> EditorSchema:
-    """The schema with all that it refers to; `where` is the address it will have, for its other spellings."""
-    told = library.resolve(schema)
-    return _exported(told, told, where, library, may_be_null=may_be_null)
+def export_schema(schema: Schema, where: str, library: Library, *, may_be_null: bool = False) -> EditorSchema:
+    """The schema with its references resolved; `where` is its address, to which other spellings refer."""
+    resolved = library.resolve(schema)
+    return _export(resolved, resolved, where, library, may_be_null=may_be_null)
 
 
-def _exported(
-    schema: Schema, about: Schema, where: str, library: Library, *, may_be_null: bool = False
-) -> EditorSchema:
-    """The schema, of which `about` declares the keys: conditions speak of keys that others declare."""
+def _export(schema: Schema, about: Schema, where: str, library: Library, *, may_be_null: bool = False) -> EditorSchema:
+    """Export a schema whose keys `about` declares: conditions use keys that the schema around them declares."""
     name = schema.get("$ref", "").removeprefix(_TO_A_PART)
     schema, written = library.resolve(schema), schema
     if name in _parts_in(library) and about is schema:
-        return _beside(f"#/definitions/{name}", written) | ({} if may_be_null else {"type": schema["type"]})
-    made = {keyword: schema[keyword] for keyword in _KEPT if keyword in schema}
+        return _reference(f"#/definitions/{name}", written) | ({} if may_be_null else {"type": schema["type"]})
+    converted = {keyword: schema[keyword] for keyword in _SHARED_KEYWORDS if keyword in schema}
     if may_be_null:
-        made |= {"type": [*_listed(made["type"]), "null"]} if "type" in made else {}
-        made |= {"enum": [*made["enum"], None]} if "enum" in made else {}
-    if expression := EXPRESSIONS.get(made.get("format", "")):
-        made |= {"pattern": expression.pattern, "patternErrorMessage": expression.rule}
-        made |= _NUMBERS.get(made["format"], {})
+        converted |= {"type": [*_type_names(converted["type"]), "null"]} if "type" in converted else {}
+        converted |= {"enum": [*converted["enum"], None]} if "enum" in converted else {}
+    if pattern := FORMAT_PATTERNS.get(converted.get("format", "")):
+        converted |= {"pattern": pattern.pattern, "patternErrorMessage": pattern.rule}
+        converted |= _NUMBERS.get(converted["format"], {})
     if "items" in schema:
-        made["items"] = _exported(schema["items"], library.resolve(about.get("items", {})), f"{where}/items", library)
+        converted["items"] = _export(
+            schema["items"], library.resolve(about.get("items", {})), f"{where}/items", library
+        )
     if schema.get("x-unique") is True:
-        made["uniqueItems"] = True
-    made |= _mapping(schema, about, where, library)
+        converted["uniqueItems"] = True
+    converted |= _mapping(schema, about, where, library)
     for keyword in _CONDITIONS:
         if keyword in schema:
-            made[keyword] = _exported(schema[keyword], about, f"{where}/{keyword}", library)
-    demands: list[EditorSchema] = list(_demands(schema, about))
-    for child in _parts(schema):
-        demands.append(_exported(child, about, f"{where}/allOf/{len(demands)}", library))
-    return {**made, "allOf": demands} if demands else made
+            converted[keyword] = _export(schema[keyword], about, f"{where}/{keyword}", library)
+    constraints: list[EditorSchema] = list(_constraints(schema, about))
+    for child in _conditional_parts(schema):
+        constraints.append(_export(child, about, f"{where}/allOf/{len(constraints)}", library))
+    return {**converted, "allOf": constraints} if constraints else converted
 
 
-def _listed(types: str | list[str]) -> list[str]:
+def _type_names(types: str | list[str]) -> list[str]:
     return [types] if isinstance(types, str) else types
 
 
 def _mapping(schema: Schema, about: Schema, where: str, library: Library) -> EditorSchema:
-    """What the schema says of a mapping."""
-    made: EditorSchema = {}
+    """The keywords of the schema for mappings."""
+    converted: EditorSchema = {}
     properties = _properties(schema, about, where, library)
     names = schema.get("propertyNames", {})
     if "enum" in names:
-        # A key that is not meant here may still be null.
-        allowed: EditorSchema = {one: {} for key in names["enum"] for one in spellings(key, _known(key, about))}
+        # A key that does not apply here may still be null.
+        allowed: EditorSchema = {one: {} for key in names["enum"] for one in spellings(key, _declared(key, about))}
         properties = {**allowed, **properties}
-        made["additionalProperties"] = {"type": "null"}
+        converted["additionalProperties"] = {"type": "null"}
     elif names:
-        made["propertyNames"] = exported(names, where, library)
+        converted["propertyNames"] = export_schema(names, where, library)
     if properties:
-        made["properties"] = properties
+        converted["properties"] = properties
     if "patternProperties" in schema:
-        made["patternProperties"] = {
-            pattern: exported(child, where, library, may_be_null=True)
+        converted["patternProperties"] = {
+            pattern: export_schema(child, where, library, may_be_null=True)
             for pattern, child in schema["patternProperties"].items()
         }
     others = schema.get("additionalProperties", schema.get("unevaluatedProperties"))
     if others is not None:
         below = f"{where}/additionalProperties"
-        made["additionalProperties"] = others and exported(others, below, library, may_be_null=True)
-    if alone := [key for key in schema.get("required", ()) if len(spellings(key, _known(key, about))) == 1]:
-        made["required"] = alone
-    return made
+        converted["additionalProperties"] = others and export_schema(others, below, library, may_be_null=True)
+    if alone := [key for key in schema.get("required", ()) if len(spellings(key, _declared(key, about))) == 1]:
+        converted["required"] = alone
+    return converted
 
 
 def _properties(schema: Schema, about: Schema, where: str, library: Library) -> EditorSchema:
-    """A property for each key; its other spellings refer to it, and editors do not propose them."""
+    """A property for each key; its other spellings refer to it and are not suggested by editors."""
     required = schema.get("required", ())
     properties: EditorSchema = {}
     for key, child in schema.get("properties", {}).items():
         below = f"{where}/properties/{key}"
         if field := _field(key, child, library):
             below = f"#/definitions/{field}"
-            properties[key] = {"$ref": below} if child is _fields_in(library).get(key) else _beside(below, child)
+            properties[key] = {"$ref": below} if child is _fields_in(library).get(key) else _reference(below, child)
         else:
-            inner = library.resolve(child if schema is about else _known(key, about))
+            inner = library.resolve(child if schema is about else _declared(key, about))
             may_be_null = schema is about and key not in required
-            properties[key] = _exported(child, inner, below, library, may_be_null=may_be_null)
-        for spelling in spellings(key, _known(key, about))[1:]:
-            properties[spelling] = _beside(below, {"doNotSuggest": True})
+            properties[key] = _export(child, inner, below, library, may_be_null=may_be_null)
+        for spelling in spellings(key, _declared(key, about))[1:]:
+            properties[spelling] = _reference(below, {"doNotSuggest": True})
     for key in required:
-        if properties.get(key, {}).keys().isdisjoint(_TYPED):
-            names = spellings(key, _known(key, about))
-            properties |= {name: {**properties.get(name, {}), **_SAID} for name in names}
+        if properties.get(key, {}).keys().isdisjoint(_TYPE_KEYWORDS):
+            names = spellings(key, _declared(key, about))
+            properties |= {name: {**properties.get(name, {}), **_NOT_NULL} for name in names}
     return properties
 
 
-_TYPED = frozenset({"type", "enum", "const"})
+_TYPE_KEYWORDS = frozenset({"type", "enum", "const"})
 
 
-def _beside(address: str, schema: Schema) -> EditorSchema:
-    """A reference with what only editors read; to draft 7, nothing counts that stands beside one."""
+def _reference(address: str, schema: Schema) -> EditorSchema:
+    """A reference with keywords for editors; draft 7 ignores other keywords beside a reference."""
     return {"allOf": [{"$ref": address}], **{word: schema[word] for word in _FOR_EDITORS if word in schema}}
 
 
@@ -169,12 +169,12 @@ _TO_A_PART = "placement.schema.json#/$defs/"
 
 
 def _parts_in(library: Library) -> Mapping[str, Schema]:
-    """The parts of affinities that stand in several places."""
+    """The parts of affinities that are used in several places."""
     parts: Mapping[str, Schema] = library.schemas["placement"]["$defs"]
-    return {name: part for name, part in parts.items() if "properties" in part and name not in _WHOLE}
+    return {name: part for name, part in parts.items() if "properties" in part and name not in _NOT_SHARED}
 
 
-_WHOLE = ("affinity", "toleration")
+_NOT_SHARED = ("affinity", "toleration")
 _FOR_EDITORS = ("description", "default", "doNotSuggest")
 _TO_A_FIELD = "fields.schema.json#/properties/"
 
@@ -185,30 +185,30 @@ def _fields_in(library: Library) -> Mapping[str, Schema]:
 
 
 def _field(key: str, schema: Schema, library: Library) -> str | None:
-    """The field that the schema is, or refers to, whose definition serves for both."""
+    """The field whose schema this is, or refers to."""
     if _fields_in(library).get(key) is schema:
         return key
     name = schema.get("$ref", "").removeprefix(_TO_A_FIELD)
     return name if name in library.fields else None
 
 
-def _known(key: str, about: Schema) -> Schema:
+def _declared(key: str, about: Schema) -> Schema:
     known: Schema = about.get("properties", {}).get(key, {})
     return known
 
 
-def _demands(schema: Schema, about: Schema) -> Iterator[EditorSchema]:
-    """What takes a schema of its own to say, once keys have several spellings and may be null."""
+def _constraints(schema: Schema, about: Schema) -> Iterator[EditorSchema]:
+    """Constraints that need a separate schema because keys have several spellings and may be null."""
     for key in schema.get("required", ()):
-        names = spellings(key, _known(key, about))
+        names = spellings(key, _declared(key, about))
         if len(names) > 1:
             yield {"anyOf": [{"required": [name]} for name in names]}
     if "minProperties" in schema:
         yield {"not": {"additionalProperties": {"type": "null"}}}
 
 
-def _parts(schema: Schema) -> Iterator[Schema]:
-    """The schemas that hold beside this one, those among them that draft 7 has no keyword for."""
+def _conditional_parts(schema: Schema) -> Iterator[Schema]:
+    """The schemas in `allOf`, and conditions for keywords that draft 7 lacks."""
     for key, others in schema.get("dependentRequired", {}).items():
         yield {"if": {"required": [key]}, "then": {"required": others}}
     for key, child in schema.get("dependentSchemas", {}).items():
@@ -217,8 +217,8 @@ def _parts(schema: Schema) -> Iterator[Schema]:
 
 
 def field_definitions(library: Library) -> EditorSchema:
-    """A definition for each field, which everything refers to that has fields, and for each part of several."""
+    """The definitions of all fields, and of parts that are used in several places."""
     return {
-        name: exported(child, f"#/definitions/{name}", library, may_be_null=True)
+        name: export_schema(child, f"#/definitions/{name}", library, may_be_null=True)
         for name, child in {**_fields_in(library), **_parts_in(library)}.items()
     }

@@ -1,4 +1,4 @@
-"""Schemas for editors: one draft-07 schema for each kind of file, as one JSON text."""
+"""Export of editor schemas: a draft-07 schema for each kind of file, as JSON text."""
 
 from __future__ import annotations
 
@@ -6,7 +6,15 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from speccompile.editor_schema.convert import EditorSchema, at, exported, field_definitions, said, spellings, unsaid
+from speccompile.editor_schema.convert import (
+    EditorSchema,
+    export_schema,
+    field_definitions,
+    is_set,
+    must_be_unset,
+    nested,
+    spellings,
+)
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.schema.library import Library
 
@@ -16,17 +24,17 @@ _HEAD = ("name", "project", "action", "profile")
 
 
 def schema_text(noun: str, library: Library) -> str:
-    """The schema of a noun of NOUNS as JSON text, the same bytes everywhere; nothing in it points outside."""
-    return as_text(schema_of(noun, library))
+    """The self-contained schema of a noun of NOUNS as JSON text, with the same bytes everywhere."""
+    return schema_json(schema_of(noun, library))
 
 
-def as_text(schema: EditorSchema) -> str:
-    """The schema as JSON that is short, and in which a change of one property is a change of one line."""
+def schema_json(schema: EditorSchema) -> str:
+    """The schema as compact JSON with a line for each property, so that diffs are small."""
     return _lines(schema, _LEVELS) + "\n"
 
 
 _LEVELS = 4
-"""As deep as the properties of a definition."""
+"""The depth of the properties of a definition."""
 
 
 def _lines(value: Any, levels: int) -> str:
@@ -42,38 +50,38 @@ def schema_of(noun: str, library: Library) -> EditorSchema:
 
 
 class Narrowed(NamedTuple):
-    """What is left of a run under a profile: see `narrow.py`."""
+    """The parts of a run's schema that a profile narrows: see `narrow.py`."""
 
     fields: Mapping[str, EditorSchema] = {}
-    """Definitions of fields, in the place of what everybody may write."""
+    """Narrowed definitions of fields."""
     head: Mapping[str, EditorSchema] = {}
-    """The same for `project` and `profile`."""
+    """Narrowed schemas of `project` and `profile`."""
     required: Sequence[str] = ()
-    """Which of these two must be there."""
+    """Which of these two are required."""
     namespace: Mapping[str, Any] = {}
-    """What `metadata` of the Kubernetes style may name as the namespace."""
+    """The schema of `metadata.namespace` in the Kubernetes style."""
     needs: Mapping[str, Sequence[tuple[str, EditorSchema]]] = {}
-    """By action, fields that must be there, and what must then hold of the mapping that has them."""
+    """By action, the required fields, each with a schema for the mapping of fields."""
 
 
-_WIDE = Narrowed()
+_NOT_NARROWED = Narrowed()
 
 
-def run_schema(library: Library, narrowed: Narrowed = _WIDE) -> EditorSchema:
-    """A run in any of its forms; what editors propose first is the flat one."""
-    run = exported(library.schemas["run"], "#/definitions/flat", library)
+def run_editor_schema(library: Library, narrowed: Narrowed = _NOT_NARROWED) -> EditorSchema:
+    """The schema of a run in any form; editors suggest the flat one first."""
+    run = export_schema(library.schemas["run"], "#/definitions/flat", library)
     properties = {**{key: run["properties"].pop(key) for key in _HEAD}, **run["properties"], **narrowed.head}
     return {
         **_opening("run"),
         "title": run["title"],
         "description": run["description"],
-        "if": {"anyOf": [said("apiVersion"), said("kind", const="Run")]},
+        "if": {"anyOf": [is_set("apiVersion"), is_set("kind", const="Run")]},
         "then": _ref("kubernetes"),
-        "else": {"if": said("kind"), "then": _ref("entity"), "else": _ref("flat")},
+        "else": {"if": is_set("kind"), "then": _ref("entity"), "else": _ref("flat")},
         "definitions": {
             **field_definitions(library),
             **narrowed.fields,
-            **{_of(action): _foreign(action, library) for action in run_actions(library)},
+            **{_fields_of(action): _exclude_fields(action, library) for action in run_actions(library)},
             "flat": _flat({**run, "properties": properties}, narrowed, library),
             "kubernetes": _kubernetes(properties, narrowed, library),
             "entity": _entity(properties, narrowed, library),
@@ -89,7 +97,7 @@ def _ref(name: str) -> EditorSchema:
     return {"$ref": f"#/definitions/{name}"}
 
 
-def _of(action: str) -> str:
+def _fields_of(action: str) -> str:
     return f"fields of {action}"
 
 
@@ -98,11 +106,11 @@ def run_actions(library: Library) -> Sequence[str]:
     return actions
 
 
-def _foreign(action: str, library: Library) -> EditorSchema:
-    """What keeps fields away that are foreign to the action."""
+def _exclude_fields(action: str, library: Library) -> EditorSchema:
+    """The schema that excludes fields which do not apply to the action."""
     return {
         "properties": {
-            spelling: unsaid(f"`{name}` does not apply to action `{action}`")
+            spelling: must_be_unset(f"`{name}` does not apply to action `{action}`")
             for name, schema in library.fields.items()
             if action not in schema.get("x-actions", (action,))
             for spelling in spellings(name, schema)
@@ -111,68 +119,70 @@ def _foreign(action: str, library: Library) -> EditorSchema:
 
 
 def _by_action(
-    told: Callable[[str], EditorSchema], then: Callable[[str], list[EditorSchema]], library: Library
+    has_action: Callable[[str], EditorSchema], then: Callable[[str], list[EditorSchema]], library: Library
 ) -> Iterator[EditorSchema]:
-    """What holds under each action, where `told` says how a file tells its action."""
+    """The conditional schemas of all actions; `has_action` returns the schema of files with an action."""
     for action in run_actions(library):
         parts = then(action)
-        yield {"if": told(action), "then": parts[0] if len(parts) == 1 else {"allOf": parts}}
+        yield {"if": has_action(action), "then": parts[0] if len(parts) == 1 else {"allOf": parts}}
 
 
 def _flat(run: EditorSchema, narrowed: Narrowed, library: Library) -> EditorSchema:
     envelope = {
-        "apiVersion": {"description": "For the Kubernetes style only.", "default": "speccompile.dev/v1alpha1"},
-        "kind": {"description": "For the Kubernetes style, and for an exported entity, only.", "default": "Run"},
+        "apiVersion": {"description": "Only for runs in Kubernetes style.", "default": "speccompile.dev/v1alpha1"},
+        "kind": {"description": "Only for runs in Kubernetes style and exported entities.", "default": "Run"},
     }
 
     def then(action: str) -> list[EditorSchema]:
-        return [_ref(_of(action)), *(need for _, need in narrowed.needs.get(action, ()))]
+        return [_ref(_fields_of(action)), *(need for _, need in narrowed.needs.get(action, ()))]
 
-    told = _by_action(lambda action: said("action", const=action), then, library)
+    by_action = _by_action(lambda action: is_set("action", const=action), then, library)
     return {
         **run,
         "properties": {**run["properties"], **envelope},
         "required": [*run["required"], *narrowed.required],
-        "allOf": [*run.get("allOf", ()), *told],
+        "allOf": [*run.get("allOf", ()), *by_action],
     }
 
 
 def _kubernetes(properties: EditorSchema, narrowed: Narrowed, library: Library) -> EditorSchema:
-    made = exported(library.schemas["kubernetes"], "#/definitions/kubernetes", library)
-    metadata = made["properties"]["metadata"]["properties"]
+    converted = export_schema(library.schemas["kubernetes"], "#/definitions/kubernetes", library)
+    metadata = converted["properties"]["metadata"]["properties"]
     metadata["name"] = {**properties["name"], **metadata["name"]}
     metadata["namespace"] = {**metadata["namespace"], **narrowed.namespace}
     twice = []
     for key in _MOVED:
         metadata[key] = {**metadata[key], "allOf": [_ref(key)]}
-        there = unsaid(f"`{key}` stands under `metadata` already")
-        twice.append({"if": said("metadata", key), "then": at(("spec", key), there)})
-    made["properties"]["spec"] |= {
-        "properties": {**properties, "name": unsaid("the name stands under `metadata`")},
+        unset = must_be_unset(f"`{key}` is already set under `metadata`")
+        twice.append({"if": is_set("metadata", key), "then": nested(("spec", key), unset)})
+    converted["properties"]["spec"] |= {
+        "properties": {**properties, "name": must_be_unset("write the name under `metadata`")},
         "required": ["action", *narrowed.required],
         "additionalProperties": False,
     }
 
     def then(action: str) -> list[EditorSchema]:
         needs = [
-            {"anyOf": [at(("spec",), need), at(("metadata",), need)]} if field in _MOVED else at(("spec",), need)
+            {"anyOf": [nested(("spec",), need), nested(("metadata",), need)]}
+            if field in _MOVED
+            else nested(("spec",), need)
             for field, need in narrowed.needs.get(action, ())
         ]
-        return [at(("spec",), _ref(_of(action))), *needs]
+        return [nested(("spec",), _ref(_fields_of(action))), *needs]
 
-    told = _by_action(lambda action: said("spec", "action", const=action), then, library)
-    return {**made, "allOf": [*made.get("allOf", ()), *twice, *told]}
+    by_action = _by_action(lambda action: is_set("spec", "action", const=action), then, library)
+    return {**converted, "allOf": [*converted.get("allOf", ()), *twice, *by_action]}
 
 
 _MOVED = ("labels", "annotations")
-"""Fields that the Kubernetes style may have under `metadata`."""
+"""Fields that may be under `metadata` in the Kubernetes style."""
 _NAMES = (("name",), ("metadata", "name"), ("id",), ("spec", "name"))
 _PROJECTS = (("project",), ("metadata", "project"), ("spec", "project"))
 
 
 def _entity(properties: EditorSchema, narrowed: Narrowed, library: Library) -> EditorSchema:
-    made = exported(library.schemas["entity"], "#/definitions/entity", library)
-    kind, spec = made["properties"]["kind"], made["properties"]["spec"]
+    converted = export_schema(library.schemas["entity"], "#/definitions/entity", library)
+    kind, spec = converted["properties"]["kind"], converted["properties"]["spec"]
     kind["pattern"] = kind["pattern"].replace("[a-z]+", f"(?:{'|'.join(run_actions(library))})")
     spec |= {
         "properties": {
@@ -180,51 +190,52 @@ def _entity(properties: EditorSchema, narrowed: Narrowed, library: Library) -> E
             **properties,
             "name": {},
             "project": {},
-            "action": unsaid("the action stands in `kind`"),
+            "action": must_be_unset("the action is part of `kind`"),
         },
         "required": [key for key in narrowed.required if key != "project"],
         "additionalProperties": False,
     }
     wanted = (_NAMES, *([_PROJECTS] if "project" in narrowed.required else []))
-    demands = [
-        *({"anyOf": [said(*path) for path in paths]} for paths in wanted),
+    constraints = [
+        *({"anyOf": [is_set(*path) for path in paths]} for paths in wanted),
         _first(_NAMES, properties["name"]),
         _first(_PROJECTS, properties["project"]),
     ]
 
     def then(action: str) -> list[EditorSchema]:
-        needs = (at(("spec",), need) for _, need in narrowed.needs.get(action, ()))
-        return [at(("spec",), _ref(_of(action))), *needs]
+        needs = (nested(("spec",), need) for _, need in narrowed.needs.get(action, ()))
+        return [nested(("spec",), _ref(_fields_of(action))), *needs]
 
-    told = _by_action(lambda action: said("kind", pattern=f"\\+{action}:run$"), then, library)
-    return {**made, "allOf": [*made.get("allOf", ()), *demands, *told]}
+    by_action = _by_action(lambda action: is_set("kind", pattern=f"\\+{action}:run$"), then, library)
+    return {**converted, "allOf": [*converted.get("allOf", ()), *constraints, *by_action]}
 
 
 def _first(paths: Sequence[tuple[str, ...]], schema: EditorSchema) -> EditorSchema:
-    """What holds where the schema accepts what stands at the first path that has anything; the last counts alone."""
+    """The schema that applies the given one at the first path with a value; the last path excludes the others."""
     here, *others = paths
     if not others:
-        return at(here, {"anyOf": [{"type": "null"}, schema]})
-    twice = unsaid(f"`{paths[-1][-1]}` stands outside of `spec` already")
-    then = {"allOf": [at(here, schema), at(paths[-1], twice)]}
-    return {"if": said(*here), "then": then, "else": _first(others, schema)}
+        return nested(here, {"anyOf": [{"type": "null"}, schema]})
+    twice = must_be_unset(f"`{paths[-1][-1]}` is already set outside of `spec`")
+    then = {"allOf": [nested(here, schema), nested(paths[-1], twice)]}
+    return {"if": is_set(*here), "then": then, "else": _first(others, schema)}
 
 
 def _profile(library: Library) -> EditorSchema:
-    """A document of a profile file: the profile, a base document, or a ConfigMap whose values are such files."""
-    profile = exported(library.schemas["profile"], "#/definitions/profile", library)
-    own = {key: profile["properties"].pop(key) for key in library.schemas["profile"]["properties"]}
-    profile["properties"] = {**own, **profile["properties"]}
+    """A document of a profile file: the profile, a base document, or a ConfigMap with profile files as values."""
+    profile = export_schema(library.schemas["profile"], "#/definitions/profile", library)
+    # Keys of profiles come before the fields, as editors suggest them in this order.
+    first = {key: profile["properties"].pop(key) for key in library.schemas["profile"]["properties"]}
+    profile["properties"] = {**first, **profile["properties"]}
     return {
         "title": profile["title"],
         "description": profile["description"],
-        "if": said("kind"),
-        "then": {"if": said("kind", const="ConfigMap"), "then": _ref("config map"), "else": _ref("base document")},
+        "if": is_set("kind"),
+        "then": {"if": is_set("kind", const="ConfigMap"), "then": _ref("config map"), "else": _ref("base document")},
         "else": _ref("profile"),
         "definitions": {
             **field_definitions(library),
             "profile": profile,
-            "base document": exported(library.schemas["base"], "#/definitions/base document", library),
+            "base document": export_schema(library.schemas["base"], "#/definitions/base document", library),
             "config map": {
                 "title": "ConfigMap of profile files",
                 "description": "Each value under `data` is the text of a profile file.",
@@ -239,15 +250,15 @@ def _profile(library: Library) -> EditorSchema:
 
 
 def _platform(library: Library) -> EditorSchema:
-    return {**exported(library.schemas["platform"], "#", library), "definitions": field_definitions(library)}
+    return {**export_schema(library.schemas["platform"], "#", library), "definitions": field_definitions(library)}
 
 
 def _project(library: Library) -> EditorSchema:
-    return exported(library.schemas["project"], "#", library)
+    return export_schema(library.schemas["project"], "#", library)
 
 
 _MAKERS: Mapping[str, Callable[[Library], EditorSchema]] = {
-    "run": run_schema,
+    "run": run_editor_schema,
     "profile": _profile,
     "platform": _platform,
     "project": _project,

@@ -1,11 +1,11 @@
-"""Schemas that find a field in a run, whatever its shape there."""
+"""Schemas for a field of a run, in all forms in which a run can write it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from speccompile.editor_schema.convert import EditorSchema, said, spellings
+from speccompile.editor_schema.convert import EditorSchema, is_set, spellings
 from speccompile.model.key_path import KeyPath
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.quantity import parse_quantity
@@ -13,73 +13,76 @@ from speccompile.schema.formats.by_name import QUANTITIES
 from speccompile.schema.library import Library, Schema
 
 Leaf: TypeAlias = Callable[[Schema], EditorSchema]
-"""What must hold of a value, given the schema that the library has for it."""
+"""Returns the constraint on a value, given the library's schema of it."""
 Steps: TypeAlias = Sequence[str | int]
 _INSIDE: Schema = {"x-opaque": True}
-"""Any place inside of what nobody reads."""
+"""The schema of values inside of an opaque field."""
 
 
-def placed(schema: Schema, steps: Steps, leaf: Leaf, library: Library) -> EditorSchema:
-    """What must hold of a value, so that whatever stands at the steps below it is as the leaf says."""
+def constrained(schema: Schema, steps: Steps, leaf: Leaf, library: Library) -> EditorSchema:
+    """The schema of a value that applies the leaf's constraint at the steps below it."""
     schema = library.resolve(schema)
     if not steps:
         return leaf(schema)
     step, *rest = steps
     properties: Mapping[str, Schema] = schema.get("properties", {})
     if step in properties:
-        below = placed(properties[str(step)], rest, leaf, library)
+        below = constrained(properties[str(step)], rest, leaf, library)
         return {"properties": dict.fromkeys(spellings(str(step), properties[str(step)]), below)}
     items = library.resolve(schema.get("items", {}))
     if "x-key" in schema:
-        made = _item(schema, step, placed(items, rest, leaf, library), library)
+        result = _item(schema, step, constrained(items, rest, leaf, library), library)
         if "additionalProperties" in schema:
-            made["properties"] = {str(step): leaf(schema["additionalProperties"])}
-        return made
-    below = placed(schema.get("additionalProperties", _INSIDE), rest, leaf, library)
+            result["properties"] = {str(step): leaf(schema["additionalProperties"])}
+        return result
+    below = constrained(schema.get("additionalProperties", _INSIDE), rest, leaf, library)
     return {**_item(schema, step, {"properties": {"value": below}}, library), "properties": {str(step): below}}
 
 
 def _item(schema: Schema, step: str | int, then: EditorSchema, library: Library) -> EditorSchema:
-    """What must hold of a list, so that its item of that key is as it should be; nothing of what is never a list."""
-    found = _with_key(schema, step, library)
-    return {"items": {"allOf": [{"if": found, "then": then}]}} if found else {}
+    """The schema of a list that constrains its item of that key; empty if the field is never a list."""
+    has_key = _with_key(schema, step, library)
+    return {"items": {"allOf": [{"if": has_key, "then": then}]}} if has_key else {}
 
 
 def _with_key(schema: Schema, step: str | int, library: Library) -> EditorSchema | None:
-    """What holds of the item of that key; None where there can be none."""
+    """The schema of the item of that key; None if there can be none."""
     items = library.resolve(schema.get("items", {})).get("properties", {})
     key = schema.get("x-key") or next((name for name in items if name != "value"), None)
     if key is None:
         return None
     if library.resolve(items[key]).get("type") != "integer":
-        return said(key, const=step)
-    return said(key, const=int(step)) if str(step).isdecimal() and str(int(step)) == step else None
+        return is_set(key, const=step)
+    return is_set(key, const=int(step)) if str(step).isdecimal() and str(int(step)) == step else None
 
 
-def holds(schema: Schema, steps: Steps, library: Library) -> EditorSchema:
-    """What holds of a value that says something at the steps below it."""
+def sets_value(schema: Schema, steps: Steps, library: Library) -> EditorSchema:
+    """The schema of a value that sets something at the steps below it."""
     schema = library.resolve(schema)
     if not steps:
-        return _SAYING_INSIDE if schema is _INSIDE else _SAYING_OPAQUE if "x-opaque" in schema else _SAYING
+        return _SETS_INSIDE if schema is _INSIDE else _SETS_OPAQUE if "x-opaque" in schema else _SETS_ANYTHING
     step, *rest = steps
     properties: Mapping[str, Schema] = schema.get("properties", {})
     if step in properties:
-        below = holds(properties[str(step)], rest, library)
-        return either(with_key(name, below) for name in spellings(str(step), properties[str(step)]))
+        below = sets_value(properties[str(step)], rest, library)
+        return any_of(with_key(name, below) for name in spellings(str(step), properties[str(step)]))
     is_keyed = "x-key" in schema
     ways = [
-        with_key(str(step), _SAYING if is_keyed else holds(schema.get("additionalProperties", _INSIDE), rest, library))
+        with_key(
+            str(step),
+            _SETS_ANYTHING if is_keyed else sets_value(schema.get("additionalProperties", _INSIDE), rest, library),
+        )
     ]
-    if found := _with_key(schema, step, library):
-        more = [holds(schema["items"], rest, library)] if is_keyed and rest else []
-        ways.append({"type": "array", "contains": {"allOf": [found, *more]}})
-    return either(ways)
+    if has_key := _with_key(schema, step, library):
+        more = [sets_value(schema["items"], rest, library)] if is_keyed and rest else []
+        ways.append({"type": "array", "contains": {"allOf": [has_key, *more]}})
+    return any_of(ways)
 
 
-_SAYING: EditorSchema = {
-    # No null is an object, and editors tell the reason for a type, though not that for a `not`.
+_SETS_ANYTHING: EditorSchema = {
+    # Null is never an object; editors show the message of a `type`, but not that of a `not`.
     "if": {"type": "null"},
-    "then": {"type": "object", "errorMessage": "the profile or the platform wants a value here"},
+    "then": {"type": "object", "errorMessage": "the profile or the platform requires a value"},
     "not": {
         "anyOf": [
             {"type": "array", "maxItems": 0},
@@ -87,18 +90,18 @@ _SAYING: EditorSchema = {
         ]
     },
 }
-"""What holds of a value that says anything: an empty list or map says nothing."""
-_SAYING_OPAQUE: EditorSchema = {"not": {"enum": [None, {}]}}
-_SAYING_INSIDE: EditorSchema = {"not": {"enum": [{}, []]}}
-"""The same of what nobody reads, in which null is something, and of any place inside."""
+"""The schema of a value that sets anything: an empty list or map does not."""
+_SETS_OPAQUE: EditorSchema = {"not": {"enum": [None, {}]}}
+_SETS_INSIDE: EditorSchema = {"not": {"enum": [{}, []]}}
+"""The same for opaque fields, and for values inside of them, where null is a value."""
 
 
 def with_key(key: str, schema: EditorSchema) -> EditorSchema:
     return {"type": "object", "properties": {key: schema}, "required": [key]}
 
 
-def either(schemas: Iterable[EditorSchema]) -> EditorSchema:
-    """What holds where one of the schemas does: nothing, if there is none."""
+def any_of(schemas: Iterable[EditorSchema]) -> EditorSchema:
+    """The schema that accepts what any of the schemas accepts; nothing, if there are none."""
     ways = list(schemas)
     if not ways:
         return {"not": {}}
@@ -106,28 +109,28 @@ def either(schemas: Iterable[EditorSchema]) -> EditorSchema:
 
 
 def is_inside(schema: Schema) -> bool:
-    """Whether a leaf is inside of what nobody reads, where null is something said."""
+    """Whether a leaf is inside of an opaque field, where null is a value."""
     return schema is _INSIDE
 
 
-# Where a value is written that the canonical spec has elsewhere
+# Values that the canonical spec has elsewhere
 
 _FILLED = ("size", "storage_class", "access_mode", "size_limit")
-"""What the platform fills in where a volume does not say it."""
-CLAIMED: EditorSchema = {"anyOf": [said("spec", name) for name in ("claim_name", "claimName")]}
-"""What holds of a volume that names a claim."""
+"""Settings of a volume that the platform has defaults for."""
+CLAIMED: EditorSchema = {"anyOf": [is_set("spec", name) for name in ("claim_name", "claimName")]}
+"""The schema of a volume that names a claim."""
 _UNTARGETED: EditorSchema = {"properties": {name: {"type": "null"} for name in ("target_port", "targetPort")}}
 
 
 class Implied(NamedTuple):
-    """What a key of an item is if something holds of the item, whatever is written there."""
+    """The value that a key of an item has under a condition, whatever is written."""
 
     condition: EditorSchema
     value: str | int
 
 
 def implied(path: KeyPath) -> Implied | None:
-    """How the value at the path follows from others; None if it is as written."""
+    """The value that other values imply at the path; None if the written value counts."""
     match path:
         case ("volumes", _, "volume_type"):
             return Implied(CLAIMED, "shared_volume")
@@ -137,8 +140,8 @@ def implied(path: KeyPath) -> Implied | None:
             return None
 
 
-def places(path: KeyPath) -> Sequence[KeyPath]:
-    """Where runs write what the canonical spec has at the path."""
+def written_paths(path: KeyPath) -> Sequence[KeyPath]:
+    """The paths where runs write the value of a canonical path."""
     match path:
         case ("volumes", key, "sub_path"):
             return path, ("volumes", key, "spec", "sub_path")
@@ -148,22 +151,22 @@ def places(path: KeyPath) -> Sequence[KeyPath]:
             return (path,)
 
 
-def sources(path: KeyPath) -> Sequence[KeyPath]:
-    """Where runs write something, so that the canonical spec has something at the path, or may have."""
+def source_paths(path: KeyPath) -> Sequence[KeyPath]:
+    """The paths of written values that can produce a value at a canonical path."""
     match path:
         case ("service_ports", _, "target_port") | ("volumes", _, "spec"):
             return (path[:2],)
         case ("volumes", _, "spec", str(key)) if key in _FILLED:
             return (path[:2],)
         case _:
-            return places(path)
+            return written_paths(path)
 
 
-# The ways to write a value
+# Equivalent values
 
 
 def ways_to_write(value: Any, schema: Schema) -> list[Any]:
-    """The ways to write a canonical value that is no mapping."""
+    """The ways to write a canonical value that is not a mapping."""
     if schema.get("format") == "user-id":
         return [value, str(value)]
     if schema.get("format") in QUANTITIES:
@@ -175,25 +178,25 @@ def ways_to_write(value: Any, schema: Schema) -> list[Any]:
 
 
 def same_as(value: Mapping[str, Any], schema: Schema, library: Library) -> EditorSchema:
-    """What holds of whatever comes to the canonical mapping."""
-    known: Mapping[str, Schema] = schema.get("properties", {})
+    """The schema of values that normalize to the canonical mapping."""
+    declared: Mapping[str, Schema] = schema.get("properties", {})
     properties: EditorSchema = {}
-    demands: list[EditorSchema] = []
-    for key in {**known, **value}:
-        child = library.resolve(known.get(key, {}))
+    constraints: list[EditorSchema] = []
+    for key in {**declared, **value}:
+        child = library.resolve(declared.get(key, {}))
         names = spellings(key, child)
-        told: EditorSchema = {"enum": [None]}
+        same: EditorSchema = {"enum": [None]}
         if key in value:
             inner = value[key]
-            told = same_as(inner, child, library) if isinstance(inner, dict) else {"enum": ways_to_write(inner, child)}
-            demands.append({"anyOf": [{"required": [name]} for name in names]})
-        properties |= dict.fromkeys(names, told)
-    made = {"type": "object", "properties": properties, "additionalProperties": {"type": "null"}}
-    return {**made, "allOf": demands} if demands else made
+            same = same_as(inner, child, library) if isinstance(inner, dict) else {"enum": ways_to_write(inner, child)}
+            constraints.append({"anyOf": [{"required": [name]} for name in names]})
+        properties |= dict.fromkeys(names, same)
+    result = {"type": "object", "properties": properties, "additionalProperties": {"type": "null"}}
+    return {**result, "allOf": constraints} if constraints else result
 
 
 def same_port(item: Mapping[str, Any]) -> EditorSchema:
-    """What holds of an item of `service_ports` that comes to the canonical one, if it has the same port."""
+    """The schema of an item of `service_ports` with the port of the canonical one, if it normalizes to that."""
     names = ("target_port", "targetPort")
     if item["target_port"] == item["port"]:
         return {"properties": {name: {"enum": [item["port"], None]} for name in names}}
@@ -202,22 +205,22 @@ def same_port(item: Mapping[str, Any]) -> EditorSchema:
 
 
 def same_volume(item: Mapping[str, Any], library: Library) -> EditorSchema:
-    """What holds of an item of `volumes` that comes to the canonical one, if it has the same name.
+    """The schema of an item of `volumes` with the name of the canonical one, if it normalizes to that.
 
-    A sub-path can stand in two places, and a claim that exists has two types.
+    A sub-path can be written in two places, and an existing claim with two types.
     """
     schema = library.resolve(library.fields["volumes"]["items"])
     spec, sub_path = item["spec"], item.get("sub_path")
-    made = same_as({key: item[key] for key in item if key not in ("spec", "sub_path")}, schema, library)
+    result = same_as({key: item[key] for key in item if key not in ("spec", "sub_path")}, schema, library)
     inner = same_as(spec, schema["properties"]["spec"], library)
     paths = {name: {"enum": [sub_path, None]} for name in ("sub_path", "subPath")}
     inner["properties"] |= paths
-    made["properties"] |= {**paths, "spec": inner if spec else {"anyOf": [{"type": "null"}, inner]}}
+    result["properties"] |= {**paths, "spec": inner if spec else {"anyOf": [{"type": "null"}, inner]}}
     if spec:
-        made["required"] = ["spec"]
+        result["required"] = ["spec"]
     if "claim_name" in spec:
         types = {"enum": ["shared_volume", "persistent_volume_claim"]}
-        made["properties"] |= dict.fromkeys(("volume_type", "volumeType"), types)
+        result["properties"] |= dict.fromkeys(("volume_type", "volumeType"), types)
     if sub_path is not None:
-        made["anyOf"] = [*map(said, paths), *(said("spec", name) for name in paths)]
-    return made
+        result["anyOf"] = [*map(is_set, paths), *(is_set("spec", name) for name in paths)]
+    return result

@@ -1,7 +1,7 @@
 """Portable regular expressions for formats and for bounds of quantities.
 
-Editors know none of our formats, but they know `pattern`. What stands here never refuses what a format accepts, and is
-written in what Python and JavaScript read alike.
+Editors do not support custom formats, but they support `pattern`. A pattern here never rejects what its format accepts,
+and uses only syntax that Python and JavaScript share.
 """
 
 from __future__ import annotations
@@ -15,25 +15,25 @@ from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.quantity import parse_quantity
 
 
-class Expression(NamedTuple):
-    """A regular expression for whole texts, and what an editor says of a text that it does not match."""
+class TextPattern(NamedTuple):
+    """A regular expression for whole texts, and the editor's message for texts that do not match."""
 
     pattern: str
     rule: str
 
 
-def whole(pattern: str) -> str:
-    """The pattern for a whole text; Python's `$` alone would let a line end pass behind it."""
+def anchored(pattern: str) -> str:
+    """The pattern anchored at both ends; Python's `$` alone also matches before a final line end."""
     return f"^(?:{pattern})$(?!\\n)"
 
 
 def literal(text: str) -> str:
-    """The text as an expression of itself; `re.escape` escapes more than JavaScript allows."""
+    """The pattern of exactly this text; `re.escape` escapes more than JavaScript allows."""
     return re.sub(r"[\\^$.*+?()\[\]{}|/]", r"\\\g<0>", text)
 
 
 def in_any_case(text: str) -> str:
-    """The text as an expression of itself in upper and lower case."""
+    """The pattern of this text in upper and lower case."""
     return "".join(f"[{char.lower()}{char.upper()}]" if char.isalpha() else literal(char) for char in text)
 
 
@@ -43,16 +43,16 @@ _UNITS: Final = ("", "m", "k", "M", "G", "T", "P", "E", "Ki", "Mi", "Gi", "Ti", 
 _UNIT: Final = "[KMGTPE]i|[numkMGTPE]"
 _EXPONENT: Final = "[eE][+-]?[0-9]+"
 _UNCOMPARED: Final = f"[nu]|{_EXPONENT}"
-"""Endings that hardly anybody writes: what has one passes in any case."""
+"""Rare suffixes: quantities with one are always accepted."""
 _NUMBER: Final = r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)"
 _NOTHING: Final = r"-\.?0[0.]*"
-"""A zero with a minus in front, which is a quantity too."""
+"""Negative zero, which is a valid quantity."""
 _DIGITS: Final = 9
-"""Digits behind the point up to which a text is compared with a bound; beyond them it passes."""
+"""Decimals that are compared with a bound; a text that differs only in later ones is accepted."""
 
 
 class Bounds(NamedTuple):
-    """The smallest and the largest value; None is no bound."""
+    """The smallest and the largest value; None for no bound."""
 
     least: Fraction | None = None
     most: Fraction | None = None
@@ -63,23 +63,23 @@ class Bounds(NamedTuple):
 
 
 def quantities_within(bounds: Bounds) -> str:
-    """The expression of quantities within the bounds, in every unit from `m` to `Ei`."""
+    """The pattern of quantities within the bounds, in every unit from `m` to `Ei`."""
     within = "|".join(f"{_numbers_within(bounds, _scale(unit))}{unit}" for unit in _UNITS)
     nothing = f"|{_NOTHING}(?:{_UNIT})?" if Fraction(0) in bounds else ""
-    return whole(f"\\+?(?:{within}|{_NUMBER}(?:{_UNCOMPARED})){nothing}")
+    return anchored(f"\\+?(?:{within}|{_NUMBER}(?:{_UNCOMPARED})){nothing}")
 
 
 def quantities_equal_to(values: Iterable[Fraction]) -> str:
-    """The expression of quantities of these values, in every unit from `m` to `Ei`."""
-    told = list(values)
-    equal = (f"{_number_equal_to(value / _scale(unit))}{unit}" for value in told for unit in _UNITS)
-    nothing = f"|{_NOTHING}(?:{_UNIT})?" if Fraction(0) in told else ""
-    return whole(f"\\+?(?:{'|'.join(equal)}|{_NUMBER}(?:{_UNCOMPARED})){nothing}")
+    """The pattern of quantities with one of these values, in every unit from `m` to `Ei`."""
+    allowed = list(values)
+    equal = (f"{_number_equal_to(value / _scale(unit))}{unit}" for value in allowed for unit in _UNITS)
+    nothing = f"|{_NOTHING}(?:{_UNIT})?" if Fraction(0) in allowed else ""
+    return anchored(f"\\+?(?:{'|'.join(equal)}|{_NUMBER}(?:{_UNCOMPARED})){nothing}")
 
 
 def whole_numbers_within(bounds: Bounds) -> str:
-    """The expression of whole numbers without a sign and without zeros in front."""
-    return whole(f"(?!0[0-9])(?=[0-9]+$){_numbers_within(bounds, Fraction(1))}")
+    """The pattern of whole numbers within the bounds, without a sign or leading zeros."""
+    return anchored(f"(?!0[0-9])(?=[0-9]+$){_numbers_within(bounds, Fraction(1))}")
 
 
 def _scale(unit: str) -> Fraction:
@@ -87,7 +87,7 @@ def _scale(unit: str) -> Fraction:
 
 
 def _numbers_within(bounds: Bounds, scale: Fraction) -> str:
-    """The expression of decimal numbers whose product with the scale is within the bounds."""
+    """The pattern of decimal numbers whose product with the scale is within the bounds."""
     least = "" if not bounds.least else f"(?={_at_least(bounds.least / scale)}(?![0-9.]))"
     return f"{least}{_at_most(bounds.most / scale) if bounds.most is not None else _NUMBER}"
 
@@ -140,9 +140,9 @@ def _fraction_at_least(digits: str, depth: int) -> str:
 
 
 def _decimal(value: Fraction) -> tuple[str, str]:
-    """The digits before and behind the point, without zeros at either end.
+    """The digits before and after the point, without leading and trailing zeros.
 
-    They come to an end: no unit divides by anything but powers of two and ten.
+    The decimals are finite, because units are powers of two and ten.
     """
     before, rest = divmod(value.numerator, value.denominator)
     behind = []
@@ -158,7 +158,7 @@ _LABEL: Final = "[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"
 _SUBDOMAIN: Final = f"{_LABEL}(?:\\.{_LABEL})*"
 _NAME: Final = "[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?"
 _PLAIN: Final = r"(?!\.$|\.\.)"
-"""Neither `.` nor anything that begins with `..`."""
+"""Not `.` and not a text that begins with `..`."""
 _QUALIFIED: Final = f"(?:(?=[^/]{{1,253}}/){_SUBDOMAIN}/)?(?=[^/]{{1,63}}$){_NAME}"
 _HOST: Final = r"(?:[A-Za-z0-9][-.A-Za-z0-9]*|\[[A-Fa-f0-9:]+\])(?::[0-9]+)?"
 _PART: Final = "[a-z0-9]+(?:(?:[.]|__?|-+)[a-z0-9]+)*"
@@ -169,73 +169,75 @@ _LARGEST_ID: Final = Bounds(Fraction(1), Fraction(2**31 - 1))
 _WORDS: Final = "yearly|annually|monthly|weekly|daily|midnight|hourly"
 _QUANTITY_RULE: Final = "write a number and at most one suffix, such as 2, 500m, 8G or 8Gi"
 
-EXPRESSIONS: Final[Mapping[str, Expression]] = {
+FORMAT_PATTERNS: Final[Mapping[str, TextPattern]] = {
     **dict.fromkeys(
         ("annotation-key", "label-key"),
-        Expression(
-            whole(_QUALIFIED),
-            "use letters, digits, -, _ and ., with a letter or digit at both ends; a DNS name and / may stand before",
+        TextPattern(
+            anchored(_QUALIFIED),
+            "use letters, digits, -, _ and ., with a letter or digit at both ends; optionally after a DNS name and /",
         ),
     ),
-    "config-key": Expression(whole(f"{_PLAIN}[-._A-Za-z0-9]{{1,253}}"), "use letters, digits, _, - and ."),
-    "cron": Expression(
-        whole(f"[ \\t]*(?:[^ \\t@][^ \\t]*[ \\t]+){{4}}[^ \\t]+[ \\t]*|@(?:{_WORDS})|@every .+"),
+    "config-key": TextPattern(anchored(f"{_PLAIN}[-._A-Za-z0-9]{{1,253}}"), "use letters, digits, _, - and ."),
+    "cron": TextPattern(
+        anchored(f"[ \\t]*(?:[^ \\t@][^ \\t]*[ \\t]+){{4}}[^ \\t]+[ \\t]*|@(?:{_WORDS})|@every .+"),
         "write minute, hour, day of month, month and day of week, such as 30 4 * * 1-5, or a word such as @daily",
     ),
-    "dns-1035-label": Expression(
-        whole("[a-z](?:[-a-z0-9]{0,61}[a-z0-9])?"),
+    "dns-1035-label": TextPattern(
+        anchored("[a-z](?:[-a-z0-9]{0,61}[a-z0-9])?"),
         "use at most 63 lower-case letters, digits and -; begin with a letter, end with a letter or digit",
     ),
-    "dns-label": Expression(
-        whole("[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?"),
+    "dns-label": TextPattern(
+        anchored("[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?"),
         "use at most 63 lower-case letters, digits and -; begin and end with a letter or digit",
     ),
-    "dns-subdomain": Expression(
-        whole(f"(?=.{{1,253}}$){_SUBDOMAIN}"),
+    "dns-subdomain": TextPattern(
+        anchored(f"(?=.{{1,253}}$){_SUBDOMAIN}"),
         "use lower-case letters, digits, - and .; begin and end every part with a letter or digit",
     ),
-    "env-name": Expression(
-        whole(f"{_PLAIN}[-._A-Za-z][-._A-Za-z0-9]*"),
+    "env-name": TextPattern(
+        anchored(f"{_PLAIN}[-._A-Za-z][-._A-Za-z0-9]*"),
         "use letters, digits, _, - and ., and do not begin with a digit",
     ),
-    "extended-resource": Expression(
-        whole(f"(?!requests\\.)(?=[^/]{{1,244}}/){_QUALIFIED}"),
+    "extended-resource": TextPattern(
+        anchored(f"(?!requests\\.)(?=[^/]{{1,244}}/){_QUALIFIED}"),
         "write the full resource name, such as nvidia.com/gpu",
     ),
-    "gpu-name": Expression(
-        whole(f"(?!(?:requests|limits)$)(?=.{{1,63}}$){_LABEL}"),
+    "gpu-name": TextPattern(
+        anchored(f"(?!(?:requests|limits)$)(?=.{{1,63}}$){_LABEL}"),
         "use at most 63 lower-case letters, digits and -; begin and end with a letter or digit",
     ),
-    "image": Expression(
-        whole(f"(?:{_HOST}/)?{_PART}(?:/{_PART})*(?::{_TAG})?(?:@{_DIGEST})?"),
+    "image": TextPattern(
+        anchored(f"(?:{_HOST}/)?{_PART}(?:/{_PART})*(?::{_TAG})?(?:@{_DIGEST})?"),
         "write a name such as registry.example.com/team/app:1.0",
     ),
-    "label-value": Expression(
-        whole(f"(?=.{{0,63}}$)(?:{_NAME})?"),
+    "label-value": TextPattern(
+        anchored(f"(?=.{{0,63}}$)(?:{_NAME})?"),
         "use at most 63 letters, digits, -, _ and ., and begin and end with a letter or digit",
     ),
-    "mount-path": Expression(
-        whole(r"(?!.*\/\/)(?!.*\/\.\.?(?:\/|$))\/[^:\n/][^:\n]*"),
+    "mount-path": TextPattern(
+        anchored(r"(?!.*\/\/)(?!.*\/\.\.?(?:\/|$))\/[^:\n/][^:\n]*"),
         "write an absolute path such as /data, without a colon",
     ),
-    **dict.fromkeys(("positive-quantity", "quantity", "whole-number"), Expression(whole(_AMOUNT), _QUANTITY_RULE)),
-    "registry": Expression(whole(f"{_HOST}(?:/{_PART})*"), "write for instance ghcr.io/acme"),
-    "resource-name": Expression(
-        whole(f"cpu|memory|ephemeral-storage|hugepages-[.0-9A-Za-z]+|(?!requests\\.)(?=[^/]{{1,244}}/){_QUALIFIED}"),
+    **dict.fromkeys(("positive-quantity", "quantity", "whole-number"), TextPattern(anchored(_AMOUNT), _QUANTITY_RULE)),
+    "registry": TextPattern(anchored(f"{_HOST}(?:/{_PART})*"), "write, for example, ghcr.io/acme"),
+    "resource-name": TextPattern(
+        anchored(f"cpu|memory|ephemeral-storage|hugepages-[.0-9A-Za-z]+|(?!requests\\.)(?=[^/]{{1,244}}/){_QUALIFIED}"),
         "write cpu, memory, ephemeral-storage, or the full resource name, such as nvidia.com/gpu",
     ),
-    "secret-id": Expression(
-        whole(f"{_PLAIN}[-._A-Za-z][-._A-Za-z0-9]{{0,252}}"),
-        "write the identifier of a secret: letters, digits, _, - and ., and no digit in front",
+    "secret-id": TextPattern(
+        anchored(f"{_PLAIN}[-._A-Za-z][-._A-Za-z0-9]{{0,252}}"),
+        "write the identifier of a secret: letters, digits, _, - and ., not beginning with a digit",
     ),
-    "secret-store": Expression(whole(r"[-.a-z0-9]*\{project\}[-.a-z0-9{}]*"), "write a name that says {project}"),
-    "sub-path": Expression(
-        whole(r"(?!\.\.(?:\/|$))(?!.*\/\.\.(?:\/|$))[^/\n][^\n]*"),
+    "secret-store": TextPattern(
+        anchored(r"[-.a-z0-9]*\{project\}[-.a-z0-9{}]*"), "write a name that contains {project}"
+    ),
+    "sub-path": TextPattern(
+        anchored(r"(?!\.\.(?:\/|$))(?!.*\/\.\.(?:\/|$))[^/\n][^\n]*"),
         "write a path relative to the volume, without ..",
     ),
-    "user-id": Expression(whole_numbers_within(_LARGEST_ID), "write a whole number from 1 to 2147483647"),
+    "user-id": TextPattern(whole_numbers_within(_LARGEST_ID), "write a whole number from 1 to 2147483647"),
 }
-"""The formats that have one. Those of patterns with names in braces have none: their findings say more."""
+"""The patterns of formats; those for text with placeholders have none, because their findings are more helpful."""
 
 
 _ATOM: Final = (
@@ -246,14 +248,14 @@ _ATOM: Final = (
 )
 _TIMES: Final = r"(?:[*+?]|\{[0-9]+(?:,[0-9]*)?\})\??(?![*+?{])"
 _PORTABLE: Final = re.compile(rf"(?:\((?:\?[:=!])?(?!\?)|\||{_ATOM}(?:{_TIMES})?)*")
-"""What regular expressions may be made of for editors to read them as Python does."""
+"""The syntax of regular expressions that Python and editors share."""
 _AHEAD: Final = re.compile(r"\(\?[=!]")
 _REPEATED: Final = re.compile(r"\)[*+?{]")
-"""Where one looks ahead, and where a group is repeated: JavaScript lets nobody repeat the looking."""
+"""Lookaheads and repeated groups: JavaScript does not allow a repeated lookahead."""
 
 
 def is_portable(pattern: str) -> bool:
-    """Whether a Python regular expression means the same to JavaScript, as far as text of one line goes."""
+    """Whether a regular expression matches the same single-line texts in Python and JavaScript."""
     if _AHEAD.search(pattern) and _REPEATED.search(pattern):
         return False
     return _PORTABLE.fullmatch(pattern) is not None
@@ -266,18 +268,18 @@ _LIBRARY: Final = "library"
 
 
 def images_below(registry: str) -> str:
-    """The expression of images that come from the registry, or from the folder of one; see `image.is_below`."""
+    """The pattern of images in the registry or the folder of a registry; see `image.is_below`."""
     host, _, path = registry.partition("/")
     if host.lower() not in _HUBS:
-        return whole(f"{in_any_case(host)}/{f'{literal(path)}(?:[/:@].*)?' if path else '.+'}")
+        return anchored(f"{in_any_case(host)}/{f'{literal(path)}(?:[/:@].*)?' if path else '.+'}")
     ways = "|".join(_hub_paths(path))
     hosts = "|".join(map(in_any_case, _HUBS))
-    # A first part like that of a host is one.
-    return whole(f"(?:(?:{hosts})/|(?!localhost/|[^/]*[.:][^/]*/))(?:{ways})")
+    # A first part with `.` or `:` is a host.
+    return anchored(f"(?:(?:{hosts})/|(?!localhost/|[^/]*[.:][^/]*/))(?:{ways})")
 
 
 def _hub_paths(path: str) -> Iterator[str]:
-    """The ways to write what stands in a folder of Docker Hub, whose own images stand in `library`."""
+    """The patterns of images in a folder of Docker Hub, whose official images are in `library`."""
     if not path:
         yield ".+"
         return

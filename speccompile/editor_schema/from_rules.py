@@ -10,11 +10,11 @@ from typing import Any
 from speccompile.compiler.admin_rules import CHECKS
 from speccompile.compiler.container_resources import amount
 from speccompile.editor_schema.convert import EditorSchema
-from speccompile.editor_schema.field_locations import implied, is_inside, placed, places
-from speccompile.editor_schema.format_patterns import Bounds, is_portable, whole, whole_numbers_within
-from speccompile.editor_schema.intersect import meet
-from speccompile.editor_schema.profile_view import FieldSchema, ProfileView, explained
-from speccompile.editor_schema.resources import RESOURCES, equal_to, number, within
+from speccompile.editor_schema.field_locations import constrained, implied, is_inside, written_paths
+from speccompile.editor_schema.format_patterns import Bounds, anchored, is_portable, whole_numbers_within
+from speccompile.editor_schema.intersect import intersect
+from speccompile.editor_schema.profile_view import FieldSchema, ProfileView, with_reason
+from speccompile.editor_schema.resources import RESOURCES, equal_to, json_number, within
 from speccompile.model.diagnostic import quote
 from speccompile.model.documents import Rule
 from speccompile.model.key_path import KeyPath
@@ -27,115 +27,120 @@ from speccompile.schema.library import Library, Schema
 
 
 def banned_fields(view: ProfileView) -> Iterator[FieldSchema]:
-    """Fields that are forbidden; those below `resources` are left to `resource_demands.py`."""
+    """Forbidden fields, except those below `resources`: see `resource_constraints.py`."""
     for ban in view.bans:
         if ban.path[0] == RESOURCES and len(ban.path) > 1:
             continue
-        reason = explained(f"{view.who(ban.written)} forbids it")
-        yield from (view.placed(path, partial(_unsaid, reason=reason)) for path in places(ban.path))
-        yield from _secrets(ban.path, reason)
+        reason = with_reason(f"{view.author_of(ban.written)} forbids this field")
+        yield from (view.constrained(path, partial(_unset, reason=reason)) for path in written_paths(ban.path))
+        yield from _exclude_secrets(ban.path, reason)
 
 
-def _unsaid(schema: Schema, reason: EditorSchema) -> EditorSchema:
+def _unset(schema: Schema, reason: EditorSchema) -> EditorSchema:
     return {"not": {}, **reason} if is_inside(schema) else {"enum": [None], **reason}
 
 
-def _secrets(path: KeyPath, reason: EditorSchema) -> Iterator[FieldSchema]:
-    """A variable that is forbidden, or whose value is looked at, is no secret either."""
+def _exclude_secrets(path: KeyPath, reason: EditorSchema) -> Iterator[FieldSchema]:
+    """Exclude a secret with the name of a variable that is forbidden or has a rule."""
     if path[0] == "envs" and len(path) > 1:
         yield "secrets", {"items": {"allOf": [{"not": {"const": path[1]}, **reason}]}}
 
 
 def ruled_fields(view: ProfileView) -> Iterator[FieldSchema]:
-    """Fields that rules restrict; those below `resources` are left to `resource_demands.py`."""
+    """Fields with rules, except those below `resources`: see `resource_constraints.py`."""
     for rule in rules_on_values(view):
         if rule.path[0] != RESOURCES:
-            reason = explained(reason_of(rule, view))
+            reason = with_reason(reason_of(rule, view))
             yield from _ruled_field(rule, reason, view)
-            yield from _secrets(rule.path, reason)
+            yield from _exclude_secrets(rule.path, reason)
 
 
 def _ruled_field(rule: Rule, reason: EditorSchema, view: ProfileView) -> Iterator[FieldSchema]:
-    checked = partial(_checked, rule=rule, reason=reason, library=view.library)
+    checked = partial(_apply_rule, rule=rule, reason=reason, library=view.library)
     follows = implied(rule.path)
     if follows is None:
-        yield from (view.placed(path, checked) for path in places(rule.path))
+        yield from (view.constrained(path, checked) for path in written_paths(rule.path))
         return
     value = Node(follows.value, BUILT_IN)
     is_good = all(check(value, rule) for keyword, check in CHECKS.items() if keyword in rule.constraint.fields)
-    # No item is null, and editors tell the reason for a type.
+    # An item is never null; editors show the message of a `type`.
     then = {} if is_good else {"type": "null", **reason}
 
     def item(schema: Schema) -> EditorSchema:
-        return {"if": follows.condition, "then": then, "else": placed(schema, rule.path[2:], checked, view.library)}
+        return {
+            "if": follows.condition,
+            "then": then,
+            "else": constrained(schema, rule.path[2:], checked, view.library),
+        }
 
-    yield view.placed(rule.path[:2], item)
+    yield view.constrained(rule.path[:2], item)
 
 
 def rules_on_values(view: ProfileView) -> Iterator[Rule]:
-    """The rules that ask more than that a field is there."""
+    """The rules that check more than `required`."""
     return (rule for rule in view.rules if not CHECKS.keys().isdisjoint(rule.constraint.fields))
 
 
 def reason_of(rule: Rule, view: ProfileView) -> str:
     """The rule in words, with its author and location."""
-    told = rule.constraint.fields
-    words = (_WORDS[keyword](told[keyword].plain()) for keyword in CHECKS if keyword in told)
-    because = f", because {told['reason'].value}" if "reason" in told else ""
-    return f"{view.who(rule.constraint)} wants {' and '.join(words)}{because}"
+    keywords = rule.constraint.fields
+    words = (_WORDS[keyword](keywords[keyword].plain()) for keyword in CHECKS if keyword in keywords)
+    because = f" ({keywords['reason'].value})" if "reason" in keywords else ""
+    return f"{view.author_of(rule.constraint)} requires {' and '.join(words)}{because}"
 
 
 _WORDS: Mapping[str, Callable[[Any], str]] = {
     "min": lambda least: f"at least {quote(least)}",
     "max": lambda most: f"at most {quote(most)}",
     "options": lambda options: " or ".join(map(quote, options)),
-    "pattern": lambda pattern: f"what {quote(pattern)} matches",
+    "pattern": lambda pattern: f"a match for {quote(pattern)}",
 }
 
 
-def _checked(schema: Schema, rule: Rule, reason: EditorSchema, library: Library) -> EditorSchema:
-    """What a rule asks of a value, or of each item of a list."""
+def _apply_rule(schema: Schema, rule: Rule, reason: EditorSchema, library: Library) -> EditorSchema:
+    """The constraint of a rule on a value, or on each item of a list."""
     if "array" not in schema.get("type", ()):
-        return {**_checked_value(schema, rule), **reason}
-    one = {**_checked_value(library.resolve(schema["items"]), rule), **reason}
+        return {**_apply_rule_to_value(schema, rule), **reason}
+    one = {**_apply_rule_to_value(library.resolve(schema["items"]), rule), **reason}
     if "string" not in schema["type"]:
         return {"items": one}
     return {"anyOf": [{"type": ["array", "null"], "items": one}, {"type": "string", **one}], **reason}
 
 
-def _checked_value(schema: Schema, rule: Rule) -> EditorSchema:
-    told, types, bounds = rule.constraint.fields, schema.get("type", ()), bounds_of(rule)
+def _apply_rule_to_value(schema: Schema, rule: Rule) -> EditorSchema:
+    keywords, types, bounds = rule.constraint.fields, schema.get("type", ()), bounds_of(rule)
     is_quantity = schema.get("format") in QUANTITIES
     parts: list[EditorSchema] = []
-    if "options" in told and is_quantity:
+    if "options" in keywords and is_quantity:
         parts.append({"anyOf": [{"type": "null"}, *equal_to(options_of(rule))]})
-    elif "options" in told and rule.counts:
-        numbers = [number(value) for value in options_of(rule)]
+    elif "options" in keywords and rule.counts:
+        numbers = [json_number(value) for value in options_of(rule)]
         parts.append({"enum": [*numbers, *(map(str, numbers) if "string" in types else ()), None]})
-    elif "options" in told:
-        parts.append({"enum": [*told["options"].plain(), None]})
+    elif "options" in keywords:
+        parts.append({"enum": [*keywords["options"].plain(), None]})
     if bounds != Bounds():
         texts = {"pattern": whole_numbers_within(bounds)} if "string" in types else {}
         parts.append(within(bounds) | ({} if is_quantity else texts))
     parts.append(pattern_of(rule))
-    return reduce(meet, parts, {})
+    return reduce(intersect, parts, {})
 
 
 def pattern_of(rule: Rule) -> EditorSchema:
-    """What a rule's pattern asks of text, if editors read it alike."""
+    """The constraint of a rule's pattern on text, if it is portable."""
     pattern = rule.constraint.fields.get("pattern")
-    is_read = pattern is not None and is_portable(str(pattern.value))
-    return {"pattern": whole(str(pattern.value)), "maxLength": LONGEST} if pattern and is_read else {}
+    if pattern is None or not is_portable(str(pattern.value)):
+        return {}
+    return {"pattern": anchored(str(pattern.value)), "maxLength": LONGEST}
 
 
 def bounds_of(rule: Rule) -> Bounds:
     """The rule's `min` and `max`."""
-    told = rule.constraint.fields
-    return Bounds(*(amount(told[keyword]).value if keyword in told else None for keyword in ("min", "max")))
+    keywords = rule.constraint.fields
+    return Bounds(*(amount(keywords[keyword]).value if keyword in keywords else None for keyword in ("min", "max")))
 
 
 def options_of(rule: Rule) -> list[Fraction]:
-    """The options that are quantities; any other equals none."""
+    """The options that are quantities."""
     values = []
     for option in rule.constraint.fields["options"].items:
         try:

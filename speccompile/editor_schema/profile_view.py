@@ -1,4 +1,4 @@
-"""A profile in its admin configuration, as the schemas of its runs are made from it."""
+"""A profile with its admin configuration, from which the schema of its runs is generated."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from speccompile.compiler.container_resources import settled
 from speccompile.compiler.documents.admin_config import Setting
 from speccompile.compiler.merge import merge_layers
 from speccompile.editor_schema.convert import EditorSchema
-from speccompile.editor_schema.field_locations import Leaf, placed
-from speccompile.editor_schema.resources import Symbols, symbols_of
+from speccompile.editor_schema.field_locations import Leaf, constrained
+from speccompile.editor_schema.resources import ResourceSymbols, symbols_of
 from speccompile.model.diagnostic import quote
 from speccompile.model.documents import Ban, Platform, Profile, Rule
 from speccompile.model.key_path import KeyPath
@@ -21,12 +21,12 @@ from speccompile.model.source import Layer
 from speccompile.schema.library import Library
 
 FieldSchema: TypeAlias = tuple[str, EditorSchema]
-"""A field, and the schema that its value must satisfy."""
+"""A field and a schema for its value."""
 
 
 @dataclass(frozen=True)
 class ProfileView:
-    """A profile in its setting, and what follows from the two."""
+    """A profile with its setting, and values derived from the two."""
 
     profile: Profile
     setting: Setting
@@ -60,43 +60,43 @@ class ProfileView:
         return (*self.platform.bans, *self.profile.bans)
 
     @cached_property
-    def symbols(self) -> Symbols:
+    def symbols(self) -> ResourceSymbols:
         return symbols_of(self.platform, self.profile)
 
     @property
     def own_envs(self) -> Mapping[str, Node]:
-        """The patterns of the variables that the platform sets itself."""
-        own = self.platform.settings.fields.get("own_envs")
-        return own.fields if own else {}
+        """The patterns of the variables that the platform sets."""
+        patterns = self.platform.settings.fields.get("own_envs")
+        return patterns.fields if patterns else {}
 
     def setting_at(self, *path: str) -> Any:
-        """What the platform's settings say at the path; None if nothing."""
+        """The value of the platform's setting at the path; None if it is unset."""
         node = self.platform.settings.at(path)
         return None if node is None else node.plain()
 
-    def placed(self, path: KeyPath, leaf: Leaf) -> FieldSchema:
-        """The field of the path, and what must hold of it so that the value there is as the leaf says."""
+    def constrained(self, path: KeyPath, leaf: Leaf) -> FieldSchema:
+        """The field of the path, with the schema that applies the leaf's constraint at the path."""
         field, *steps = path
-        return str(field), placed(self.library.fields[str(field)], steps, leaf, self.library)
+        return str(field), constrained(self.library.fields[str(field)], steps, leaf, self.library)
 
-    def who(self, node: Node) -> str:
-        """Who says it, and where."""
+    def author_of(self, node: Node) -> str:
+        """The profile or the platform that set the value, with file and line."""
         by = "the platform" if node.span.source.layer is Layer.PLATFORM else f"profile {quote(self.profile.id.value)}"
         name = node.span.source.name
         return f"{by} ({self.files.get(name, name)}:{node.span.line})" if node.span.line else by
 
     def fixed_by(self, node: Node) -> EditorSchema:
-        return explained(f"fixed by {self.who(node)}: leave it out")
+        return with_reason(f"{self.author_of(node)} fixes this value: leave it out")
 
-    def ceiling_reason(self, ceiling: Node) -> str:
-        return f"{self.who(ceiling)} has a ceiling of {quote(ceiling.value)}"
+    def limit_reason(self, limit: Node) -> str:
+        return f"{self.author_of(limit)} has a limit of {quote(limit.value)}"
 
 
-def explained(reason: str) -> EditorSchema:
-    """A reason, for hovering and for what an editor says of a value that is refused."""
+def with_reason(reason: str) -> EditorSchema:
+    """The reason as keywords, which editors show on hover and for a rejected value."""
     return {"description": reason, "errorMessage": reason}
 
 
-def always(made: EditorSchema) -> Leaf:
-    """The same schema for every value."""
-    return lambda _: made
+def for_any_value(constraint: EditorSchema) -> Leaf:
+    """The same constraint for every value."""
+    return lambda _: constraint

@@ -17,12 +17,13 @@ if TYPE_CHECKING:
 _SCHEMA = ".schema.json"
 _YAML = ".yaml"
 _CODES = "model/diagnostic_codes.toml"
+_FOREIGN_NAMES = "schema/foreign_names.toml"
 _PREBUILT = "compiler/rendering/prebuilt_skeletons.json"
 _PACKAGE = Path(__file__).resolve().parent.parent
 
 
 class Bundle(NamedTuple):
-    """The files a library is made of, as texts by name; each is read when first asked for."""
+    """The texts of a library's files by name, each read on first use."""
 
     schemas: Mapping[str, str]
     templates: Mapping[str, str]
@@ -31,11 +32,11 @@ class Bundle(NamedTuple):
 
 
 def read_bundle() -> Bundle:
-    """Find the schemas, templates and presets that came with this installation."""
+    """Find the schemas, templates and presets of this installation."""
     schemas, templates, presets = (_folder(name) for name in ("schemas", "templates", "presets"))
     return Bundle(
         _Files({"": schemas}, _SCHEMA),
-        _Files({f"{target.name}/": target for target in _in_order(templates) if target.is_dir()}),
+        _Files({f"{target.name}/": target for target in _sorted_entries(templates) if target.is_dir()}),
         _Files({"": presets}, _YAML),
         _packaged(_PREBUILT),
     )
@@ -43,24 +44,24 @@ def read_bundle() -> Bundle:
 
 @cache
 def preset_names() -> tuple[str, ...]:
-    """The platforms that ship with the package and can be chosen by name."""
+    """The bundled platforms, which are chosen by name."""
     return tuple(_Files({"": _folder("presets")}, _YAML))
 
 
 class _Files(Mapping[str, str]):
-    """The texts of the files in some folders that end alike, by name, each read when first asked for."""
+    """The texts of the files with one ending in some folders, by name, each read on first use."""
 
     def __init__(self, folders: Mapping[str, Traversable], ending: str = "") -> None:
-        """A name is that of the file, behind what its folder is called, without the ending."""
+        """`folders` has the prefix of names for each folder; the ending is left out of names."""
         self._folders, self._ending = folders, ending
         self._texts: dict[str, str] = {}
 
     @cached_property
     def _entries(self) -> dict[str, Traversable]:
         return {
-            f"{called}{entry.name.removesuffix(self._ending)}": entry
-            for called, folder in self._folders.items()
-            for entry in _in_order(folder)
+            f"{prefix}{entry.name.removesuffix(self._ending)}": entry
+            for prefix, folder in self._folders.items()
+            for entry in _sorted_entries(folder)
             if entry.name.endswith(self._ending)
         }
 
@@ -79,7 +80,7 @@ class _Files(Mapping[str, str]):
         return len(self._entries)
 
 
-def _in_order(folder: Traversable) -> list[Traversable]:
+def _sorted_entries(folder: Traversable) -> list[Traversable]:
     return sorted(folder.iterdir(), key=lambda entry: entry.name)
 
 
@@ -91,14 +92,19 @@ def bundled_codes() -> Mapping[str, Code]:
     return read_codes(_packaged(_CODES))
 
 
+def foreign_names_text() -> str:
+    """The text of the table of names that other tools use."""
+    return _packaged(_FOREIGN_NAMES)
+
+
 @cache
 def asset(name: str) -> str:
-    """The text of a part of the report page."""
+    """The text of an asset of the report pages."""
     return _packaged(f"report/assets/{name}")
 
 
 def _packaged(name: str) -> str:
-    """The text of a file that stands in the package itself."""
+    """The text of a file in the package itself."""
     file = _PACKAGE / name
     if file.is_file():
         return file.read_text(encoding="utf-8")
@@ -106,32 +112,32 @@ def _packaged(name: str) -> str:
 
 
 def starter_texts() -> dict[str, str]:
-    """The files that a new project starts with, by their paths in it."""
+    """The files of a new project, by their paths in it."""
     return dict(sorted(_texts(_folder("starter"))))
 
 
-def _texts(folder: Traversable, at: str = "") -> Iterator[tuple[str, str]]:
+def _texts(folder: Traversable, prefix: str = "") -> Iterator[tuple[str, str]]:
     for entry in folder.iterdir():
         if entry.is_dir():
-            yield from _texts(entry, f"{at}{entry.name}/")
+            yield from _texts(entry, f"{prefix}{entry.name}/")
         elif entry.name.endswith(_YAML):
-            yield f"{at}{entry.name}", entry.read_text(encoding="utf-8")
+            yield f"{prefix}{entry.name}", entry.read_text(encoding="utf-8")
 
 
 def _folder(name: str) -> Traversable:
     if (_PACKAGE / "_bundled" / name).is_dir():
         return _PACKAGE / "_bundled" / name
-    # The test for pyproject.toml keeps a broken installation from picking up somebody else's `templates` folder.
+    # Without pyproject.toml this is a broken installation, beside which a `templates` folder belongs to something else.
     if (_PACKAGE.parent / "pyproject.toml").is_file() and (_PACKAGE.parent / name).is_dir():
         return _PACKAGE.parent / name
     packaged = _archive() / "_bundled" / name
     if packaged.is_dir():
         return packaged
-    raise FileNotFoundError(f"this installation of speccompile lacks its `{name}` folder; install it again")
+    raise FileNotFoundError(f"this installation of speccompile has no `{name}` folder; reinstall it")
 
 
 def _archive() -> Traversable:
-    """The package as an installation read from a zip archive has it, which has no files of its own."""
+    """The package when it is imported from a zip archive, where it has no paths."""
     from importlib.resources import files
 
     return files("speccompile")

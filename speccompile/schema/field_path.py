@@ -1,4 +1,4 @@
-"""Field paths as admins write them, resolved to places in the canonical spec."""
+"""Field paths as admins write them, resolved to locations in the canonical spec."""
 
 from __future__ import annotations
 
@@ -9,115 +9,121 @@ from speccompile.model.key_path import KeyPath, format_path, parse_path
 from speccompile.model.key_spelling import spelled
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
-from speccompile.schema.formats.by_name import FORMATS
-from speccompile.schema.formats.text_format import Fault
+from speccompile.schema.formats.by_name import FORMAT_CHECKS
+from speccompile.schema.formats.text_format import ValueFault
 from speccompile.schema.library import Library, Schema
-from speccompile.schema.suggestions import near
+from speccompile.schema.suggestions import suggest_key
 
 SIDES = ("requests", "limits")
 
 
-class Place(NamedTuple):
-    """A place in the canonical spec; `gpu` and `disk` stand for what profile and platform make of them."""
+class FieldLocation(NamedTuple):
+    """A location in the canonical spec; `gpu` and `disk` are symbols for resource names of profile and platform."""
 
     path: KeyPath
     schema: Schema
 
 
-def place_of(text: str, library: Library) -> Place | Fault:
-    """The place a path leads to, whichever spelling it uses; a Fault where no field can stand."""
+def locate_field(text: str, library: Library) -> FieldLocation | ValueFault:
+    """The location of a path in any spelling; a ValueFault if there is no such field."""
     try:
         steps = parse_path(text)
     except ValueError:
         steps = ()
     if not steps:
-        return Fault(f"{quote(text)} is no field path", 'write for instance `resources.mem` or `labels["acme/team"]`')
-    place = Place((), {"properties": library.fields})
+        return ValueFault(
+            f"{quote(text)} is not a field path", 'write, for example, `resources.mem` or `labels["acme/team"]`'
+        )
+    place = FieldLocation((), {"properties": library.fields})
     for step in steps:
-        node_at = _below(place, step, library)
-        if isinstance(node_at, Fault):
-            return node_at
-        place = node_at
+        below = _below(place, step, library)
+        if isinstance(below, ValueFault):
+            return below
+        place = below
     return _value_of(place, library)
 
 
-def _below(place: Place, step: str | int, library: Library) -> Place | Fault:
+def _below(place: FieldLocation, step: str | int, library: Library) -> FieldLocation | ValueFault:
     schema = library.resolve(place.schema)
     properties: Mapping[str, Schema] = schema.get("properties", {})
     if isinstance(step, int):
-        return Fault("an item of a list is called by its key, not by its number", "write for instance `volumes.data`")
+        return ValueFault(
+            "an item of a list is addressed by its key, not by its number", "write, for example, `volumes.data`"
+        )
     if "x-key" in schema:
-        return Place((*place.path, step), schema["items"])
+        return FieldLocation((*place.path, step), schema["items"])
     key = spelled(step, properties)
     if key in properties:
-        return _moved(place, key, library.resolve(properties[key]))
+        return _canonical(place, key, library.resolve(properties[key]))
     if schema.get("x-opaque"):
-        return Place((*place.path, step), schema)
+        return FieldLocation((*place.path, step), schema)
     others = schema.get("additionalProperties")
     if not isinstance(others, Mapping) or "x-resource" in schema:
-        return Fault(f"unknown field {quote(step)}", _instead(place, near(step, properties), properties))
+        return ValueFault(f"unknown field {quote(step)}", _help(place, step, properties))
     name_format = schema.get("propertyNames", {}).get("format")
-    return (FORMATS[name_format](step) if name_format else None) or Place((*place.path, step), others)
+    return (FORMAT_CHECKS[name_format](step) if name_format else None) or FieldLocation((*place.path, step), others)
 
 
-def _instead(place: Place, meant: str | None, properties: Mapping[str, Schema]) -> str:
-    if meant:
-        return f"did you mean `{meant}`?"
+def _help(place: FieldLocation, step: str, properties: Mapping[str, Schema]) -> str:
+    if help_text := suggest_key(step, (*place.path, step), properties):
+        return help_text
     if not place.path:
-        return "write a field that runs and profiles share, such as `image` or `resources.mem`"
+        return "write a field of runs and profiles, such as `image` or `resources.mem`"
     here = format_path(place.path)
     return f"`{here}` has {', '.join(f'`{name}`' for name in properties)}" if properties else f"stop at `{here}`"
 
 
-def _moved(place: Place, key: str, schema: Schema) -> Place:
-    """The canonical place: `resources.mem` is its request, `resources.mem.limits` stands among the limits."""
+def _canonical(place: FieldLocation, key: str, schema: Schema) -> FieldLocation:
+    """The canonical location: `resources.mem` is its request, `resources.mem.limits` is among the limits."""
     if "x-resource" in schema:
         symbol = key if key in ("gpu", "disk") else schema["x-resource"]
-        return Place((*place.path, "requests", symbol), schema)
+        return FieldLocation((*place.path, "requests", symbol), schema)
     if "x-resource" in place.schema:
-        return Place((place.path[0], key, place.path[-1]), schema)
+        return FieldLocation((place.path[0], key, place.path[-1]), schema)
     match (*place.path, key):
         case ("volumes", name, "spec", "sub_path"):
-            # Wherever runs write it, it stands on the item.
-            return Place(("volumes", name, key), schema)
-    return Place((*place.path, key), schema)
+            # Runs may write it in either place; the item has it.
+            return FieldLocation(("volumes", name, key), schema)
+    return FieldLocation((*place.path, key), schema)
 
 
-def _value_of(place: Place, library: Library) -> Place:
-    """Of a pair of name and value, the value: a rule on `envs.HF_HOME` is not about its name."""
+def _value_of(place: FieldLocation, library: Library) -> FieldLocation:
+    """The value of a pair of name and value: a rule on `envs.HF_HOME` checks the value."""
     properties = library.resolve(place.schema).get("properties", {})
-    return Place((*place.path, "value"), properties["value"]) if properties.keys() == {"name", "value"} else place
+    return (
+        FieldLocation((*place.path, "value"), properties["value"]) if properties.keys() == {"name", "value"} else place
+    )
 
 
 def called_by_admins(path: KeyPath) -> KeyPath:
-    """The path as people write it: `envs.HF_HOME` rather than its value, see `_value_of`."""
+    """The path as admins write it: `envs.HF_HOME` rather than its value, see `_value_of`."""
     return path[:-1] if path[0] == "envs" and path[-1] == "value" else path
 
 
-def is_short(place: Place) -> bool:
-    """Whether the path said `resources.mem` or the like, which is more than one of its sides to whoever forbids it."""
+def is_short(place: FieldLocation) -> bool:
+    """Whether the path is a short form such as `resources.mem`; `forbid` applies to both its request and limit."""
     return "x-resource" in place.schema
 
 
 def concrete(path: KeyPath, symbols: Mapping[str, Iterable[str]]) -> Iterator[KeyPath]:
-    """The path with each of the resource names that `gpu` or `disk` stands for."""
+    """The path with `gpu` or `disk` replaced by each resource name that it is a symbol for."""
     *above, last = path
     names = symbols.get(str(last)) if path[0] == "resources" else None
     yield from ((*above, name) for name in names or (last,))
 
 
-def by_key(spec: Node, library: Library) -> Node:
-    """The spec with each keyed list as a map, for whoever looks up many of its items."""
+def keyed_lists_as_maps(spec: Node, library: Library) -> Node:
+    """The spec with keyed lists as maps, for looking up many items."""
 
-    def keyed(name: str, node: Node) -> Node:
+    def as_map(name: str, node: Node) -> Node:
         key = library.fields[name].get("x-key")
         return node.with_fields({str(item.fields[key].value): item for item in node.items}) if key else node
 
-    return spec.with_fields({name: keyed(name, node) for name, node in spec.fields.items()})
+    return spec.with_fields({name: as_map(name, node) for name, node in spec.fields.items()})
 
 
 def node_at(spec: Node, path: KeyPath, library: Library) -> Node | None:
-    """What stands at the path of a canonical spec; an item of a keyed list goes by its key."""
+    """The node at a path of a canonical spec; an item of a keyed list is addressed by its key."""
     node: Node | None = spec
     for step in path:
         if node is None:

@@ -15,22 +15,22 @@ if TYPE_CHECKING:
 
 Schema: TypeAlias = Mapping[str, Any]
 Extend: TypeAlias = "Callable[[str, Library], Schema]"
-"""Gives a schema of a library by name, with what the targets among its templates add to it."""
+"""Returns a schema of a library by name, extended by the targets among its templates."""
 _SUFFIX = ".schema.json"
 _TEMPLATES = "templates/"
 
 
 class Schemas(Mapping[str, Schema]):
-    """Schemas by noun, each read from its text when first asked for."""
+    """Schemas by noun, each parsed on first use."""
 
     def __init__(self, texts: Mapping[str, str]) -> None:
         self.texts: Final = texts
-        self._read: dict[str, Schema] = {}
+        self._parsed: dict[str, Schema] = {}
 
     def __getitem__(self, name: str) -> Schema:
-        if name not in self._read:
-            self._read[name] = read_schema(name, self.texts[name])
-        return self._read[name]
+        if name not in self._parsed:
+            self._parsed[name] = read_schema(name, self.texts[name])
+        return self._parsed[name]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.texts)
@@ -40,16 +40,16 @@ class Schemas(Mapping[str, Schema]):
 
 
 class _Extended(Mapping[str, Schema]):
-    """The schemas of a library with what its targets add, each worked out when first asked for."""
+    """The schemas of a library as its targets extend them, each computed on first use."""
 
     def __init__(self, core: Mapping[str, Schema], extend: Extend, library: Library) -> None:
         self._core, self._extend, self._library = core, extend, library
-        self._known: dict[str, Schema] = {}
+        self._extended: dict[str, Schema] = {}
 
     def __getitem__(self, name: str) -> Schema:
-        if name not in self._known:
-            self._known[name] = self._extend(name, self._library)
-        return self._known[name]
+        if name not in self._extended:
+            self._extended[name] = self._extend(name, self._library)
+        return self._extended[name]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._core)
@@ -59,12 +59,12 @@ class _Extended(Mapping[str, Schema]):
 
 
 class Library:
-    """Schemas by noun (`run`, `fields`, …), files of targets by path (templates above all), preset platforms by name.
+    """Schemas by noun (`run`, `fields`, …), files of targets by path (mostly templates), preset platforms by name.
 
-    Nothing of it changes, so two libraries are equal only if they are one.
+    A library is immutable and compares by identity.
     """
 
-    def __init__(  # noqa: PLR0913, PLR0917  all that a library is made of
+    def __init__(  # noqa: PLR0913, PLR0917  the parts of a library
         self,
         schemas: Mapping[str, Schema],
         templates: Mapping[str, str],
@@ -73,9 +73,9 @@ class Library:
         called: Mapping[str, str] | None = None,
         extend: Extend | None = None,
     ) -> None:
-        """`prebuilt` is text of `prebuilt_skeletons.py`; `called` has the names of an admin's files, see `name_of`.
+        """`prebuilt` is JSON for `prebuilt_skeletons.py`; `called` maps custom templates to their files, see `name_of`.
 
-        `extend` comes from the compiler, which alone knows targets.
+        `extend` is the compiler's, which implements targets.
         """
         self.schemas: Final = _Extended(schemas, extend, self) if extend else schemas
         self.templates: Final = templates
@@ -88,69 +88,69 @@ class Library:
         self._validators: dict[str, Validator] = {}
 
     def but(self, templates: Mapping[str, str], prebuilt: str = "", called: Mapping[str, str] | None = None) -> Library:
-        """The same library with other templates."""
+        """A copy with other templates."""
         return Library(self._core, templates, self.presets, prebuilt, called, self._extend)
 
     @cached_property
     def digest(self) -> str:
-        """Hexadecimal digits that are other ones if any text of it is another."""
-        from hashlib import sha256  # wanted by those who keep what a library gave, only
+        """A hash of all texts, in hexadecimal digits."""
+        from hashlib import sha256  # only caches need it
 
-        told = sha256()
+        hasher = sha256()
         core = self._core
-        schemas = core.texts if isinstance(core, Schemas) else _written(core)
+        schemas = core.texts if isinstance(core, Schemas) else _as_texts(core)
         for kind, texts in (("schemas", schemas), ("templates", self.templates), ("presets", self.presets)):
             for name in sorted(texts):
                 for part in (kind, name, texts[name]):
                     encoded = part.encode("utf-8", "surrogatepass")
-                    # Its length in front keeps what stands at the end of one part from opening the next.
-                    told.update(b"%d:%b" % (len(encoded), encoded))
-        return told.hexdigest()
+                    # The length separates a part from the next one.
+                    hasher.update(b"%d:%b" % (len(encoded), encoded))
+        return hasher.hexdigest()
 
     def name_of(self, template: str) -> str:
-        """What people know the template by: the path of their own file, or where the bundled one stands."""
+        """The template's name in messages: the path of an admin's file, or of the bundled one in the package."""
         return self._called.get(template, f"{_TEMPLATES}{template}")
 
     @cached_property
     def core(self) -> Library:
-        """The library without targets, to read these by."""
+        """The library without targets, with which target files are read."""
         return Library(self._core, {})
 
-    def is_own(self, template: str) -> bool:
-        """Whether an admin wrote it."""
+    def is_custom(self, template: str) -> bool:
+        """Whether the template is an admin's."""
         return template in self._called
 
     @property
-    def has_own_templates(self) -> bool:
-        """Whether an admin wrote some of its templates."""
+    def has_custom_templates(self) -> bool:
+        """Whether any template is an admin's."""
         return bool(self._called)
 
     @cached_property
     def paths(self) -> Mapping[str, str]:
-        """The templates by what people know them by."""
+        """The templates by their names in messages."""
         return {self.name_of(template): template for template in self.templates}
 
     def resolve(self, schema: Schema) -> Schema:
-        """The schema with its `$ref` followed; what stands beside the reference is stronger."""
+        """The schema with its `$ref` resolved; keywords beside the reference override those of its target."""
         if "$ref" not in schema:
             return schema
-        known = self._resolved.get(id(schema))
-        if known is None:
+        resolved = self._resolved.get(id(schema))
+        if resolved is None:
             target = self.resolve(self.target(schema["$ref"]))
             properties = {**target.get("properties", {}), **schema.get("properties", {})}
             beside = {key: value for key, value in schema.items() if key != "$ref"}
-            known = {**target, **beside, **({"properties": properties} if properties else {})}
-            self._resolved[id(schema)] = known
-        return known
+            resolved = {**target, **beside, **({"properties": properties} if properties else {})}
+            self._resolved[id(schema)] = resolved
+        return resolved
 
     def target(self, reference: str) -> Schema:
-        """The schema that a reference names."""
+        """The schema at a reference."""
         file, _, pointer = reference.partition("#")
-        schema: Any = self.schemas[file.removesuffix(_SUFFIX)]
+        node: Any = self.schemas[file.removesuffix(_SUFFIX)]
         for step in pointer.split("/")[1:]:
-            schema = schema[step]
-        found: Schema = schema
-        return found
+            node = node[step]
+        schema: Schema = node
+        return schema
 
     @cached_property
     def fields(self) -> Mapping[str, Schema]:
@@ -159,20 +159,20 @@ class Library:
 
     @cached_property
     def volume_types(self) -> Mapping[str, VolumeType]:
-        """The types of volumes, by name, and what they mount."""
+        """The volume types by name."""
         return volume_types(self.schemas["fields"])
 
     def item_defaults(self, field: str) -> Mapping[str, Any]:
-        """What the items of a list mean where they say nothing."""
+        """The defaults of the keys of a list's items."""
         properties = self.resolve(self.fields[field].get("items", {})).get("properties", {})
         return {key: schema["default"] for key, schema in properties.items() if "default" in schema}
 
     def defaults(self, name: str) -> Iterator[tuple[tuple[str, ...], Any]]:
-        """Every default below a schema of objects, with its path."""
+        """Every default of a schema's nested properties, with its path."""
         yield from _defaults(self, self.schemas[name], ())
 
     def validator(self, name: str) -> Validator:
-        """The schema's validator, made once; every `$ref` is answered from this library alone."""
+        """The schema's validator, which resolves every `$ref` in this library; made once."""
         if name not in self._validators:
             from speccompile.schema.jsonschema_validator import make_validator
 
@@ -189,26 +189,26 @@ def _defaults(library: Library, schema: Schema, path: tuple[str, ...]) -> Iterat
 
 
 def read_schema(name: str, text: str) -> Schema:
-    """The schema with `#/…` references naming their own file, so that any piece of it can be followed alone.
+    """The schema in which `#/…` references name their file, so that they resolve from any part of it.
 
     Raises ValueError for a volume type that does not declare what it mounts.
     """
 
-    def absolute(piece: dict[str, Any]) -> dict[str, Any]:
-        reference = piece.get("$ref")
+    def make_absolute(part: dict[str, Any]) -> dict[str, Any]:
+        reference = part.get("$ref")
         if isinstance(reference, str) and reference.startswith("#"):
-            piece["$ref"] = f"{name}{_SUFFIX}{reference}"
-        return piece
+            part["$ref"] = f"{name}{_SUFFIX}{reference}"
+        return part
 
-    schema: Schema = json.loads(text, object_hook=absolute)
+    schema: Schema = json.loads(text, object_hook=make_absolute)
     return with_volume_types(schema) if "volume_types" in schema.get("$defs", ()) else schema
 
 
-def _written(schemas: Mapping[str, Schema]) -> Mapping[str, str]:
+def _as_texts(schemas: Mapping[str, Schema]) -> Mapping[str, str]:
     return {name: json.dumps({**schema}) for name, schema in schemas.items()}
 
 
 @cache
 def schema_library() -> Library:
-    """The bundled schemas alone, for documents in which no fields of targets occur, such as the project file."""
+    """The bundled schemas without targets, for documents that have no fields, such as the project file."""
     return Library(Schemas(read_bundle().schemas), {})

@@ -14,9 +14,9 @@ from speccompile.model.key_spelling import spelled
 from speccompile.model.node import Node
 from speccompile.model.redaction import lines_of
 from speccompile.model.source import Layer, Span
-from speccompile.schema.formats.by_name import FORMATS, QUANTITIES
+from speccompile.schema.formats.by_name import FORMAT_CHECKS, QUANTITIES
 from speccompile.schema.library import Library, Schema
-from speccompile.schema.suggestions import listed, near, unknown_key
+from speccompile.schema.suggestions import near, quote_names, unknown_key
 from speccompile.schema.validate_fast import accept
 from speccompile.yaml_text.plain_scalars import ambiguous
 
@@ -35,13 +35,13 @@ _TYPE_WORDS = {
 _HAND_WRITTEN = frozenset({"run", "profile", "platform"})
 """Schemas of documents in which typographic quotes are likely a mistake."""
 MAX_FINDINGS = 500
-"""Findings of the schema that are worded for one document; nobody reads more."""
+"""Findings of the schema that are reported for one document."""
 
 
 def validate(root: Node, name: str, library: Library) -> tuple[Node, tuple[Diagnostic, ...]]:
-    """The tree with keys in canonical spelling and nulls gone, and every finding the schema alone can give."""
+    """The tree with keys in canonical spelling and without nulls, and all findings of the schema."""
     tree = None if FULL_PATH.get() else accept(root, name, library)
-    tree, findings = (tree, ()) if tree is not None else examined(root, name, library)
+    tree, findings = (tree, ()) if tree is not None else validate_exactly(root, name, library)
     if root.span.source.text.isascii() or name not in _HAND_WRITTEN:
         return tree, findings
     from speccompile.yaml_text.typographic_quotes import typographic_quotes
@@ -49,17 +49,30 @@ def validate(root: Node, name: str, library: Library) -> tuple[Node, tuple[Diagn
     return tree, (*findings, *typographic_quotes(root))
 
 
-def examined(root: Node, name: str, library: Library) -> tuple[Node, tuple[Diagnostic, ...]]:
-    """The same by the exact way, which knows why; jsonschema is the judge."""
+def validate_exactly(root: Node, name: str, library: Library) -> tuple[Node, tuple[Diagnostic, ...]]:
+    """As `validate`, by jsonschema, which explains what is wrong."""
     findings: list[Diagnostic] = []
     tree = _conform(root, library.schemas[name], library, (), findings)
     errors = library.validator(name).iter_errors(tree.plain())
-    findings += islice((found for error in errors for found in translated(error, tree, library)), MAX_FINDINGS)
-    return tree, tuple(_without_echoes(findings))
+    findings += islice(_explain(errors, root, tree, name, library), MAX_FINDINGS)
+    return tree, tuple(_without_repetitions(findings))
+
+
+def _explain(
+    errors: Iterable[ValidationError], root: Node, tree: Node, name: str, library: Library
+) -> Iterator[Diagnostic]:
+    from speccompile.schema.validation_help import CheckedDocument, improve
+
+    document = CheckedDocument(root, tree, library.schemas[name], library)
+    for error in errors:
+        for finding in translate_error(error, tree, library):
+            improved = improve(finding, error, document)
+            if improved is not None:
+                yield improved
 
 
 def without_faulty(tree: Node, findings: Iterable[Diagnostic]) -> Node:
-    """The tree without the fields that have errors, so that the next stage can look at the others all the same."""
+    """The tree without the fields that have errors, so that the next stage can check the others."""
     faulty = {finding.path[0] for finding in findings if finding.path}
     return tree.with_fields({key: child for key, child in tree.fields.items() if key not in faulty})
 
@@ -106,7 +119,7 @@ def _conform_mapping(node: Node, schema: Schema, library: Library, path: KeyPath
             findings.append(
                 Diagnostic(
                     code="schema/duplicate-spelling",
-                    message=f"{quote(first)} and {quote(written)} are one field",
+                    message=f"{quote(first)} and {quote(written)} are the same field",
                     span=child.key or child.span,
                     path=(*path, key),
                     notes=(Note("also here", fields[key].key),),
@@ -116,52 +129,52 @@ def _conform_mapping(node: Node, schema: Schema, library: Library, path: KeyPath
             continue
         child_schema = properties.get(key) or (others if isinstance(others, Mapping) else {})
         fields[key] = _conform(child, child_schema, library, (*path, key), findings)
-    # The order of output is ours: as the schema lists its keys, then by name.
-    known = [key for key in properties if key in fields]
-    return node.with_fields({key: fields[key] for key in (*known, *sorted(fields.keys() - properties.keys()))})
+    # The order of the output: as in the schema, then by name.
+    declared = [key for key in properties if key in fields]
+    return node.with_fields({key: fields[key] for key in (*declared, *sorted(fields.keys() - properties.keys()))})
 
 
 def _repeated(node: Node, schema: Schema, path: KeyPath) -> Iterator[Diagnostic]:
-    """A finding for each item of a list that says again what must be said once."""
+    """A finding for each item of a list that repeats a value which must be unique."""
     unique: Any = schema.get("x-unique", ())
     for key in ("",) if unique is True else unique:
         seen: dict[object, Node] = {}
         for index, item in enumerate(node.items):
-            told = item.fields.get(key) if key else item
-            if told is None or not told.is_scalar:
+            child = item.fields.get(key) if key else item
+            if child is None or not child.is_scalar:
                 continue
-            first = seen.setdefault((type(told.value), told.value), told)
-            if first is not told:
-                # What people write among secrets may be a secret.
-                named = "an identifier" if path[-1:] == ("secrets",) else quote(told.value)
+            first = seen.setdefault((type(child.value), child.value), child)
+            if first is not child:
+                # A value written under `secrets` may be a secret.
+                subject = "an identifier" if path[-1:] == ("secrets",) else quote(child.value)
                 yield Diagnostic(
                     code="schema/duplicate-item",
-                    message=f"{named} stands here a second time" + (f" as `{key}`" if key else ""),
-                    span=told.span,
-                    secret=told.span if path[-1:] == ("secrets",) and not isinstance(told.value, str) else None,
+                    message=f"{subject} appears twice" + (f" as `{key}`" if key else ""),
+                    span=child.span,
+                    secret=child.span if path[-1:] == ("secrets",) and not isinstance(child.value, str) else None,
                     path=(*path, index, key) if key else (*path, index),
                     notes=(Note("first here", first.span),),
                     help="keep one of the two",
                 )
 
 
-def _without_echoes(findings: Sequence[Diagnostic]) -> Iterator[Diagnostic]:
-    """One finding a place: the schema may object twice to one value, once in general and once in particular."""
+def _without_repetitions(findings: Sequence[Diagnostic]) -> Iterator[Diagnostic]:
+    """The findings without repetitions: a general and a specific part of a schema can reject the same value."""
     seen: set[tuple[str, KeyPath, str]] = set()
-    for found in findings:
-        if (found.code, found.path, found.message) not in seen:
-            seen.add((found.code, found.path, found.message))
-            yield found
+    for finding in findings:
+        if (finding.code, finding.path, finding.message) not in seen:
+            seen.add((finding.code, finding.path, finding.message))
+            yield finding
 
 
-def translated(error: ValidationError, tree: Node, library: Library) -> Iterator[Diagnostic]:
-    """What jsonschema has against the tree in our words, each at the place where the value at fault was written."""
+def translate_error(error: ValidationError, tree: Node, library: Library) -> Iterator[Diagnostic]:
+    """The findings for an error of jsonschema, each at the value that causes it."""
     path: KeyPath = tuple(error.absolute_path)
     node = tree.at(path)
     assert node is not None
     schema: Any = error.schema
     if "propertyNames" in error.relative_schema_path:
-        yield _bad_key(error, node.fields[str(error.instance)], (*path, str(error.instance)))
+        yield _invalid_key(error, node.fields[str(error.instance)], (*path, str(error.instance)))
         return
     if error.validator in ("additionalProperties", "unevaluatedProperties"):
         allowed = tuple(library.resolve(schema).get("properties", {}))
@@ -169,7 +182,7 @@ def translated(error: ValidationError, tree: Node, library: Library) -> Iterator
             if key not in allowed:
                 yield unknown_key(key, child.key or child.span, (*path, key), allowed)
         return
-    code, message, help_text = _worded(error)
+    code, message, help_text = _word(error)
     if code == "schema/needs-quotes" and (written := as_written(node.span)):
         help_text = f'quote it: "{written}"'
     secret = _is_secret(path, node)
@@ -182,18 +195,18 @@ def translated(error: ValidationError, tree: Node, library: Library) -> Iterator
         message=message,
         span=node.place,
         path=path,
-        # A near name or a spelling is closer to the case than what the schema says of all of them.
+        # A near name or a corrected spelling is more specific than the schema's help.
         help=schema.get("x-help", help_text) if code in _GENERAL else help_text or schema.get("x-help"),
         secret=node.span if secret else None,
     )
 
 
 _GENERAL = frozenset({"schema/missing-key", "schema/wrong-type"})
-"""Codes of which the schema, if it has any help, knows better."""
+"""Codes for which the schema's help, if any, is better."""
 
 
 def _is_secret(path: KeyPath, node: Node) -> bool:
-    """Whether people may write the value of a secret here; `secrets` at the top of the platform is a setting."""
+    """Whether a secret's value may have been written here; `secrets` at the top of the platform is a setting."""
     field = path[1:] if path[:1] in _LAYERS else path
     return field[:1] == ("secrets",) and (field is not path or node.span.source.layer is not Layer.PLATFORM)
 
@@ -202,18 +215,18 @@ _LAYERS = (("defaults",), ("enforce",))
 
 
 def as_written(span: Span) -> str | None:
-    """The scalar as its author spelled it: `1.10` is a number of less."""
+    """The scalar as written in the source, since the number `1.10` would become `1.1`."""
     if not span.line or span.line != span.end_line:
         return None
     return lines_of(span.source)[span.line - 1][span.column - 1 : span.end_column - 1]
 
 
-def _bad_key(error: ValidationError, child: Node, path: KeyPath) -> Diagnostic:
+def _invalid_key(error: ValidationError, child: Node, path: KeyPath) -> Diagnostic:
     key = str(error.instance)
     if error.validator == "enum":
         allowed: Any = error.validator_value
         return unknown_key(key, child.key or child.span, path, tuple(allowed))
-    code, message, help_text = _worded(error)
+    code, message, help_text = _word(error)
     return Diagnostic(code=code, message=message, span=child.key or child.span, path=path, help=help_text)
 
 
@@ -221,25 +234,27 @@ Wording: TypeAlias = tuple[str, str, str | None]
 """Code, message and help."""
 
 
-def _worded(error: ValidationError) -> Wording:
+def _word(error: ValidationError) -> Wording:
     keyword = str(error.validator)
     return _WORDINGS.get(keyword, _conflict)(keyword, error.validator_value, error.instance)
 
 
 def _wrong_type(_: str, types: Any, found: Any) -> Wording:
     expected = types if isinstance(types, list) else [types]
-    message = f"expected {' or '.join(_TYPE_WORDS[name] for name in expected)}, found {described(found)}"
+    *others, last = (_TYPE_WORDS[name] for name in expected)
+    wanted = f"{', '.join(others)} or {last}" if others else last
+    message = f"expected {wanted}, found {describe_value(found)}"
     if {"string"} == {*expected} - {"array", "object"} and isinstance(found, (int, float)):
-        return "schema/needs-quotes", message, f'quote it: "{_spelled_out(found)}"'
+        return "schema/needs-quotes", message, f'quote it: "{_scalar_text(found)}"'
     if expected == ["array"] and isinstance(found, str):
         return "schema/wrong-type", message, f"write a list: {quote(json.dumps([found], ensure_ascii=False))}"
     return "schema/wrong-type", message, None
 
 
-def described(value: Any) -> str:
-    """A value as a message says what was found: its type, and the value itself if it is a scalar."""
+def describe_value(value: Any) -> str:
+    """A value in a message: its type, and the value itself if it is a scalar."""
     if isinstance(value, bool):
-        return f"the boolean `{_spelled_out(value)}`"
+        return f"the boolean `{_scalar_text(value)}`"
     if isinstance(value, (int, float)):
         return f"the number {quote(value)}"
     if isinstance(value, str):
@@ -247,18 +262,18 @@ def described(value: Any) -> str:
     return "null" if value is None else "a list" if isinstance(value, list) else "a mapping"
 
 
-def _spelled_out(value: Any) -> str:
+def _scalar_text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _wrong_value(keyword: str, allowed: Any, found: Any) -> Wording:
-    choices = allowed if keyword == "enum" else [allowed]
-    meant = near(str(found), [str(choice) for choice in choices])
-    expected = f"expected {'one of ' if len(choices) > 1 else ''}{listed(choices)}"
+    choices = [str(choice) for choice in allowed] if keyword == "enum" else [str(allowed)]
+    meant = near(str(found), choices)
+    expected = f"expected {'one of ' if len(choices) > 1 else ''}{quote_names(choices)}"
     return (
         "schema/wrong-value",
-        f"{expected}, found {described(found)}",
-        f"did you mean `{meant}`?" if meant else None,
+        f"{expected}, found {describe_value(found)}",
+        f"did you mean `{meant}`?" if meant else f"write `{choices[0]}`" if len(choices) == 1 else None,
     )
 
 
@@ -277,29 +292,29 @@ def _wrong_length(keyword: str, bound: Any, found: Any) -> Wording:
 
 
 def _missing_key(_: str, required: Any, found: Any) -> Wording:
-    missing = listed(key for key in required if key not in found)
+    missing = quote_names(key for key in required if key not in found)
     return "schema/missing-key", f"missing {missing}", f"add {missing}"
 
 
 def _missing_companion(_: str, wanted: Any, found: Any) -> Wording:
     pairs = [(key, other) for key, others in wanted.items() if key in found for other in others if other not in found]
-    return "schema/missing-key", "; ".join(f"`{key}` needs `{other}` beside it" for key, other in pairs), None
+    return "schema/missing-key", "; ".join(f"`{key}` needs `{other}`" for key, other in pairs), None
 
 
-_KINDRED = {
+_BASE_FORMATS = {
     "positive-quantity": "quantity",
     "extended-resource": "resource-name",
     "gpu-name": "dns-label",
     "label-key-pattern": "label-key",
     **dict.fromkeys(("name-pattern", "alias-pattern", "volume-pattern", "port-pattern"), "placeholders"),
 }
-"""Formats that narrow another one, and share its code."""
+"""Formats that narrow another one and share its code."""
 
 
 def _format(_: str, name: Any, found: Any) -> Wording:
-    fault = FORMATS[name](found)
+    fault = FORMAT_CHECKS[name](found)
     assert fault is not None
-    return f"schema/{_KINDRED.get(name, name)}", fault.message, fault.help
+    return f"schema/{_BASE_FORMATS.get(name, name)}", fault.message, fault.help
 
 
 def _pattern(_: str, pattern: Any, found: Any) -> Wording:
@@ -307,13 +322,13 @@ def _pattern(_: str, pattern: Any, found: Any) -> Wording:
 
 
 def _no_alternative(_: str, alternatives: Any, found: Any) -> Wording:
-    told = [schema.get("type", ()) for schema in alternatives]
-    types = dict.fromkeys(name for one in told for name in ((one,) if isinstance(one, str) else one))
+    declared = [schema.get("type", ()) for schema in alternatives]
+    types = dict.fromkeys(name for one in declared for name in ((one,) if isinstance(one, str) else one))
     return _wrong_type("type", list(types), found) if types else _conflict()
 
 
 def _conflict(*_: object) -> Wording:
-    return "schema/conflict", "keys that exclude each other stand together", None
+    return "schema/conflict", "these keys exclude each other", None
 
 
 _WORDINGS: Mapping[str, Callable[[str, Any, Any], Wording]] = {

@@ -1,7 +1,7 @@
-"""Validate trees that nothing is wrong with: the tree in canonical spelling, or None.
+"""Fast validation of valid documents: the tree in canonical spelling, or None.
 
-It answers yes or no; `validate.py` has the exact way, which explains a no. Each schema becomes functions, made when a
-value first needs them: one pass both spells and checks what jsonschema would check.
+It does not explain a rejection; `validate.py` does. Each schema becomes functions, built when a value first needs them,
+that spell and check a tree in one pass and agree with jsonschema.
 """
 
 from __future__ import annotations
@@ -14,120 +14,120 @@ from speccompile.schema.library import Library, Schema
 from speccompile.schema.validate_fast_containers import CHILD_KEYWORDS, accept_list, accept_mapping, children_check
 from speccompile.schema.validate_fast_keywords import (
     BASES,
-    Accept,
-    Acceptors,
+    Acceptor,
+    AcceptorCache,
     UnknownKeywordError,
-    checked,
-    checks_of,
-    parts_of,
-    refuse,
+    accept_if,
+    applicable_schemas,
+    node_checks,
+    python_types,
+    reject,
     scalar_checks,
-    types_named,
 )
 
 _SCALARS = (str, int, float, bool)
-_MOST_KEPT = 64
-"""Schemas of libraries whose functions are cached; a process has one library, and tests have many."""
+_CACHE_SIZE = 64
+"""Schemas and libraries whose acceptors are cached; a process has one library, tests have many."""
 
 
 def accept(root: Node, name: str, library: Library) -> Node | None:
-    """The tree that `validate` gives, if it has no findings; None if it has any, or if the schema is beyond us."""
+    """The tree as `validate` returns it if it has no findings; None if it has any, or the schema is not supported."""
     try:
-        return accepting(name, library)(root)
+        return acceptor_for(name, library)(root)
     except UnknownKeywordError:
         return None
 
 
-@lru_cache(maxsize=_MOST_KEPT)
-def accepting(name: str, library: Library) -> Accept:
-    """What accepts trees of a schema; it raises at what it does not know, when a value is first met that needs it."""
+@lru_cache(maxsize=_CACHE_SIZE)
+def acceptor_for(name: str, library: Library) -> Acceptor:
+    """The acceptor for a schema; it raises UnknownKeywordError when a value first needs an unsupported keyword."""
     schema = library.schemas[name]
-    return _acceptors(library).of(schema, (schema,))
+    return _cache_for(library).get(schema, (schema,))
 
 
-@lru_cache(maxsize=_MOST_KEPT)
-def _acceptors(library: Library) -> Acceptors:
-    return Acceptors(library, _make, {})
+@lru_cache(maxsize=_CACHE_SIZE)
+def _cache_for(library: Library) -> AcceptorCache:
+    return AcceptorCache(library, _build, {})
 
 
-def _make(acceptors: Acceptors, form: Schema | None, schemas: tuple[Schema, ...]) -> Accept:
-    parts = tuple(parts_of(schemas, acceptors.library))
-    told = None if form is None else acceptors.library.resolve(form)
-    if told is not None and told.get("x-unread"):
-        return acceptors.of(None, schemas)
-    if told is not None and told.get("x-opaque"):
-        return _opaque(acceptors.of(None, schemas))
-    branches: dict[type, Accept] = {}
+def _build(cache: AcceptorCache, form: Schema | None, schemas: tuple[Schema, ...]) -> Acceptor:
+    parts = tuple(applicable_schemas(schemas, cache.library))
+    resolved = None if form is None else cache.library.resolve(form)
+    if resolved is not None and resolved.get("x-unread"):
+        return cache.get(None, schemas)
+    if resolved is not None and resolved.get("x-opaque"):
+        return _accept_opaque(cache.get(None, schemas))
+    branches: dict[type, Acceptor] = {}
 
     def accepts(node: Node) -> Node | None:
         kind = type(node.value)
         branch = branches.get(kind)
         if branch is None:
-            branch = branches[kind] = _branch(acceptors, told, parts, kind)
+            branch = branches[kind] = _accept_type(cache, resolved, parts, kind)
         return branch(node)
 
-    return _directly(accepts, acceptors, parts)
+    return _with_shortcut(accepts, cache, parts)
 
 
-def _directly(accepts: Accept, acceptors: Acceptors, parts: tuple[Schema, ...]) -> Accept:
-    """The same, at once for values of the one type that is allowed, if it is but one: as most are."""
-    kinds = frozenset(BASES).intersection(*(types_named(part["type"]) for part in parts if "type" in part))
+def _with_shortcut(accepts: Acceptor, cache: AcceptorCache, parts: tuple[Schema, ...]) -> Acceptor:
+    """The acceptor, with a shortcut for schemas that allow one type of scalar, as most do."""
+    kinds = frozenset(BASES).intersection(*(python_types(part["type"]) for part in parts if "type" in part))
     (kind, *others) = kinds or (object,)
-    if others or kind not in _SCALARS or any(checks_of(acceptors, parts, kind)):
+    if others or kind not in _SCALARS or any(node_checks(cache, parts, kind)):
         return accepts
-    holds = tuple(scalar_checks(parts, kind))
+    checks = tuple(scalar_checks(parts, kind))
 
-    def accepts_directly(node: Node) -> Node | None:
+    def accepts_scalar(node: Node) -> Node | None:
         value = node.value
         if type(value) is not kind or node.unsure:
             return accepts(node)
-        for hold in holds:
-            if not hold(value):
+        for check in checks:
+            if not check(value):
                 return None
         return node
 
-    return accepts_directly
+    return accepts_scalar
 
 
-def _opaque(accepts: Accept) -> Accept:
-    """What is not read is no place for a scalar that has two meanings either."""
+def _accept_opaque(accepts: Acceptor) -> Acceptor:
+    """Reject ambiguous scalars also in a value that is not interpreted."""
     return lambda node: None if any(inner.unsure for _, inner in node.walk()) else accepts(node)
 
 
-def _branch(acceptors: Acceptors, told: Schema | None, parts: tuple[Schema, ...], kind: type) -> Accept:
-    """What accepts values of one type."""
+def _accept_type(cache: AcceptorCache, form: Schema | None, parts: tuple[Schema, ...], kind: type) -> Acceptor:
+    """The acceptor for values of one type."""
     base = next(one for one in BASES if issubclass(kind, one))
-    if any("type" in part and base not in types_named(part["type"]) for part in parts):
-        return refuse
+    if any("type" in part and base not in python_types(part["type"]) for part in parts):
+        return reject
     if base is not tuple and base is not dict:
-        return _scalar(acceptors, told, parts, base)
+        return _accept_scalar(cache, form, parts, base)
     if any("enum" in part or "const" in part for part in parts):
-        return refuse
-    checks = tuple(checks_of(acceptors, parts, base))
+        return reject
+    checks = tuple(node_checks(cache, parts, base))
     if base is tuple:
-        return accept_list(acceptors, told, parts, checks)
-    if told is None:
-        return checked(
-            (*(children_check(acceptors, part) for part in parts if not CHILD_KEYWORDS.isdisjoint(part)), *checks)
+        return accept_list(cache, form, parts, checks)
+    if form is None:
+        return accept_if(
+            (*(children_check(cache, part) for part in parts if not CHILD_KEYWORDS.isdisjoint(part)), *checks)
         )
-    return accept_mapping(acceptors, told, parts, checks)
+    return accept_mapping(cache, form, parts, checks)
 
 
-def _scalar(acceptors: Acceptors, told: Schema | None, parts: tuple[Schema, ...], kind: type) -> Accept:
-    is_strict = told is not None and told.get("format") not in QUANTITIES
-    holds = tuple(scalar_checks(parts, kind))
-    checks = tuple(checks_of(acceptors, parts, kind))
+def _accept_scalar(cache: AcceptorCache, form: Schema | None, parts: tuple[Schema, ...], kind: type) -> Acceptor:
+    is_strict = form is not None and form.get("format") not in QUANTITIES
+    value_checks = tuple(scalar_checks(parts, kind))
+    checks = tuple(node_checks(cache, parts, kind))
 
     def accepts(node: Node) -> Node | None:
         if is_strict and node.unsure:
             return None
         value = node.value
-        for hold in holds:
-            if not hold(value):
+        for check in value_checks:
+            if not check(value):
                 return None
         return node
 
     if not checks:
         return accepts
-    others = checked(checks)
+    others = accept_if(checks)
     return lambda node: None if accepts(node) is None else others(node)

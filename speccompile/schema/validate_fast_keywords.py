@@ -1,7 +1,7 @@
-"""Functions for the keywords of a JSON schema: each answers yes or no for one value.
+"""Checks for the keywords of a JSON schema, each a function that accepts or rejects one value.
 
-Keywords about scalars get the plain value; those about a whole value, such as `required` or `if`, get its node. A
-keyword that is not in the table _KNOWN raises UnknownKeywordError, and jsonschema decides instead.
+Keywords for scalars get the plain value; those for a whole value, such as `required` or `if`, get its node. A keyword
+that is not in _SUPPORTED raises UnknownKeywordError, and jsonschema decides instead.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from typing import Any, TypeAlias
 
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
-from speccompile.schema.formats.by_name import FORMATS, fitting
+from speccompile.schema.formats.by_name import FORMAT_CHECKS, format_check
 from speccompile.schema.library import Library, Schema
 
-Accept: TypeAlias = Callable[[Node], Node | None]
-"""Gives the node in canonical spelling, the same one if it was; None if anything is wrong with it."""
-Holds: TypeAlias = Callable[[Any], bool]
-"""Takes a value that is no container."""
-Check: TypeAlias = Callable[[Any], bool]
-"""Takes a node; of one that must be a mapping or a list, the value is read as such."""
-_KINDS: Mapping[str, frozenset[type]] = {
+Acceptor: TypeAlias = Callable[[Node], Node | None]
+"""Returns the node in canonical spelling (itself, if it already is), or None if the node is invalid."""
+ScalarCheck: TypeAlias = Callable[[Any], bool]
+"""Checks a plain value that is not a container."""
+NodeCheck: TypeAlias = Callable[[Any], bool]
+"""Checks a node; one for mappings or lists reads the node's value as such."""
+_TYPES: Mapping[str, frozenset[type]] = {
     "string": frozenset({str}),
     "number": frozenset({int, float}),
     "integer": frozenset({int}),
@@ -31,48 +31,51 @@ _KINDS: Mapping[str, frozenset[type]] = {
     "null": frozenset({type(None)}),
 }
 BASES = (bool, int, float, str, tuple, dict, type(None))
-"""The types that values have; bool before int, of which it is one to Python."""
+"""The types of values; bool comes before int, its base class."""
 
 
 class UnknownKeywordError(Exception):
-    """A schema says what is not known here; nobody guesses what jsonschema would make of it."""
+    """A schema uses a keyword that only jsonschema implements."""
 
 
-class Acceptors(NamedTuple):
-    """The functions made so far of the schemas of one library; `make` makes one that is missing."""
+class AcceptorCache(NamedTuple):
+    """The acceptors built so far for the schemas of one library."""
 
     library: Library
-    make: Callable[[Acceptors, Schema | None, tuple[Schema, ...]], Accept]
-    made: dict[tuple[int, ...], Accept]
+    build: Callable[[AcceptorCache, Schema | None, tuple[Schema, ...]], Acceptor]
+    acceptors: dict[tuple[int, ...], Acceptor]
     """By the identities of schemas, which live as long as the library does."""
 
-    def of(self, form: Schema | None, schemas: tuple[Schema, ...]) -> Accept:
-        """What spells values as `form` says (None leaves them as they are) and checks them by all the schemas."""
+    def get(self, form: Schema | None, schemas: tuple[Schema, ...]) -> Acceptor:
+        """The acceptor that spells keys as in `form` (None leaves them as written) and checks all the schemas."""
         key = (id(form), *map(id, schemas))
-        if key not in self.made:
-            self.made[key] = self.make(self, form, schemas)
-        return self.made[key]
+        if key not in self.acceptors:
+            self.acceptors[key] = self.build(self, form, schemas)
+        return self.acceptors[key]
 
 
-def parts_of(schemas: tuple[Schema, ...], library: Library) -> Iterator[Schema]:
-    """The schemas, and all that hold beside them for the same value."""
+def applicable_schemas(schemas: tuple[Schema, ...], library: Library) -> Iterator[Schema]:
+    """The schemas, and those that apply to the same value by `$ref` and `allOf`."""
     for schema in schemas:
-        _stop_at_unknown(schema, library)
+        _require_support(schema, library)
         yield schema
         if "$ref" in schema:
-            yield from parts_of((library.target(schema["$ref"]),), library)
-        yield from parts_of(tuple(schema.get("allOf", ())), library)
+            yield from applicable_schemas((library.target(schema["$ref"]),), library)
+        yield from applicable_schemas(tuple(schema.get("allOf", ())), library)
 
 
-def _stop_at_unknown(schema: Schema, library: Library) -> None:
+def _require_support(schema: Schema, library: Library) -> None:
     if not isinstance(schema, Mapping):
         raise UnknownKeywordError
-    for keyword, told in schema.items():
-        if keyword.startswith("x-") or keyword in _SILENT:
+    for keyword, argument in schema.items():
+        if keyword.startswith("x-") or keyword in _ANNOTATIONS:
             continue
-        # An inner `$id` would change what references mean.
-        is_known = library.schemas.get(_noun(told)) is schema if keyword == "$id" else _KNOWN.get(keyword, _never)(told)
-        if not is_known:
+        if keyword == "$id":
+            # An inner `$id` would change what references mean.
+            is_supported = library.schemas.get(_noun(argument)) is schema
+        else:
+            is_supported = _SUPPORTED.get(keyword, _never)(argument)
+        if not is_supported:
             raise UnknownKeywordError(keyword)
 
 
@@ -80,17 +83,17 @@ def _noun(address: str) -> str:
     return address.rpartition("/")[2].partition(".")[0]
 
 
-def types_named(told: str | list[str]) -> frozenset[type]:
-    """The Python types of what `type` names."""
-    return frozenset().union(*(_KINDS[name] for name in ([told] if isinstance(told, str) else told)))
+def python_types(names: str | list[str]) -> frozenset[type]:
+    """The Python types for the argument of `type`."""
+    return frozenset().union(*(_TYPES[name] for name in ([names] if isinstance(names, str) else names)))
 
 
-def refuse(_: Node) -> None:
+def reject(_: Node) -> None:
     """Accept nothing."""
 
 
-def checked(checks: tuple[Check, ...]) -> Accept:
-    """Accept a node as it is if all checks hold."""
+def accept_if(checks: tuple[NodeCheck, ...]) -> Acceptor:
+    """The acceptor of nodes that pass all checks; it returns them unchanged."""
 
     def accepts(node: Node) -> Node | None:
         for check in checks:
@@ -104,39 +107,39 @@ def checked(checks: tuple[Check, ...]) -> Accept:
 # Scalars
 
 
-def scalar_checks(parts: tuple[Schema, ...], kind: type) -> Iterator[Holds]:
-    """The checks that the keywords of all parts make of a scalar."""
+def scalar_checks(parts: tuple[Schema, ...], kind: type) -> Iterator[ScalarCheck]:
+    """The checks of a scalar of the type, one for each keyword of the parts."""
     for part in parts:
         for keyword in part:
-            if (kind, keyword) in _HOLDS:
-                yield _HOLDS[kind, keyword](part[keyword])
+            if (kind, keyword) in _SCALAR_CHECKS:
+                yield _SCALAR_CHECKS[kind, keyword](part[keyword])
 
 
-def _options(told: Any) -> Holds:
-    return frozenset(told).__contains__
+def _enum(options: Any) -> ScalarCheck:
+    return frozenset(options).__contains__
 
 
-def _pattern(told: str) -> Holds:
-    search = re.compile(told).search
+def _pattern(expression: str) -> ScalarCheck:
+    search = re.compile(expression).search
     return lambda text: search(text) is not None
 
 
-_TEXT: Mapping[str, Callable[[Any], Holds]] = {
-    "minLength": lambda told: lambda text: len(text) >= told,
-    "maxLength": lambda told: lambda text: len(text) <= told,
+_TEXT: Mapping[str, Callable[[Any], ScalarCheck]] = {
+    "minLength": lambda bound: lambda text: len(text) >= bound,
+    "maxLength": lambda bound: lambda text: len(text) <= bound,
     "pattern": _pattern,
 }
-_NUMBER: Mapping[str, Callable[[Any], Holds]] = {
-    # Not turned around: what is no number at all is neither less nor more.
-    "minimum": lambda told: lambda number: not number < told,
-    "maximum": lambda told: lambda number: not number > told,
+_NUMBER: Mapping[str, Callable[[Any], ScalarCheck]] = {
+    # jsonschema asks the same way round, which matters for NaN.
+    "minimum": lambda bound: lambda number: not number < bound,
+    "maximum": lambda bound: lambda number: not number > bound,
 }
-_SCALAR: Mapping[str, Callable[[Any], Holds]] = {
-    "enum": _options,
-    "const": lambda told: _options((told,)),
-    "format": fitting,
+_SCALAR: Mapping[str, Callable[[Any], ScalarCheck]] = {
+    "enum": _enum,
+    "const": lambda value: _enum((value,)),
+    "format": format_check,
 }
-_HOLDS: Mapping[tuple[type, str], Callable[[Any], Holds]] = {
+_SCALAR_CHECKS: Mapping[tuple[type, str], Callable[[Any], ScalarCheck]] = {
     (kind, keyword): make
     for kind, table in (
         (str, {**_TEXT, **_SCALAR}),
@@ -149,146 +152,144 @@ _HOLDS: Mapping[tuple[type, str], Callable[[Any], Holds]] = {
 }
 
 
-# Keywords about a whole value
+# Whole values
 
 
-def checks_of(acceptors: Acceptors, parts: tuple[Schema, ...], kind: type) -> Iterator[Check]:
-    """The checks that the keywords of all parts make of a whole value of the type."""
+def node_checks(cache: AcceptorCache, parts: tuple[Schema, ...], kind: type) -> Iterator[NodeCheck]:
+    """The checks of a whole value of the type, by the keywords of the parts."""
     switches: dict[str, list[_Condition]] = {}
     for part in parts:
         for keyword in part:
-            make = _CHECKS.get((kind, keyword)) or _CHECKS.get((object, keyword))
-            if keyword == "if" and kind is dict and (condition := _condition(acceptors, part)):
+            make = _NODE_CHECKS.get((kind, keyword)) or _NODE_CHECKS.get((object, keyword))
+            if keyword == "if" and kind is dict and (condition := _simple_condition(cache, part)):
                 switches.setdefault(condition.key, []).append(condition)
             elif make is not None:
-                yield make(acceptors, part, part[keyword])
+                yield make(cache, part, part[keyword])
     yield from map(_switch, switches.values())
 
 
-def _required(_: Acceptors, __: Schema, told: Any) -> Check:
-    keys = frozenset(told)
+def _required(_: AcceptorCache, __: Schema, names: Any) -> NodeCheck:
+    keys = frozenset(names)
     return lambda node: node.value.keys() >= keys
 
 
-def _names(acceptors: Acceptors, _: Schema, told: Any) -> Check:
-    parts = tuple(parts_of((told,), acceptors.library))
-    is_possible = all(str in types_named(part["type"]) for part in parts if "type" in part)
-    if any(_CHECKS.keys() & {(str, keyword), (object, keyword)} for part in parts for keyword in part):
+def _property_names(cache: AcceptorCache, _: Schema, schema: Any) -> NodeCheck:
+    parts = tuple(applicable_schemas((schema,), cache.library))
+    allows_strings = all(str in python_types(part["type"]) for part in parts if "type" in part)
+    if any(_NODE_CHECKS.keys() & {(str, keyword), (object, keyword)} for part in parts for keyword in part):
         raise UnknownKeywordError("propertyNames")
-    holding = tuple(scalar_checks(parts, str))
+    checks = tuple(scalar_checks(parts, str))
 
-    def holds(node: Any) -> bool:
+    def passes(node: Any) -> bool:
         for key in node.value:
-            for hold in holding:
-                if not hold(key):
+            for check in checks:
+                if not check(key):
                     return False
-        return is_possible or not node.value
+        return allows_strings or not node.value
 
-    return holds
+    return passes
 
 
-def _companions(_: Acceptors, __: Schema, told: Any) -> Check:
+def _dependent_required(_: AcceptorCache, __: Schema, companions: Any) -> NodeCheck:
     return lambda node: all(
-        other in node.value for key, others in told.items() if key in node.value for other in others
+        other in node.value for key, others in companions.items() if key in node.value for other in others
     )
 
 
-def _dependents(acceptors: Acceptors, _: Schema, told: Any) -> Check:
-    checks = tuple((key, acceptors.of(None, (schema,))) for key, schema in told.items())
-    return lambda node: all(check(node) is not None for key, check in checks if key in node.value)
+def _dependent_schemas(cache: AcceptorCache, _: Schema, schemas: Any) -> NodeCheck:
+    acceptors = tuple((key, cache.get(None, (schema,))) for key, schema in schemas.items())
+    return lambda node: all(accepts(node) is not None for key, accepts in acceptors if key in node.value)
 
 
-def _not(acceptors: Acceptors, _: Schema, told: Any) -> Check:
-    accepts = acceptors.of(None, (told,))
+def _not(cache: AcceptorCache, _: Schema, schema: Any) -> NodeCheck:
+    accepts = cache.get(None, (schema,))
     return lambda node: accepts(node) is None
 
 
-def _if(acceptors: Acceptors, part: Schema, told: Any) -> Check:
-    condition = acceptors.of(None, (told,))
-    then, otherwise = _outcomes(acceptors, part)
+def _if(cache: AcceptorCache, part: Schema, schema: Any) -> NodeCheck:
+    condition = cache.get(None, (schema,))
+    then, otherwise = _outcomes(cache, part)
 
-    def holds(node: Node) -> bool:
+    def passes(node: Node) -> bool:
         chosen = otherwise if condition(node) is None else then
         return chosen is None or chosen(node) is not None
 
-    return holds
+    return passes
 
 
-def _outcomes(acceptors: Acceptors, part: Schema) -> tuple[Accept | None, Accept | None]:
-    """What accepts if the condition holds, and if not."""
-    then, otherwise = (
-        acceptors.of(None, (part[keyword],)) if keyword in part else None for keyword in ("then", "else")
-    )
+def _outcomes(cache: AcceptorCache, part: Schema) -> tuple[Acceptor | None, Acceptor | None]:
+    """The acceptors for `then` and `else`."""
+    then, otherwise = (cache.get(None, (part[keyword],)) if keyword in part else None for keyword in ("then", "else"))
     return then, otherwise
 
 
 class _Condition(NamedTuple):
-    """What asks for the text behind one key, as most conditions do."""
+    """An `if` that compares the text of one key, as most do."""
 
     key: str
     options: frozenset[str]
     is_required: bool
-    then: Accept | None
-    otherwise: Accept | None
+    then: Acceptor | None
+    otherwise: Acceptor | None
 
 
-def _condition(acceptors: Acceptors, part: Schema) -> _Condition | None:
-    told = part["if"]
-    asked = tuple(told.get("properties", {}).items()) if isinstance(told, Mapping) else ()
-    if len(asked) != 1 or not told.keys() <= {"properties", "required"}:
+def _simple_condition(cache: AcceptorCache, part: Schema) -> _Condition | None:
+    condition = part["if"]
+    properties = tuple(condition.get("properties", {}).items()) if isinstance(condition, Mapping) else ()
+    if len(properties) != 1 or not condition.keys() <= {"properties", "required"}:
         return None
-    ((key, schema),) = asked
-    if told.get("required", [key]) != [key] or not isinstance(schema, Mapping) or schema.keys() not in _ONE_OF:
+    ((key, schema),) = properties
+    if condition.get("required", [key]) != [key] or not isinstance(schema, Mapping) or schema.keys() not in _ONE_OF:
         return None
-    _stop_at_unknown(schema, acceptors.library)
+    _require_support(schema, cache.library)
     options = frozenset(schema["enum"] if "enum" in schema else [schema["const"]])
-    return _Condition(key, options, "required" in told, *_outcomes(acceptors, part))
+    return _Condition(key, options, "required" in condition, *_outcomes(cache, part))
 
 
 _ONE_OF = ({"const"}, {"enum"})
 
 
-def _switch(conditions: list[_Condition]) -> Check:
-    """All conditions on one key at once, by the text behind it."""
+def _switch(conditions: list[_Condition]) -> NodeCheck:
+    """One check for all conditions on a key, which looks up its text once."""
     key = conditions[0].key
     by_text = {
-        text: _those(one.then if text in one.options else one.otherwise for one in conditions)
+        text: _present(one.then if text in one.options else one.otherwise for one in conditions)
         for text in frozenset().union(*(one.options for one in conditions))
     }
-    at_others = _those(one.otherwise for one in conditions)
-    at_none = _those(one.otherwise if one.is_required else one.then for one in conditions)
+    for_other_texts = _present(one.otherwise for one in conditions)
+    if_absent = _present(one.otherwise if one.is_required else one.then for one in conditions)
 
-    def holds(node: Any) -> bool:
+    def passes(node: Any) -> bool:
         child = node.value.get(key)
         if child is None:
-            chosen = at_none
+            chosen = if_absent
         else:
-            chosen = by_text.get(child.value, at_others) if isinstance(child.value, str) else at_others
+            chosen = by_text.get(child.value, for_other_texts) if isinstance(child.value, str) else for_other_texts
         return all(accepts(node) is not None for accepts in chosen)
 
-    return holds
+    return passes
 
 
-def _those(outcomes: Iterable[Accept | None]) -> tuple[Accept, ...]:
-    return tuple(accepts for accepts in outcomes if accepts is not None)
+def _present(acceptors: Iterable[Acceptor | None]) -> tuple[Acceptor, ...]:
+    return tuple(accepts for accepts in acceptors if accepts is not None)
 
 
-_Make: TypeAlias = Callable[[Acceptors, Schema, Any], Check]
-_CHECKS: Mapping[tuple[type, str], _Make] = {
+_Make: TypeAlias = Callable[[AcceptorCache, Schema, Any], NodeCheck]
+_NODE_CHECKS: Mapping[tuple[type, str], _Make] = {
     (object, "if"): _if,
     (object, "not"): _not,
-    (tuple, "minItems"): lambda _, __, told: lambda node: len(node.value) >= told,
-    (tuple, "maxItems"): lambda _, __, told: lambda node: len(node.value) <= told,
+    (tuple, "minItems"): lambda _, __, bound: lambda node: len(node.value) >= bound,
+    (tuple, "maxItems"): lambda _, __, bound: lambda node: len(node.value) <= bound,
     (dict, "required"): _required,
-    (dict, "minProperties"): lambda _, __, told: lambda node: len(node.value) >= told,
-    (dict, "propertyNames"): _names,
-    (dict, "dependentRequired"): _companions,
-    (dict, "dependentSchemas"): _dependents,
+    (dict, "minProperties"): lambda _, __, bound: lambda node: len(node.value) >= bound,
+    (dict, "propertyNames"): _property_names,
+    (dict, "dependentRequired"): _dependent_required,
+    (dict, "dependentSchemas"): _dependent_schemas,
 }
-"""By the type of the values that a keyword is about; `object` for all of them."""
+"""By type and keyword; `object` is every type."""
 
 
-# Known keywords
+# Supported keywords
 
 
 def _always(_: object) -> bool:
@@ -299,21 +300,21 @@ def _never(_: object) -> bool:
     return False
 
 
-def _are_texts(told: object) -> bool:
-    """Texts equal themselves alone; of other values it is not as plain."""
-    return isinstance(told, list) and all(isinstance(one, str) for one in told)
+def _are_strings(options: object) -> bool:
+    """Whether Python and JSON Schema compare the options alike; they do for strings, but not for 1, 1.0 and true."""
+    return isinstance(options, list) and all(isinstance(one, str) for one in options)
 
 
-_SILENT = frozenset({"$schema", "$defs", "$comment", "title", "description", "default", "examples"})
-"""Keywords that hold a value to nothing."""
-_KNOWN: Mapping[str, Callable[[Any], bool]] = {
+_ANNOTATIONS = frozenset({"$schema", "$defs", "$comment", "title", "description", "default", "examples"})
+"""Keywords that check nothing."""
+_SUPPORTED: Mapping[str, Callable[[Any], bool]] = {
     **dict.fromkeys(("$ref", "allOf", "items", "then", "else", *_TEXT, *_NUMBER), _always),
-    **{keyword: _always for _, keyword in _CHECKS},
+    **{keyword: _always for _, keyword in _NODE_CHECKS},
     **dict.fromkeys(("properties", "patternProperties", "additionalProperties"), _always),
-    "unevaluatedProperties": lambda told: told is False,
-    "type": lambda told: _KINDS.keys() >= ({told} if isinstance(told, str) else set(told)),
-    "enum": _are_texts,
-    "const": lambda told: isinstance(told, str),
-    "format": FORMATS.__contains__,
+    "unevaluatedProperties": lambda schema: schema is False,
+    "type": lambda names: _TYPES.keys() >= ({names} if isinstance(names, str) else set(names)),
+    "enum": _are_strings,
+    "const": lambda value: isinstance(value, str),
+    "format": FORMAT_CHECKS.__contains__,
 }
-"""The keywords, and whether what a schema says behind them is known."""
+"""The supported keywords, and whether an argument of one is supported."""

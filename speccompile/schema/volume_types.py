@@ -1,7 +1,7 @@
-"""Volume types: an entry each of `$defs/volume_types` in `fields.schema.json`, and what they mount.
+"""Volume types, which are the entries of `$defs/volume_types` in `fields.schema.json`.
 
-The entry is the schema of a volume of that type, with `x-mounts`; `volume_type` and its checks are made from all
-entries. A type that does not say what it mounts is refused with the whole schema.
+An entry is the schema of a volume of that type, with `x-mounts`; the options and checks of `volume_type` are generated
+from all entries. A schema with an entry that does not declare `x-mounts` is rejected.
 """
 
 from __future__ import annotations
@@ -13,28 +13,28 @@ from speccompile.model.light_namedtuple import NamedTuple
 
 _Schema: TypeAlias = Mapping[str, Any]
 
-POD = "pod"
-"""`x-mounts` of what lives and ends with the pod: a directory, a claim for each pod, the files of an image."""
+POD_STORAGE = "pod"
+"""`x-mounts` of storage with the lifetime of the pod: a directory, a claim per pod, the files of an image."""
 CREATED = "created"
 """`x-mounts` of an object that is created for the run."""
 EXISTING = "existing"
-"""`x-mounts` of storage that exists already; runs need the platform's `volumes.allow_existing`."""
+"""`x-mounts` of existing storage; runs need the platform's `volumes.allow_existing`."""
 SECRET = "secret"  # noqa: S105  the word of the schema
-"""`x-mounts` of an existing Secret; one that is not the project's store needs `secrets.allow_foreign`."""
-MOUNTS = (POD, CREATED, EXISTING, SECRET)
+"""`x-mounts` of an existing Secret; one other than the project's store needs `secrets.allow_foreign`."""
+MOUNTS = (POD_STORAGE, CREATED, EXISTING, SECRET)
 
 
 class VolumeType(NamedTuple):
-    """What volumes of a type mount."""
+    """What the volumes of a type mount."""
 
     usually: str
     """One of `MOUNTS`."""
     with_key: Mapping[str, str]
-    """What they mount instead if their `spec` has the key."""
+    """What they mount if their `spec` has the key."""
     object_key: str
-    """The key of `spec` that can name an existing object (`x-object`); otherwise it has the volume's name."""
+    """The key of `spec` that names an existing object (`x-object`); without it, the volume's name does."""
     instead: str | None
-    """What a run that may not mount existing storage can do, as a help text (`x-instead`)."""
+    """Help for a run that may not mount existing storage (`x-instead`)."""
 
     def mounts(self, spec: Container[str]) -> str:
         """What a volume with these keys in its `spec` mounts."""
@@ -61,9 +61,9 @@ def _spec(entry: _Schema) -> Mapping[str, Any]:
 
 
 def with_volume_types(fields: _Schema) -> _Schema:
-    """The schema of all fields, in which a volume is of one of the types and has the shape of its type.
+    """The schema of all fields, with the types as options of `volume_type` and each type's checks.
 
-    Raises ValueError for a type that does not say what it mounts: it might be anything.
+    Raises ValueError for a type that does not declare what it mounts.
     """
     types: Mapping[str, _Schema] = fields["$defs"]["volume_types"]
     for name, entry in types.items():
@@ -73,12 +73,12 @@ def with_volume_types(fields: _Schema) -> _Schema:
                 raise ValueError(f"volume type `{name}` needs `x-mounts` with one of {words}, not {mounted!r}")
     volume = fields["$defs"]["volume"]
     properties = volume["properties"]
-    own_keys = {key: schema for entry in types.values() for key, schema in _spec(entry).get("properties", {}).items()}
-    spec = {**properties["spec"], "properties": {**properties["spec"]["properties"], **own_keys}}
-    of_type = {**properties["volume_type"], "enum": [*types]}
+    spec_keys = {key: schema for entry in types.values() for key, schema in _spec(entry).get("properties", {}).items()}
+    spec = {**properties["spec"], "properties": {**properties["spec"]["properties"], **spec_keys}}
+    volume_type = {**properties["volume_type"], "enum": [*types]}
     checks = [
         {"if": {"properties": {"volume_type": {"const": name}}, "required": ["volume_type"]}, "then": entry}
         for name, entry in types.items()
     ]
-    completed = {**volume, "properties": {**properties, "volume_type": of_type, "spec": spec}, "allOf": checks}
+    completed = {**volume, "properties": {**properties, "volume_type": volume_type, "spec": spec}, "allOf": checks}
     return {**fields, "$defs": {**fields["$defs"], "volume": completed}}

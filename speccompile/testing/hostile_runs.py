@@ -16,7 +16,7 @@ from speccompile.model.diagnostic import Severity
 from speccompile.model.findings import CompileError
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.quantity import parse_quantity
-from speccompile.schema.field_path import Place, place_of
+from speccompile.schema.field_path import FieldLocation, locate_field
 from speccompile.schema.volume_types import EXISTING, SECRET
 from speccompile.testing import manifest_facts
 from speccompile.testing.admin import AdminConfig
@@ -322,8 +322,8 @@ def _rules_for(admin: AdminConfig, profile: str | None) -> Iterator[tuple[tuple[
     documents = [admin.full_platform, *(admin.profiles[one] for one in admin.lineage(profile))]
     for document in documents:
         for text, constraint in (document.get("rules") or {}).items():
-            place = place_of(text, bundled_library())
-            if isinstance(place, Place):
+            place = locate_field(text, bundled_library())
+            if isinstance(place, FieldLocation):
                 yield tuple(map(str, place.path)), constraint
 
 

@@ -12,7 +12,7 @@ from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
 from speccompile.schema.library import Schema
 from speccompile.schema.suggestions import unknown_key
-from speccompile.schema.validate import described
+from speccompile.schema.validate import describe_value
 from speccompile.verify.go_regex import MISSING, Patterns
 from speccompile.verify.kubernetes_api import Kind
 from speccompile.verify.server_checks import UNLESS_NULL
@@ -160,7 +160,7 @@ class _Reader:
     def schema(self, node: Node, path: KeyPath, *, closes: bool) -> Schema:
         """The schema; one that closes lets no field pass that it does not name."""
         if not isinstance(node.value, Mapping):
-            self._refuse(node, path, f"expected a schema, which is a mapping, found {described(node.plain())}")
+            self._refuse(node, path, f"expected a schema, which is a mapping, found {describe_value(node.plain())}")
             return {}
         for key, child in node.fields.items():
             if key not in _ALL_KEYWORDS and not key.startswith(_EXTENSION):
@@ -182,14 +182,14 @@ class _Reader:
     def _flag(self, node: Node, name: str, path: KeyPath) -> bool:
         child = node.fields.get(name)
         if child is not None and child.value not in (None, True, False):
-            self._refuse(child, (*path, name), f"expected true or false, found {described(child.plain())}")
+            self._refuse(child, (*path, name), f"expected true or false, found {describe_value(child.plain())}")
         return child is not None and child.value is True
 
     def _types(self, node: Node, path: KeyPath, flags: set[str]) -> Schema:
         child = node.fields.get("type")
         if child is not None and child.value not in _TYPES:
             options = ", ".join(f"`{name}`" for name in _TYPES)
-            self._refuse(child, (*path, "type"), f"expected one of {options}, found {described(child.plain())}")
+            self._refuse(child, (*path, "type"), f"expected one of {options}, found {describe_value(child.plain())}")
             return {}
         names = ["integer", "string"] if _INT_OR_STRING in flags else [str(child.value)] if child else []
         return {"type": [*names, *(["null"] if "nullable" in flags else [])]} if names else {}
@@ -202,7 +202,7 @@ class _Reader:
                 continue
             is_typed = isinstance(child.value, types) and not isinstance(child.value, bool)
             if not is_typed or (key == "multipleOf" and not float(str(child.value)) > 0):
-                self._refuse(child, (*path, key), f"{described(child.plain())} cannot be a `{key}`")
+                self._refuse(child, (*path, key), f"{describe_value(child.plain())} cannot be a `{key}`")
                 continue
             if key == "pattern" and not self._is_judged(child, (*path, key)):
                 self.left_out += 1

@@ -11,7 +11,7 @@ from speccompile.model.diagnostic import quote
 from speccompile.model.key_path import KeyPath
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.quantity import Quantity, QuantityError, parse_quantity
-from speccompile.schema.formats.by_name import FORMATS
+from speccompile.schema.formats.by_name import FORMAT_CHECKS
 from speccompile.schema.suggestions import near
 
 _BASE64 = re.compile(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?", re.ASCII)
@@ -42,7 +42,7 @@ Keyword: TypeAlias = Callable[[Any, Any], Iterator[Objection]]
 def _quantity(_: Any, value: Any) -> Iterator[Objection]:
     amount = _amount(value)
     if amount is None or amount.nano < 0:
-        fault = FORMATS["quantity"](value)
+        fault = FORMAT_CHECKS["quantity"](value)
         # A server cuts down what is too large, without a word.
         if fault and not fault.message.endswith("out of range"):
             yield Objection(fault.message, fault.help)

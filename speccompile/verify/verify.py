@@ -18,7 +18,7 @@ from speccompile.model.node import Node
 from speccompile.model.source import Span
 from speccompile.schema.library import Schema
 from speccompile.schema.suggestions import near
-from speccompile.schema.validate import translated
+from speccompile.schema.validate import translate_error
 from speccompile.verify.fast_check import Accepts, accepting
 from speccompile.verify.go_regex import Expression, compiled
 from speccompile.verify.kubernetes_api import OBJECT_META, Kind, definition, kinds, known_version, listed, versions
@@ -248,7 +248,7 @@ def _worded(error: ValidationError, tree: Node) -> Iterator[Diagnostic]:
     elif keyword in _WORDS and not _is_of_type(error):
         objections = iter([Objection(_WORDS[keyword](error))])
     else:
-        yield from translated(error, tree, bundled_library())
+        yield from translate_error(error, tree, bundled_library())
         return
     for objection in objections:
         path: KeyPath = (*error.absolute_path, *objection.path)

@@ -1,4 +1,4 @@
-"""The schemas that editors get say of a file what the compiler says of it, as far as JSON Schema can."""
+"""Editor schemas accept and reject files as the compiler does, as far as JSON Schema can."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ from speccompile.compiler.documents.run import _foreign
 from speccompile.compiler.documents.run_forms import flatten
 from speccompile.editor_schema.export import NOUNS, schema_of, schema_text
 from speccompile.editor_schema.format_patterns import (
-    EXPRESSIONS,
+    FORMAT_PATTERNS,
     Bounds,
+    anchored,
     is_portable,
     quantities_equal_to,
     quantities_within,
-    whole,
 )
 from speccompile.files.load import load
 from speccompile.model.diagnostic import Diagnostic, Severity
 from speccompile.model.documents import Document
 from speccompile.model.quantity import QuantityError, parse_quantity
 from speccompile.model.source import Layer, Source
-from speccompile.schema.formats.by_name import FORMATS
+from speccompile.schema.formats.by_name import FORMAT_CHECKS
 from speccompile.schema.validate import validate
 from speccompile.testing.plain_data import Data
 from speccompile.testing.strategies.documents import platforms, profiles, runs
@@ -66,7 +66,7 @@ def findings(document: Document, noun: str) -> tuple[Diagnostic, ...]:
         if flat.fields is None:
             return flat.findings
         tree, found = validate(flat.fields, "run", LIBRARY)
-        # Which target it is under, its profile says, which the document alone does not show.
+        # The target depends on the profile, which is not part of the document.
         foreign = _foreign(tree, None, target_of(None, LIBRARY), LIBRARY, knows_target=False)
         return tuple(one for one in (*flat.findings, *found, *foreign) if one.severity is Severity.ERROR)
     kind = document.root.fields.get("kind")
@@ -83,7 +83,7 @@ def is_unseen(found: Diagnostic, document: Document) -> bool:
 def agree(document: Document, noun: str) -> None:
     """Asserts that schema and compiler think alike of the document."""
     faults = list(VALIDATORS[noun].iter_errors(document.root.plain()))
-    # A null is never said, even under a key that is none; editors tell such a key all the same.
+    # The compiler ignores a null even under an unknown key; editors report the key.
     faults = [
         fault for fault in faults if "propertyNames" not in fault.schema_path or not _is_null(fault.instance, document)
     ]
@@ -114,17 +114,17 @@ def test_a_schema_says_of_a_golden_file_what_the_compiler_says(noun: str, path: 
 
 def test_what_editors_do_not_see_has_golden_cases() -> None:
     """Otherwise the table of it would excuse what nobody knows."""
-    told = "".join(path.read_text(encoding="utf-8") for path in GOLDEN.glob("reject/*/diagnostics.txt"))
-    assert [code for code in UNSEEN if f"[{code}]" not in told] == []
+    diagnostics = "".join(path.read_text(encoding="utf-8") for path in GOLDEN.glob("reject/*/diagnostics.txt"))
+    assert [code for code in UNSEEN if f"[{code}]" not in diagnostics] == []
 
 
-ODD: tuple[Any, ...] = (None, "", 0, -1, 1.0, 2.5, True, [], {}, "8Gi", "a b", "-0", "x" * 300, [None], {"a": None})
+UNUSUAL: tuple[Any, ...] = (None, "", 0, -1, 1.0, 2.5, True, [], {}, "8Gi", "a b", "-0", "x" * 300, [None], {"a": None})
 KEYS = ("x", "name", "kind", "apiVersion", "metadata", "spec", "labels", "Image", "id", "requests", "sub_path")
 
 
 @st.composite
 def spoilt(draw: st.DrawFn, documents: st.SearchStrategy[Data]) -> Data:
-    """A document with something odd in it, most of the time."""
+    """A document with something unusual in it, most of the time."""
     data: Data = json.loads(json.dumps(draw(documents)))
     for _ in range(draw(st.sampled_from((0, 1, 1, 2))) if data else 0):
         *above, last = draw(st.sampled_from(paths(data)[1:]))
@@ -135,9 +135,9 @@ def spoilt(draw: st.DrawFn, documents: st.SearchStrategy[Data]) -> Data:
         if how == "drop":
             del place[last]
         elif how == "replace":
-            place[last] = draw(st.sampled_from(ODD) | json_trees())
+            place[last] = draw(st.sampled_from(UNUSUAL) | json_trees())
         elif isinstance(place, dict):
-            place[draw(st.sampled_from(KEYS))] = draw(st.sampled_from(ODD))
+            place[draw(st.sampled_from(KEYS))] = draw(st.sampled_from(UNUSUAL))
         if not data:
             break
     return data
@@ -342,7 +342,7 @@ EXACT = {
     "secret-id",
     "user-id",
 }
-"""Formats that an expression says completely."""
+"""Formats whose pattern is exact."""
 WORDS = (
     *("", ".", "..", "..a", "a", "A", "a.b", "-a", "a-", "a\n", "a b", "é", "\u2028", "hugepages-2Mi", "cpu"),
     *("a" * 63, "a" * 64, "a" * 253, "a" * 254, "a." * 126 + "a", "a" * 245 + "/b"),
@@ -353,28 +353,28 @@ WORDS = (
 
 
 def test_every_format_has_an_expression_or_none_on_purpose() -> None:
-    assert FORMATS.keys() - EXPRESSIONS.keys() == WITHOUT_EXPRESSION
-    assert EXPRESSIONS.keys() <= FORMATS.keys()
+    assert FORMAT_CHECKS.keys() - FORMAT_PATTERNS.keys() == WITHOUT_EXPRESSION
+    assert FORMAT_PATTERNS.keys() <= FORMAT_CHECKS.keys()
 
 
-@pytest.mark.parametrize("name", sorted(EXPRESSIONS))
+@pytest.mark.parametrize("name", sorted(FORMAT_PATTERNS))
 @given(data=st.data())
 def test_an_expression_refuses_nothing_that_its_format_accepts(name: str, data: st.DataObject) -> None:
-    pattern = EXPRESSIONS[name].pattern
+    pattern = FORMAT_PATTERNS[name].pattern
     text = data.draw(
         st.sampled_from(WORDS) | st.from_regex(pattern) | any_texts() | st.text("aA0-./_:@ {}", max_size=8)
     )
-    is_good = FORMATS[name](text) is None
+    is_good = FORMAT_CHECKS[name](text) is None
     if is_good or name in EXACT:
         assert bool(re.search(pattern, text)) is is_good
 
 
-@pytest.mark.parametrize("name", sorted(EXPRESSIONS))
+@pytest.mark.parametrize("name", sorted(FORMAT_PATTERNS))
 def test_an_expression_agrees_with_its_format_on_words(name: str) -> None:
     for word in WORDS:
-        is_good = FORMATS[name](word) is None
-        assert is_good <= bool(re.search(EXPRESSIONS[name].pattern, word)), word
-        assert name not in EXACT or bool(re.search(EXPRESSIONS[name].pattern, word)) is is_good, word
+        is_good = FORMAT_CHECKS[name](word) is None
+        assert is_good <= bool(re.search(FORMAT_PATTERNS[name].pattern, word)), word
+        assert name not in EXACT or bool(re.search(FORMAT_PATTERNS[name].pattern, word)) is is_good, word
 
 
 _units = st.sampled_from(("", "m", "k", "M", "Ki", "Mi", "Gi", "Ti"))
@@ -445,8 +445,8 @@ def test_only_a_pattern_that_editors_read_alike_is_handed_on(pattern: str, porta
 
 
 def test_a_whole_text_has_no_line_end_behind_it() -> None:
-    assert re.search(whole("a"), "a")
-    assert not re.search(whole("a"), "a\n")
+    assert re.search(anchored("a"), "a")
+    assert not re.search(anchored("a"), "a\n")
 
 
 # The command
@@ -491,9 +491,9 @@ def test_the_project_says_where_profiles_are_and_the_command_line_wins(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     assert main(["schema", "run", "--profile", "1xa100"]) == 0
-    told = capsys.readouterr().out
-    assert "fixed by profile `1xa100` (profiles/gpu.yaml:2): leave it out" in told
-    assert "wants at most `8Gi`, because the nodes have 16Gi" in told
+    schema = capsys.readouterr().out
+    assert "profile `1xa100` (profiles/gpu.yaml:2) fixes this value: leave it out" in schema
+    assert "requires at most `8Gi` (the nodes have 16Gi)" in schema
     (tmp_path / "other.yaml").write_text("id: other\n")
     assert main(["schema", "run", "--profile", "other", "--profiles", "other.yaml"]) == 0
 
@@ -510,12 +510,12 @@ def test_the_bytes_are_the_same_wherever_the_call_is_made(
         ("..", ["--project", f"{project.name}/speccompile.yaml"]),
         ("runs", ["--profiles", "../profiles", "--platform", str(project / "platform.yaml")]),
     )
-    told = set()
+    texts = set()
     for folder, more in calls:
         monkeypatch.chdir(project / folder)
         assert main(["schema", "run", "--profile", "1xa100", *more]) == 0
-        told.add(capsys.readouterr().out)
-    (text,) = told
+        texts.add(capsys.readouterr().out)
+    (text,) = texts
     assert "(profiles/gpu.yaml:2)" in text
     assert "(platform.yaml:2)" in text
 
@@ -555,19 +555,19 @@ def test_a_broken_profile_gives_no_schema(project: Path, capsys: pytest.CaptureF
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (["schema"], "NOUN"),
         (["schema", "runs"], "invalid choice"),
-        (["schema", "profile", "--profile", "a"], "--profile narrows what runs may say"),
-        (["schema", "run", "--platform", "digitalhub"], "--platform counts with --profile ID only"),
+        (["schema", "profile", "--profile", "a"], "--profile applies to `schema run` only"),
+        (["schema", "run", "--platform", "digitalhub"], "--platform needs --profile ID"),
         (["schema", "run", "--profile", "a"], "give --profiles PATH"),
         (["schema", "run", "-o", ""], "the path is empty"),
     ],
 )
 def test_a_call_without_sense_is_refused(
     arguments: list[str],
-    told: str,
+    message: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -576,4 +576,4 @@ def test_a_call_without_sense_is_refused(
     with pytest.raises(SystemExit) as stop:
         main(arguments)
     assert stop.value.code == 2
-    assert told in capsys.readouterr().err
+    assert message in capsys.readouterr().err

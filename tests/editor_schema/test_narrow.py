@@ -41,12 +41,12 @@ LEFT_TO_THE_COMPILER: Mapping[str, str] = {
     "policy/volume-clash": "two volumes have one path or name",
     "run/duplicate-object": "two objects of the run have one name",
     "schema/duplicate-item": "two items of a list have one key",
-    "schema/duplicate-spelling": "one field stands in two spellings, or in two places",
+    "schema/duplicate-spelling": "a field is written in two spellings or in two places",
     "schema/unequal-sides": "request and limit are compared",
 }
 """Codes of what takes several values to see, and why; the schema may accept what has errors of these codes only."""
 
-# What the law of runs is asked about: fields, and parts of the admin's documents.
+# The input of the property test: fields, and parts of the admin's documents.
 TOPICS = [
     ((), ("rules", "forbid")),
     (("resources", "volumes"), ("ceilings", "rules")),
@@ -96,23 +96,23 @@ def strict_admins(draw: st.DrawFn, about: tuple[str, ...], wants: tuple[str, ...
     platform["forbid"] = [*dict.fromkeys((*(platform.get("forbid") or ()), *bans))]
     stricter = replace(admin, platform=platform)
     run = draw(st.sampled_from((run, repaired(run, stricter))))
-    kept = draw(st.sampled_from((None, *sorted(_blamed(run, stricter)))))
-    return (_spared(run, kept, stricter) if draw(st.booleans()) else run), stricter
+    spared = draw(st.sampled_from((None, *sorted(_blamed(run, stricter)))))
+    return (_spared(run, spared, stricter) if draw(st.booleans()) else run), stricter
 
 
 def _blamed(run: Data, admin: AdminConfig) -> set[str]:
     return {str(one.path[0]) for one in complaints(run, admin) if one.path} & run.keys() - {"name", "action", "profile"}
 
 
-def _spared(run: Data, kept: str | None, admin: AdminConfig) -> Data:
+def _spared(run: Data, spared: str | None, admin: AdminConfig) -> Data:
     """The run with at most one of the fields that there is something against: what is alone cannot hide."""
     for _ in range(5):
-        run = {name: value for name, value in run.items() if name not in _blamed(run, admin) - {kept}}
+        run = {name: value for name, value in run.items() if name not in _blamed(run, admin) - {spared}}
     return run
 
 
 def complaints(run: Data, admin: AdminConfig) -> list[Diagnostic]:
-    """The errors of a run, and what is told of each value that it loses."""
+    """The errors of a run, and the findings for its overridden values."""
     try:
         found = admin.compile(run).diagnostics
     except CompileError as error:
@@ -133,14 +133,14 @@ def is_left(found: Diagnostic, run: Data, admin: AdminConfig) -> bool:
     if found.code == "merge/overridden" and found.path[0] in ("inputs", "parameters") and _is_whole(run):
         return True  # to JSON Schema, 1.0 is 1
     if found.code.startswith("rule/") and (found.path[0], *found.path[2:3]) == ("volumes", "spec"):
-        # The platform may fill in what the run does not say.
+        # The platform may fill in what the run leaves unset.
         return found.code == "rule/required" or found.span is None or found.span.source.layer is not Layer.RUN
     if found.code == "merge/overridden" and found.path[0] == "envs":
         return any(placeholders(str((admin.platform_setting("own_envs") or {}).get(found.path[1], ""))))
     if found.code == "policy/ceiling" and found.path == ("resources", "requests"):
         return True  # devices of several kinds count together
     if found.code == "policy/registry" and found.span and found.span.source.layer is not Layer.RUN:
-        return True  # what the admin wrote fails whatever the run says, unless it brings an image
+        return True  # the admin's documents fail for every run that sets no image
     # The name of the project's store depends on the project.
     return found.code == "policy/foreign-secret" and bool(admin.platform_setting("volumes", "allow_existing"))
 
@@ -232,13 +232,13 @@ def test_what_hardly_any_run_can_satisfy_makes_a_schema_too(profile: Data, platf
 def test_a_run_may_mend_a_default_that_is_above_a_ceiling(profile: Data, ceilings: Data, resources: Data) -> None:
     admin = AdminConfig((({"id": "p", **profile},),), {"ceilings": ceilings})
     run = {"name": "a", "action": "job", "profile": "p", "image": "python"}
-    mended = {**run, "resources": resources}
+    fixed = {**run, "resources": resources}
     validator = Draft7Validator(narrowed(admin, "p"))
-    assert [bool(complaints(one, admin)) for one in (run, mended)] == [True, False]
-    assert [validator.is_valid(one) for one in (run, mended)] == [False, True]
+    assert [bool(complaints(one, admin)) for one in (run, fixed)] == [True, False]
+    assert [validator.is_valid(one) for one in (run, fixed)] == [False, True]
 
 
-# What it says, by example
+# Messages, by example
 
 PROFILES: tuple[tuple[Data, ...], ...] = (
     (
@@ -306,55 +306,55 @@ def test_what_a_profile_leaves_open_is_accepted(more: Data) -> None:
 
 
 @pytest.mark.parametrize(
-    ("more", "told"),
+    ("more", "message"),
     [
-        ({"resources": {"gpu": 2}}, "fixed by profile `gpu`: leave it out"),
-        ({"resources": {"gpu": {"a100": 2}}}, "fixed by profile `gpu`: leave it out"),
-        ({"resources": {"requests": {"cpu": 1}}}, "fixed by profile `gpu`: leave it out"),
-        ({"resources": {"limits": {"cpu": "9"}}}, "the platform has a ceiling of `8`"),
-        ({"resources": {"mem": "64.1Gi"}}, "wants at most `64Gi`, because the nodes have 96Gi"),
-        ({"resources": {"mem": {"limits": "65Gi"}}}, "wants at most `64Gi`"),
+        ({"resources": {"gpu": 2}}, "profile `gpu` fixes this value: leave it out"),
+        ({"resources": {"gpu": {"a100": 2}}}, "profile `gpu` fixes this value: leave it out"),
+        ({"resources": {"requests": {"cpu": 1}}}, "profile `gpu` fixes this value: leave it out"),
+        ({"resources": {"limits": {"cpu": "9"}}}, "the platform has a limit of `8`"),
+        ({"resources": {"mem": "64.1Gi"}}, "requires at most `64Gi` (the nodes have 96Gi)"),
+        ({"resources": {"mem": {"limits": "65Gi"}}}, "requires at most `64Gi`"),
         ({"resources": {"gpu": {"h100": 1}}}, None),
-        ({"resources": {"requests": {"amd.com/gpu": 5}}}, "the platform has a ceiling of `4`"),
-        ({"resources": {"requests": {"amd.com/gpu": 2}}}, "the platform wants at most `1`"),
-        ({"resources": {"requests": {"example.com/device": 3}}}, "the platform wants at most `2`"),
-        ({"resources": {"disk": 1}}, "profile `gpu` forbids it"),
-        ({"resources": {"limits": {"ephemeral-storage": 1}}}, "profile `gpu` forbids it"),
-        ({"node_selector": {"gpu": "h100"}}, "fixed by profile `gpu`: leave it out"),
-        ({"node_selector": [{"key": "gpu", "value": "h100"}]}, "fixed by profile `gpu`: leave it out"),
-        ({"envs": {"HF_HOME": "/elsewhere"}}, "fixed by profile `gpu`: leave it out"),
-        ({"command": ["python", "-m"]}, "fixed by profile `gpu`: leave it out"),
-        ({"runAsUser": 1001}, "fixed by profile `gpu`: leave it out"),
-        ({"envs": {"TOKEN": "x"}}, "profile `gpu` forbids it"),
-        ({"secrets": ["TOKEN"]}, "profile `gpu` forbids it"),
-        ({"affinity": {}}, "profile `gpu` forbids it"),
-        ({"labels": {"team": "other"}}, "wants `vision` or `speech`"),
+        ({"resources": {"requests": {"amd.com/gpu": 5}}}, "the platform has a limit of `4`"),
+        ({"resources": {"requests": {"amd.com/gpu": 2}}}, "the platform requires at most `1`"),
+        ({"resources": {"requests": {"example.com/device": 3}}}, "the platform requires at most `2`"),
+        ({"resources": {"disk": 1}}, "profile `gpu` forbids this field"),
+        ({"resources": {"limits": {"ephemeral-storage": 1}}}, "profile `gpu` forbids this field"),
+        ({"node_selector": {"gpu": "h100"}}, "profile `gpu` fixes this value: leave it out"),
+        ({"node_selector": [{"key": "gpu", "value": "h100"}]}, "profile `gpu` fixes this value: leave it out"),
+        ({"envs": {"HF_HOME": "/elsewhere"}}, "profile `gpu` fixes this value: leave it out"),
+        ({"command": ["python", "-m"]}, "profile `gpu` fixes this value: leave it out"),
+        ({"runAsUser": 1001}, "profile `gpu` fixes this value: leave it out"),
+        ({"envs": {"TOKEN": "x"}}, "profile `gpu` forbids this field"),
+        ({"secrets": ["TOKEN"]}, "profile `gpu` forbids this field"),
+        ({"affinity": {}}, "profile `gpu` forbids this field"),
+        ({"labels": {"team": "other"}}, "requires `vision` or `speech`"),
         ({"labels": {}}, None),
-        ({"labels": {"team": "vision", "speccompile.dev/x": "y"}}, "it is set by the compiler itself"),
-        ({"args": ["epochs"]}, "wants what `--.*` matches"),
+        ({"labels": {"team": "vision", "speccompile.dev/x": "y"}}, "this key is reserved for the compiler"),
+        ({"args": ["epochs"]}, "requires a match for `--.*`"),
         ({"image": "quay.io/a/b"}, "allows images under `ghcr.io/acme` or `docker.io/library`"),
-        ({"volumes": [{**CLAIM, "spec": {"size": "2Gi"}}]}, "the platform has a ceiling of `1Gi`"),
+        ({"volumes": [{**CLAIM, "spec": {"size": "2Gi"}}]}, "the platform has a limit of `1Gi`"),
         ({"volumes": [CLAIM]}, None),
         ({"volumes": [{**CLAIM, "spec": {"claim_name": "x"}}]}, None),
         ({"volumes": [{**CLAIM, "volume_type": "ephemeral", "spec": {"size": 1}}]}, "the platform allows"),
         ({"volumes": [{"volume_type": "empty_dir", "name": "cache", "mount_path": "/b", "sub_path": "a"}]}, None),
         ({"action": "serve", "service_ports": [{"port": 80, "target_port": 81}]}, None),
-        ({"project": "team"}, "the platform lets only some projects use profile `gpu`"),
+        ({"project": "team"}, "the platform allows profile `gpu` only for some projects"),
         ({"profile": "default"}, None),
         ({"profile": None}, None),
     ],
     ids=repr,
 )
-def test_what_a_profile_does_not_leave_open_is_refused_with_the_reason(more: Data, told: str | None) -> None:
+def test_what_a_profile_does_not_leave_open_is_refused_with_the_reason(more: Data, message: str | None) -> None:
     run = {**GOOD, **more}
     assert complaints(run, ADMIN) or run["profile"] != "gpu"
     faults = _faults(run)
     assert faults
-    assert told is None or any(told in fault for fault in faults), faults
+    assert message is None or any(message in fault for fault in faults), faults
 
 
 def _faults(run: Data) -> list[str]:
-    """What an editor would say: the reason where the schema has one."""
+    """The messages of an editor, with the reason if the schema has one."""
     errors = Draft7Validator(narrowed(ADMIN, "gpu"), format_checker=CHECKER).iter_errors(run)
     return [str(error.schema.get("errorMessage", error.message)) for error in errors]
 
@@ -382,8 +382,8 @@ def test_a_confining_annotation_of_the_profile_may_be_repeated() -> None:
     key = "container.apparmor.security.beta.kubernetes.io/main"
     admin = AdminConfig((({"id": "p", "annotations": {key: "a"}},),), {})
     validator = Draft7Validator(narrowed(admin, "p"))
-    for told, is_good in (({key: "a"}, True), ({key: "b"}, False), ({f"{key}-2": "a"}, False)):
-        run = {"name": "a", "action": "job", "profile": "p", "image": "python", "annotations": told}
+    for keys, is_good in (({key: "a"}, True), ({key: "b"}, False), ({f"{key}-2": "a"}, False)):
+        run = {"name": "a", "action": "job", "profile": "p", "image": "python", "annotations": keys}
         assert (complaints(run, admin) == []) is is_good
         assert validator.is_valid(run) is is_good
 
@@ -395,8 +395,8 @@ def test_a_description_says_who_fixed_a_field_and_where(tmp_path: Path, monkeypa
     monkeypatch.chdir(tmp_path)
     setting = read_setting([Path("gpu.yaml"), Path("base.yaml")], Path("platform.yaml"))
     fields = narrowed_schema(setting.profiles["gpu"], setting)["definitions"]
-    assert fields["image"]["description"].endswith(" Fixed by profile `gpu` (base.yaml:2): leave it out.")
-    assert fields["schedule"]["description"].endswith(" Fixed by the platform (platform.yaml:2): leave it out.")
+    assert fields["image"]["description"].endswith(" Profile `gpu` (base.yaml:2) fixes this value: leave it out.")
+    assert fields["schedule"]["description"].endswith(" The platform (platform.yaml:2) fixes this value: leave it out.")
 
 
 def test_the_same_bytes_come_out_again() -> None:
@@ -433,8 +433,8 @@ AFFINE = {REQUIRED_AFFINITY: {"nodeSelectorTerms": [{"matchExpressions": [{"key"
 
 
 def _volume(spec: Data | None = None, **more: Any) -> Data:
-    told = {"volume_type": "empty_dir", "name": "d", "mount_path": "/d", **more}
-    return {"volumes": [{**told, "spec": spec} if spec is not None else told]}
+    volume = {"volume_type": "empty_dir", "name": "d", "mount_path": "/d", **more}
+    return {"volumes": [{**volume, "spec": spec} if spec is not None else volume]}
 
 
 def _ways(field: str, *values: Any) -> list[Data]:
@@ -464,11 +464,11 @@ _SIDES += [_amount(), _amount(requests={}), _amount(limits={"cpu": None, "e.org/
 
 
 def _short(key: str, *kinds: str) -> list[Data]:
-    """The ways to say an amount that has a short name."""
+    """The ways to write an amount with a short name."""
     values = (1, 2, "2000m", "3", 4, None)
     pairs = [{side: value} for side in ("requests", "limits") for value in (1, "3")]
-    told = [*values, *pairs, *({kind: value} for kind in kinds for value in (1, "3")), {"requests": 1, "limits": 3}]
-    return [_amount(**{key: value}) for value in told]
+    amounts = [*values, *pairs, *({kind: value} for kind in kinds for value in (1, "3")), {"requests": 1, "limits": 3}]
+    return [_amount(**{key: value}) for value in amounts]
 
 
 WRITTEN: Mapping[str, tuple[list[Data], list[Data]]] = {
@@ -586,7 +586,7 @@ WRITTEN: Mapping[str, tuple[list[Data], list[Data]]] = {
         _ways("parameters", {"a": 1}, {"a": {"b": None}}, {"a": {"b": []}}, {"a": {}}),
     ),
 }
-"""By path: what rules may ask there beside `required`, and ways to say something there, well and badly."""
+"""By path: the keywords of rules beside `required`, and valid and invalid ways to set it."""
 KINDS: Data = {"gpu_keys": {"a100": "nvidia.com/gpu", "slice": "amd.com/gpu"}, "volumes": {"allow_existing": True}}
 SCRATCH, FACTOR = {**KINDS, "disk": {"as": "volume"}}, {**KINDS, "memory_limit_factor": 2}
 PLATFORMS: Mapping[str, Data] = {

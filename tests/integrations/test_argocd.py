@@ -329,7 +329,7 @@ def test_applications_cannot_set_fixed_parameters() -> None:
         ([{"name": "platform", "array": ["x"]}], "the value of parameter `platform` must be in `string`"),
         ([{"name": "platform", "map": {"a": "x"}}], "the value of parameter `platform` must be in `string`"),
         ([{"name": "strict", "string": "yes"}], "expected one of `true`, `false`"),
-        ([{"name": "runs", "array": ["runs"]}, {"name": "runs", "array": ["runs"]}], "stands here a second time"),
+        ([{"name": "runs", "array": ["runs"]}, {"name": "runs", "array": ["runs"]}], "appears twice"),
         ([{"name": "runs", "array": ["nowhere.yaml"]}], "error[input/missing-file]"),
         ([{"name": "runs", "array": ["-"]}], "error[input/missing-file]"),
         ([{"name": "runs", "array": ["/etc/passwd"]}], "error[input/outside-repository]"),

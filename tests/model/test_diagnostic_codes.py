@@ -19,8 +19,8 @@ from speccompile.cli.main import main
 from speccompile.compiler.admin_rules import _WORDS
 from speccompile.files.find import PROJECT_FILE
 from speccompile.schema.bundled import bundled_codes
-from speccompile.schema.formats.by_name import FORMATS
-from speccompile.schema.validate import _KINDRED
+from speccompile.schema.formats.by_name import FORMAT_CHECKS
+from speccompile.schema.validate import _BASE_FORMATS
 
 CODES = bundled_codes()
 PATIENCE = 60
@@ -166,7 +166,7 @@ def raised_anywhere() -> set[str]:
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and code.fullmatch(node.value)
     }
     rules = {f"rule/{keyword}" for keyword in _WORDS}
-    formats = {f"schema/{_KINDRED.get(name, name)}" for name in FORMATS}
+    formats = {f"schema/{_BASE_FORMATS.get(name, name)}" for name in FORMAT_CHECKS}
     return literals | rules | formats
 
 

@@ -35,7 +35,7 @@ TEMPLATES = sorted(name for name in bundled_library().templates if name.endswith
 
 _DECLARING = ("items", "additionalProperties")
 _DECLARING_MAPS = ("properties", "patternProperties", "$defs")
-"""Keywords under which properties are declared; what stands under `if`, `then` or `not` only restricts them."""
+"""Keywords under which properties are declared; `if`, `then` and `not` only restrict them."""
 
 
 class Declaration(NamedTuple):
@@ -91,7 +91,7 @@ def test_every_schema_file_is_bundled(library: Library) -> None:
 
 
 def test_every_property_is_described(library: Library) -> None:
-    """Except in base documents, whose properties are Kubernetes' own."""
+    """Except in base documents, whose properties are those of Kubernetes."""
     silent = [
         declaration.where
         for declaration in declarations(library, *(library.schemas.keys() - {"base"}))
@@ -178,11 +178,11 @@ def _used_by_runs(library: Library) -> Uses:
 
 
 def test_every_field_has_a_golden_run(library: Library) -> None:
-    """Or a golden profile, if it is a field of one target: some of those are not for runs to say."""
+    """Or a golden profile, for a field of one target: runs cannot set some of these."""
     uses = _used_by_runs(library)
-    own = {name: schema for name, schema in library.fields.items() if "x-targets" in schema}
+    target_fields = {name: schema for name, schema in library.fields.items() if "x-targets" in schema}
     for document in _documents(Layer.PROFILE, "profiles/*"):
-        uses.add(document.root, {"properties": own})
+        uses.add(document.root, {"properties": target_fields})
     wanted = declarations(library, "run", "fields", "placement")
     assert [declaration.where for declaration in wanted if declaration not in uses] == []
 
@@ -209,7 +209,7 @@ def test_every_setting_has_a_golden_file(name: str, files: str, layer: Layer, li
 
 @pytest.mark.parametrize("template", TEMPLATES)
 def test_every_template_has_a_golden_case(template: str, library: Library) -> None:
-    """Its own literals are in some origins, or, if it has none, those of a template that includes it."""
+    """Some origins have its literals or, if it has none, those of a template that includes it."""
     including = [name for name, text in library.templates.items() if f'"{template}"' in text]
     origins = "".join(file.read_text(encoding="utf-8") for case in ACCEPTED for file in case.glob("origins.txt"))
     assert any(f" templates/{name}:" in origins for name in (template, *including))

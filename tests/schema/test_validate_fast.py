@@ -1,4 +1,4 @@
-"""What is accepted quickly is what jsonschema has nothing against, in the same spelling, order and places."""
+"""The fast validator accepts exactly what jsonschema accepts, with the same spelling, order and positions."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from speccompile.model.key_path import KeyPath
 from speccompile.model.key_spelling import camel_case, snake_case
 from speccompile.model.node import Node
 from speccompile.model.source import Layer, Source, Span
-from speccompile.schema.formats.by_name import FORMATS, fitting
+from speccompile.schema.formats.by_name import FORMAT_CHECKS, format_check
 from speccompile.schema.library import Library, Schema, Schemas
-from speccompile.schema.validate import examined, validate
-from speccompile.schema.validate_fast import accept, accepting
+from speccompile.schema.validate import validate, validate_exactly
+from speccompile.schema.validate_fast import accept, acceptor_for
 from speccompile.schema.validate_fast_keywords import UnknownKeywordError
 from speccompile.testing.strategies.documents import platforms, profiles, runs
 from speccompile.testing.strategies.text import json_trees
@@ -41,7 +41,7 @@ class Unsure(str):
 
 
 def tree_of(data: Any) -> Node:
-    """The data as a tree, each value at a line of its own."""
+    """The data as a tree, each value on a separate line."""
     lines = count(1)
 
     def grown(value: Any) -> Node:
@@ -67,7 +67,7 @@ def outline(tree: Node) -> list[tuple[KeyPath, object, Span, Span | None, bool]]
 def holds_alike(root: Node, name: str, library: Library = LIBRARY) -> bool:
     """Whether both ways accept; fails unless they agree, with equal trees."""
     quick = accept(root, name, library)
-    exact, findings = examined(root, name, library)
+    exact, findings = validate_exactly(root, name, library)
     assert (quick is not None) == (not findings), findings
     if quick is not None:
         assert outline(quick) == outline(exact)
@@ -101,53 +101,53 @@ TEXTS = (
     *("nvidia.com/gpu", "hugepages-2Mi", "cpu", "memory", "{name}", "{name}-{volume}", "{service_name}", "port-{port}"),
     *("{project}-secrets", "{label_prefix}/x", "@daily", "5 4 * * *", "container+job:run", "metadata.name", "\u202e"),
 )
-FITTING = {name: [text for text in TEXTS if check(text) is None] for name, check in FORMATS.items()}
-ODD: list[Any] = [None, True, 0, 1, 1.0, -1, 0.5, HUGE, 1e308, "", "1", "a b", "\ud800", "x" * 5000, Unsure("1e3")]
-ODD += [[], {}, [None], {"a": None}, {"name": "a"}, [{"name": "a"}], [[]], {"requests": 1}, {"": 0}]
+FITTING = {name: [text for text in TEXTS if check(text) is None] for name, check in FORMAT_CHECKS.items()}
+UNUSUAL: list[Any] = [None, True, 0, 1, 1.0, -1, 0.5, HUGE, 1e308, "", "1", "a b", "\ud800", "x" * 5000, Unsure("1e3")]
+UNUSUAL += [[], {}, [None], {"a": None}, {"name": "a"}, [{"name": "a"}], [[]], {"requests": 1}, {"": 0}]
 
 
 ANY: Schema = {}
 SPELLINGS: list[Callable[[str], str]] = [str, str, str, camel_case, snake_case]
-KEPT: dict[tuple[int, int], st.SearchStrategy[Any]] = {}
+STRATEGIES: dict[tuple[int, int], st.SearchStrategy[Any]] = {}
 """Strategies by the identity of their schema and by depth: making one takes longer than drawing from it."""
 
 
 def by_schema(schema: Schema, depth: int = 5) -> st.SearchStrategy[Any]:
     """Values that the schema mostly has nothing against; conditions are not looked at."""
     key = (id(schema), depth)
-    if key not in KEPT:
-        KEPT[key] = _by_schema(LIBRARY.resolve(schema), depth)
-    return KEPT[key]
+    if key not in STRATEGIES:
+        STRATEGIES[key] = _by_schema(LIBRARY.resolve(schema), depth)
+    return STRATEGIES[key]
 
 
-def _by_schema(told: Schema, depth: int) -> st.SearchStrategy[Any]:
-    if "enum" in told or "const" in told:
-        return st.sampled_from(told["enum"] if "enum" in told else [told["const"]])
-    kinds = told.get("type", ["string", "object", "array", "integer"])
-    return st.one_of([_OF_KIND[kind](told, depth) for kind in ([kinds] if isinstance(kinds, str) else kinds)])
+def _by_schema(schema: Schema, depth: int) -> st.SearchStrategy[Any]:
+    if "enum" in schema or "const" in schema:
+        return st.sampled_from(schema["enum"] if "enum" in schema else [schema["const"]])
+    kinds = schema.get("type", ["string", "object", "array", "integer"])
+    return st.one_of([_OF_KIND[kind](schema, depth) for kind in ([kinds] if isinstance(kinds, str) else kinds)])
 
 
-def _texts(told: Schema, _: int) -> st.SearchStrategy[Any]:
-    fitting = st.sampled_from(FITTING[told["format"]] if "format" in told else TEXTS)
-    return fitting if told.get("format") != "quantity" else st.one_of(fitting, st.just(Unsure("1e3")))
+def _texts(schema: Schema, _: int) -> st.SearchStrategy[Any]:
+    texts = st.sampled_from(FITTING[schema["format"]] if "format" in schema else TEXTS)
+    return texts if schema.get("format") != "quantity" else st.one_of(texts, st.just(Unsure("1e3")))
 
 
-def _objects(told: Schema, depth: int) -> st.SearchStrategy[Any]:
-    properties = told.get("properties", {})
-    others = told.get("additionalProperties", ANY)
+def _objects(schema: Schema, depth: int) -> st.SearchStrategy[Any]:
+    properties = schema.get("properties", {})
+    others = schema.get("additionalProperties", ANY)
     if depth <= 0:
         return st.just({})
-    names = told.get("propertyNames", {})
+    names = schema.get("propertyNames", {})
     keys = st.sampled_from(names.get("enum") or FITTING.get(names.get("format"), ["a", "b", "zone", "camelCase"]))
 
     @st.composite
     def drawn(draw: st.DrawFn) -> dict[str, Any]:
         chosen = draw(st.sets(st.sampled_from(sorted(properties)), max_size=3)) if properties else set()
         made = {}
-        for key in draw(st.permutations([*chosen, *(set(told.get("required", ())) - chosen)])):
+        for key in draw(st.permutations([*chosen, *(set(schema.get("required", ())) - chosen)])):
             spelling = draw(st.sampled_from(SPELLINGS))
             made[spelling(key)] = draw(by_schema(properties.get(key, ANY), depth - 1))
-        if isinstance(others, Mapping) and told.get("unevaluatedProperties") is not False:
+        if isinstance(others, Mapping) and schema.get("unevaluatedProperties") is not False:
             more = draw(st.lists(keys, unique=True, max_size=2 if others or not properties else 1))
             made |= {key: draw(by_schema(others, depth - 1)) for key in more if key not in made}
         return made
@@ -160,8 +160,8 @@ _OF_KIND: Mapping[str, Callable[[Schema, int], st.SearchStrategy[Any]]] = {
     "number": lambda *_: st.sampled_from([0, 1, 2, 1.5, 100]),
     "integer": lambda *_: st.sampled_from([1, 2, 80, 1000]),
     "boolean": lambda *_: st.booleans(),
-    "array": lambda told, depth: (
-        st.lists(by_schema(told.get("items", ANY), depth - 1), max_size=2) if depth > 0 else st.just([])
+    "array": lambda schema, depth: (
+        st.lists(by_schema(schema.get("items", ANY), depth - 1), max_size=2) if depth > 0 else st.just([])
     ),
     "object": _objects,
 }
@@ -193,7 +193,7 @@ def mutated(draw: st.DrawFn, valid: st.SearchStrategy[Any]) -> Any:
     data = deepcopy(draw(valid))
     path = draw(st.sampled_from(paths(data)))
     if not path:
-        return draw(st.sampled_from(ODD))
+        return draw(st.sampled_from(UNUSUAL))
     inner = data
     for step in path[:-1]:
         inner = inner[step]
@@ -209,9 +209,9 @@ def mutated(draw: st.DrawFn, valid: st.SearchStrategy[Any]) -> Any:
     elif change == "respell" and isinstance(inner, dict):
         inner[draw(st.sampled_from([camel_case, snake_case, str.upper]))(last)] = deepcopy(inner[last])
     elif change == "add" and isinstance(inner, dict):
-        inner[draw(st.sampled_from(TEXTS))] = draw(st.one_of(st.sampled_from(ODD), json_trees()))
+        inner[draw(st.sampled_from(TEXTS))] = draw(st.one_of(st.sampled_from(UNUSUAL), json_trees()))
     else:
-        inner[last] = None if change == "null" else draw(st.one_of(st.sampled_from(ODD), json_trees()))
+        inner[last] = None if change == "null" else draw(st.one_of(st.sampled_from(UNUSUAL), json_trees()))
     return data
 
 
@@ -225,7 +225,7 @@ def test_whatever_is_written_both_ways_say_the_same(name: str, data: st.DataObje
 @pytest.mark.parametrize("name", sorted(VALID))
 @given(st.data())
 def test_what_is_valid_is_accepted(name: str, data: st.DataObject) -> None:
-    """Otherwise the law above would hold for a function that never accepts."""
+    """Otherwise the property above would hold for a function that never accepts."""
     assert holds_alike(tree_of(data.draw(VALID[name])), name)
 
 
@@ -234,9 +234,9 @@ def test_a_keyword_of_the_schemas_is_a_known_one() -> None:
     for name, whole in LIBRARY.schemas.items():
         for where, schema in _inner(whole, name):
             library = LIBRARY if schema is whole else Library({**LIBRARY.schemas, "made": schema}, {})
-            for value in ODD:
+            for value in UNUSUAL:
                 try:
-                    accepting(name if schema is whole else "made", library)(tree_of(value))
+                    acceptor_for(name if schema is whole else "made", library)(tree_of(value))
                 except UnknownKeywordError as unknown:
                     pytest.fail(f"{where}: {unknown}")
 
@@ -330,7 +330,7 @@ def is_accepted_by_both(schema: Mapping[str, Any], value: Any) -> bool | None:
     """Whether both accept, None if the schema is beyond the quick way; fails unless they agree."""
     library = made_library(**schema)
     try:
-        is_accepted = accepting("made", library)(tree_of(value)) is not None
+        is_accepted = acceptor_for("made", library)(tree_of(value)) is not None
     except UnknownKeywordError:
         return None
     assert is_accepted == library.validator("made").is_valid(value)
@@ -370,9 +370,9 @@ chosen = st.fixed_dictionaries({}, optional={"required": st.just(["c"]), "minPro
         st.one_of(st.dictionaries(st.sampled_from(KEYS), st.sampled_from(SCALARS)), values), min_size=5, max_size=5
     ),
 )
-def test_conditions_on_the_text_of_a_key_choose_as_those_of_jsonschema(told: list[Any], drawn: list[Any]) -> None:
+def test_conditions_on_the_text_of_a_key_choose_as_those_of_jsonschema(conditions: list[Any], drawn: list[Any]) -> None:
     for value in drawn:
-        assert is_accepted_by_both({"allOf": told}, value) is not None
+        assert is_accepted_by_both({"allOf": conditions}, value) is not None
 
 
 # Cases that hypothesis seldom finds
@@ -471,23 +471,23 @@ def test_both_ways_say_the_same_of(data: dict[str, Any], is_accepted: bool) -> N
     ],
     ids=str,
 )
-def test_what_must_be_said_once_is_told_apart_by_type_too(items: list[Any], is_accepted: bool) -> None:
+def test_unique_items_are_compared_by_type_too(items: list[Any], is_accepted: bool) -> None:
     library = made_library(**{"x-unique": True})
     assert holds_alike(tree_of(items), "made", library) == is_accepted
 
 
 @pytest.mark.parametrize("value", [1, 1.0, True, "1"], ids=repr)
-def test_a_kept_answer_is_for_values_of_its_own_type(value: Any) -> None:
-    assert [fitting("user-id")(one) for one in (1, 1.0, True, "1")] == [True, False, True, True]
-    assert fitting("user-id")(value) == (FORMATS["user-id"](value) is None)
+def test_a_cached_result_applies_to_values_of_the_same_type(value: Any) -> None:
+    assert [format_check("user-id")(one) for one in (1, 1.0, True, "1")] == [True, False, True, True]
+    assert format_check("user-id")(value) == (FORMAT_CHECKS["user-id"](value) is None)
 
 
-def test_long_texts_are_not_kept() -> None:
-    from speccompile.schema.formats.by_name import _fits  # what is kept shows nowhere else
+def test_long_texts_are_not_cached() -> None:
+    from speccompile.schema.formats.by_name import _has_format  # the cache is not visible elsewhere
 
-    before = _fits.cache_info().currsize
-    assert not fitting("image")("a" * 10_000)
-    assert _fits.cache_info().currsize == before
+    before = _has_format.cache_info().currsize
+    assert not format_check("image")("a" * 10_000)
+    assert _has_format.cache_info().currsize == before
 
 
 HEAVY = {"jsonschema", "referencing", "attrs", "difflib", "fractions", "decimal", "dataclasses", "inspect"}
@@ -501,8 +501,8 @@ from speccompile.model.source import Layer, Source, Span
 from speccompile.compiler.bundled_library import bundled_library
 from speccompile.schema.validate import validate
 span = Span(Source("run.yaml", "", Layer.RUN))
-told = {"name": "a", "action": "serve", "image": "python:3.12", "schedule": "@every 1h30m"}
-fields = {key: Node(value, span) for key, value in told.items()}
+values = {"name": "a", "action": "serve", "image": "python:3.12", "schedule": "@every 1h30m"}
+fields = {key: Node(value, span) for key, value in values.items()}
 fields["resources"] = Node({"mem": Node("8Gi", span), "gpu": Node(1, span)}, span)
 _, findings = validate(Node(fields, span), "run", bundled_library())
 assert not findings

@@ -309,7 +309,7 @@ def pod(container: str) -> str:
         ("{limits: {a.b/c: 500m}}", ["`500m` is not a whole number"]),
         ("{limits: {cpu: 8GB}}", ["`8GB` does not end in a known suffix"]),
         ("{limits: {cpu: -1}}", ["`-1` is negative"]),
-        ("{limits: {cpu: [1]}}", ["expected a string or a number or null, found a list"]),
+        ("{limits: {cpu: [1]}}", ["expected a string, a number or null, found a list"]),
         ("{limits: {cpu: null}}", []),
         ("{limits: {memory: 16Ei, cpu: 1e30}}", []),
         ("{limits: {mem: 1Gi}}", ["a container cannot ask for `mem`"]),

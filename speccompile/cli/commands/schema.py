@@ -29,32 +29,32 @@ from speccompile.schema.library import Library
 
 DONE, INPUT = 0, 1
 _NOUNS = ("run", "profile", "platform", "project")
-_SIGN = '"$id": "https://speccompile.dev/schemas/editor/'
+_MARKER = '"$id": "https://speccompile.dev/schemas/editor/'
 _EXAMPLES = """\
 examples:
-  speccompile schema run                               what any run may say, as a JSON Schema for editors
+  speccompile schema run                               the JSON Schema of runs, for editors
   speccompile schema run -o .speccompile/run.schema.json
-  speccompile schema run --profile 1xa100              what a run may still say under this profile
-  speccompile schema run --profile default             the same for runs that name no profile
+  speccompile schema run --profile 1xa100              only what this profile lets a run set
+  speccompile schema run --profile default             the same for runs without a profile
   speccompile schema profile
 
-the first line of a file that an editor should check and complete, with the path as seen from that file:
+to let an editor check and complete a file, make this its first line, with the path relative to the file:
   # yaml-language-server: $schema=../.speccompile/run.schema.json
 """
 
 
 def add_schema(commands: Commands) -> None:
-    """Gives the command line its `schema`."""
+    """Add the `schema` command to the command line."""
     parser = add_command(commands, "schema", COMMANDS["schema"].summary, _EXAMPLES)
     parser.set_defaults(run=run_schema)
-    parser.add_argument("noun", metavar="NOUN", choices=_NOUNS, help=f"what the file holds: {', '.join(_NOUNS)}")
-    parser.add_argument("--profile", metavar="ID", help="only what a run may still say under this profile")
+    parser.add_argument("noun", metavar="NOUN", choices=_NOUNS, help=f"the kind of file: {', '.join(_NOUNS)}")
+    parser.add_argument("--profile", metavar="ID", help="only what this profile lets a run set")
     add_inputs(parser)
-    parser.add_argument("-o", "--output", metavar="FILE", type=path, help="write it to FILE; - prints it")
+    parser.add_argument("-o", "--output", metavar="FILE", type=path, help="write to FILE; - for stdout")
 
 
 def run_schema(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:
-    """The exit code of one call; the schema goes to stdout, or into a file, and whatever is wrong to stderr."""
+    """Print or write the schema, report findings on stderr, and return the exit code."""
     try:
         _refuse_contradictions(arguments)
         text = _text(arguments)
@@ -64,19 +64,19 @@ def run_schema(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) ->
         print_findings(error.diagnostics, stderr)
         return INPUT
     if arguments.output:
-        return write_report(Report(text, arguments.output, _SIGN), (), stdout, stderr)
+        return write_report(Report(text, arguments.output, _MARKER), (), stdout, stderr)
     stdout.write(text)
     return DONE
 
 
 def _refuse_contradictions(arguments: argparse.Namespace) -> None:
-    """Raises CallError if one of the arguments would have no effect."""
+    """Raise CallError for an option that would have no effect."""
     if arguments.profile is None:
-        given = [name for name in ("profiles", "platform", "project") if getattr(arguments, name)]
-        if given:
-            raise CallError(f"--{given[0]} counts with --profile ID only; add it, or leave out --{given[0]}")
+        unused = [name for name in ("profiles", "platform", "project") if getattr(arguments, name)]
+        if unused:
+            raise CallError(f"--{unused[0]} needs --profile ID; add it, or remove --{unused[0]}")
     elif arguments.noun != "run":
-        raise CallError("--profile narrows what runs may say; leave it out, or write `schema run`")
+        raise CallError("--profile applies to `schema run` only; remove it, or write `schema run`")
 
 
 def _text(arguments: argparse.Namespace) -> str:
@@ -86,7 +86,7 @@ def _text(arguments: argparse.Namespace) -> str:
 
 
 def _library(templates: str | None) -> Library:
-    """The bundled library, with the targets of an admin if there are any; raises CompileError if these are faulty."""
+    """The bundled library with an admin's targets, if any; raises CompileError if these are faulty."""
     read = tuple(read_templates(Path(templates))) if templates else ()
     stop_if_any(finding for one in read if not isinstance(one, Template) for finding in one.findings)
     library = library_of(tuple(one for one in read if isinstance(one, Template)))
@@ -100,14 +100,14 @@ def _narrowed(arguments: argparse.Namespace) -> str:
     setting = read_setting(inputs.profiles, inputs.platform, inputs.templates)
     stop_if_any(setting.findings)
     wanted = Node(arguments.profile, Span(Source("<command line>", "", Layer.PROFILE)))
-    # The default profile is what holds for runs without one, whether anybody wrote it or not.
+    # `default` means runs without a profile, whether or not a profile of that id exists.
     profile, unknown = choose(None if arguments.profile == DEFAULT_PROFILE else wanted, setting.profiles)
     stop_if_any(unknown)
-    return narrowed_text(profile, setting, _called(inputs))
+    return narrowed_text(profile, setting, _relative_names(inputs))
 
 
-def _called(inputs: Inputs) -> Mapping[str, str]:
-    """The files as seen from the project, so that a schema has the same bytes wherever the call is made."""
+def _relative_names(inputs: Inputs) -> Mapping[str, str]:
+    """The files relative to the project, so that the schema does not depend on the current directory."""
     if identity(inputs.project) is None:
         return {}
     return {str(file): Path(relpath(file, inputs.project.parent)).as_posix() for file in inputs.files}

@@ -21,10 +21,10 @@ from speccompile.model.findings import CompileError, has_errors
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node, Part
 from speccompile.model.source import Source
-from speccompile.schema.formats.by_name import FORMATS
+from speccompile.schema.formats.by_name import FORMAT_CHECKS
 from speccompile.schema.library import Library
 from speccompile.schema.suggestions import near
-from speccompile.schema.validate import described, validate, without_faulty
+from speccompile.schema.validate import describe_value, validate, without_faulty
 from speccompile.yaml_text.parsed import Parsed
 
 _OWN = ("id", "name", "description", "extends", "target", "gpu_key", "defaults", "rules", "forbid")
@@ -218,7 +218,7 @@ def _gpu_key(chosen: Node, platform: Platform) -> tuple[Node | None, Findings]:
     text = str(chosen.value)
     if text in named:
         return chosen.but(value=named[text].value, derived=f"the platform's `{text}`", derived_from=(named[text],)), ()
-    fault = FORMATS["extended-resource"](text)
+    fault = FORMAT_CHECKS["extended-resource"](text)
     if fault is None:
         return chosen, ()
     meant = near(text, named)
@@ -248,7 +248,7 @@ def _unknown_target(target: Node, library: Library) -> Diagnostic:
 def _no_object(node: Node) -> Diagnostic:
     return Diagnostic(
         code="profile/not-an-object",
-        message=f"expected a profile or a base document, which are mappings, found {described(node.plain())}",
+        message=f"expected a profile or a base document, which are mappings, found {describe_value(node.plain())}",
         span=node.span,
         help="a profile has an `id`; a base document has `apiVersion`, `kind` and `spec`",
     )

@@ -9,7 +9,7 @@ from speccompile.model.documents import Document
 from speccompile.model.node import Node
 from speccompile.model.redaction import lines_of
 from speccompile.model.source import Source, Span
-from speccompile.schema.validate import described
+from speccompile.schema.validate import describe_value
 from speccompile.yaml_text.parse import parse
 from speccompile.yaml_text.parsed import Parsed
 
@@ -28,7 +28,7 @@ def files_in(document: Document) -> Iterator[Parsed]:
         if isinstance(child.value, str):
             yield _file(child, child.value)
         else:
-            found = described(child.plain())
+            found = describe_value(child.plain())
             yield Parsed((), (_no_files(f"a file in a ConfigMap is text, found {found}", child),))
 
 

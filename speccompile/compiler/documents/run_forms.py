@@ -12,7 +12,7 @@ from speccompile.model.key_spelling import spelled
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
 from speccompile.schema.library import Library
-from speccompile.schema.validate import described, validate
+from speccompile.schema.validate import describe_value, validate
 
 _ENTITY = r"(?P<runtime>[-.A-Za-z0-9]+)\+(?P<action>[a-z]+):run"
 _FUNCTION = r"[^:/]+://[^/]+/(?P<name>[^/:]+)(?::[^/:]*)?"
@@ -35,7 +35,7 @@ def flatten(document: Document, used: Collection[str], library: Library) -> Flat
     """The run flat; without fields if the document is no run at all. Facts in use are not called ignored."""
     root = document.root
     if not isinstance(root.value, Mapping):
-        message = f"expected a run, which is a mapping of fields, found {described(root.plain())}"
+        message = f"expected a run, which is a mapping of fields, found {describe_value(root.plain())}"
         return Flat(None, {}, (_not_a_run(root, message),))
     root = root.with_fields(
         {

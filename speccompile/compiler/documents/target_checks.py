@@ -10,10 +10,10 @@ from speccompile.model.diagnostic import Diagnostic, Note, quote
 from speccompile.model.key_path import format_path, parse_path
 from speccompile.model.node import Node
 from speccompile.model.source import Layer, Source, Span
-from speccompile.schema.field_path import place_of
+from speccompile.schema.field_path import locate_field
 from speccompile.schema.formats.by_name import QUANTITIES
 from speccompile.schema.formats.safe_regex import pattern_fault
-from speccompile.schema.formats.text_format import Fault
+from speccompile.schema.formats.text_format import ValueFault
 from speccompile.schema.library import Library, Schema
 from speccompile.schema.suggestions import near
 from speccompile.schema.validate import validate
@@ -78,8 +78,8 @@ def _paths_lead_to_fields(tree: Node, name: str, library: Library) -> Iterator[D
     if not has_own and f"{name}/fields.schema.json" in library.templates:
         return
     for node in _field_paths(tree):
-        place = place_of(str(node.value), library)
-        if isinstance(place, Fault):
+        place = locate_field(str(node.value), library)
+        if isinstance(place, ValueFault):
             yield fault(f"no field stands at {quote(node.value)}: {place.message}", node.span, place.help)
         elif "x-key" in library.fields[str(place.path[0])] and len(place.path) > 1:
             yield fault(
@@ -130,8 +130,8 @@ def _conditions_can_hold(tree: Node, _: str, library: Library) -> Iterator[Diagn
 
 def _schema_at(path: str, library: Library) -> Schema | None:
     """The schema of the field, or of its items; None if there is no such field."""
-    place = place_of(path, library)
-    if isinstance(place, Fault):
+    place = locate_field(path, library)
+    if isinstance(place, ValueFault):
         return None
     schema = library.resolve(place.schema)
     return library.resolve(schema["items"]) if "items" in schema and "array" in _types(schema) else schema
@@ -237,7 +237,7 @@ def _templates_use_the_fields(tree: Node, name: str, library: Library) -> Iterat
     templates = _reached((template_of(row.fields["template"], name) for row in rows), library)
     own = {field: schema for field, schema in library.fields.items() if name in schema.get("x-targets", ())}
     for path in templates:
-        if library.is_own(path):
+        if library.is_custom(path):
             yield from _misspelled(path, own, library)
     texts = (library.templates[path] for path in templates)
     code = "\n".join(found[1] or found[2] for text in texts for found in re.finditer(_CODE, text))

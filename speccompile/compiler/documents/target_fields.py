@@ -26,7 +26,7 @@ def extended(name: str, library: Library) -> Schema:
 
 def target_faults(library: Library) -> Findings:
     """What is wrong with the targets that admins wrote; those are left out of the library's targets."""
-    if not library.has_own_templates:
+    if not library.has_custom_templates:
         return ()
     return (*_with_fields(library)[1], *targets_of(library).faults())
 
@@ -41,7 +41,7 @@ def _with_fields(library: Library) -> tuple[Schema, Findings]:
         key: {} for noun in _ENVELOPES for key in library.core.schemas[noun].get("properties", ())
     }
     # The bundled ones have their names first.
-    for name in sorted(names_in(library.templates), key=lambda name: (library.is_own(f"{name}/{FIELDS}"), name)):
+    for name in sorted(names_in(library.templates), key=lambda name: (library.is_custom(f"{name}/{FIELDS}"), name)):
         own, found = _own_fields(name, library)
         findings += found
         for field, schema in own.items():
@@ -59,7 +59,7 @@ def _own_fields(name: str, library: Library) -> tuple[Mapping[str, Any], Finding
     path = f"{name}/{FIELDS}"
     if path not in library.templates:
         return {}, ()
-    if library.is_own(path):
+    if library.is_custom(path):
         tree, found = checked_fields(path, library)
         return (_unique(_said(tree.plain())["properties"]), ()) if tree and not found else ({}, found)
     properties: Mapping[str, Any] = json.loads(library.templates[path])["properties"]

@@ -14,7 +14,7 @@ from speccompile.model.node import Node
 from speccompile.model.quantity import QuantityError
 from speccompile.model.source import Layer, Source
 from speccompile.model.spec import Making, Merged, Refusal, Target, Workload
-from speccompile.schema.formats.safe_regex import matches
+from speccompile.schema.formats.safe_regex import matches_whole
 from speccompile.schema.library import Library
 from speccompile.schema.validate import validate
 from speccompile.yaml_text.parse import parse, several_documents
@@ -46,7 +46,7 @@ class Targets(Mapping[str, Target]):
 
     def faults(self) -> Findings:
         """What is wrong with targets that admins wrote; the bundled ones are good, which tests see to."""
-        own = [name for name in self.named if self._library.is_own(f"{name}/{ABOUT}")]
+        own = [name for name in self.named if self._library.is_custom(f"{name}/{ABOUT}")]
         return tuple(finding for name in own for finding in self._known(name)[1])
 
     def __getitem__(self, name: str) -> Target:
@@ -65,7 +65,7 @@ class Targets(Mapping[str, Target]):
 def _read_target(name: str, library: Library) -> tuple[Target | None, Findings]:
     path = f"{name}/{ABOUT}"
     parsed = parse(Source(library.name_of(path), library.templates[path], Layer.TEMPLATE))
-    if not library.is_own(path):
+    if not library.is_custom(path):
         # Tests have read it as if it were somebody's own, and every call would pay for doing so again.
         return _target(name, parsed.documents[0].root, is_own=False), ()
     findings = [*parsed.findings, *(several_documents(document, "target") for document in parsed.documents[1:])]
@@ -256,7 +256,7 @@ def _matches(row: Node) -> Check:
 
 def _is_match(node: Node | None, pattern: str) -> bool:
     items = () if node is None else node.items if isinstance(node.value, tuple) else (node,)
-    return any(matches(pattern, str(item.value)) for item in items)
+    return any(matches_whole(pattern, str(item.value)) for item in items)
 
 
 def _settings(row: Node) -> Check:

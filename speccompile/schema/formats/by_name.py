@@ -1,4 +1,4 @@
-"""Checks behind `format`, by name: what Kubernetes would refuse about a value."""
+"""Checks for `format` by name, which reject what Kubernetes would reject."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -31,58 +31,58 @@ from speccompile.schema.formats.names import (
     secret_store_fault,
     volume_pattern_fault,
 )
-from speccompile.schema.formats.text_format import Fault, shape_fault, too_long, with_suggestion
+from speccompile.schema.formats.text_format import ValueFault, shape_fault, too_long, with_suggestion
 
 
-def _on_text(check: Callable[[str], Fault | None]) -> Callable[[object], Fault | None]:
-    """The check for any value: what is not a string is left to the schema's `type`."""
+def _on_text(check: Callable[[str], ValueFault | None]) -> Callable[[object], ValueFault | None]:
+    """The check for any value; a value that is not a string is left to the schema's `type`."""
     return lambda value: check(value) if isinstance(value, str) else None
 
 
-def _on_amount(check: Callable[[str | float], Fault | None]) -> Callable[[object], Fault | None]:
-    """The check for any value: what is neither a string nor a number is left to the schema's `type`."""
+def _on_amount(check: Callable[[str | float], ValueFault | None]) -> Callable[[object], ValueFault | None]:
+    """The check for any value; one that is neither a string nor a number is left to the schema's `type`."""
     return lambda value: check(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else None
 
 
-def _unprintable(text: str) -> Fault | None:
+def _unprintable(text: str) -> ValueFault | None:
     if text.isprintable():
         return None
     char = next(char for char in text if not char.isprintable())
-    return Fault(f"{quote(text)} contains the unprintable character {quote(char)}", "leave the character out")
+    return ValueFault(f"{quote(text)} contains the unprintable character {quote(char)}", "remove the character")
 
 
-def _quantity_or_fault(value: str | float) -> Quantity | Fault:
+def _quantity_or_fault(value: str | float) -> Quantity | ValueFault:
     try:
         quantity = parse_quantity(value)
     except QuantityError as error:
-        return Fault(error.message, error.help)
+        return ValueFault(error.message, error.help)
     if quantity.nano < 0:
-        return Fault(f"{quote(quantity.text)} is negative", "write an amount of zero or more")
+        return ValueFault(f"{quote(quantity.text)} is negative", "write an amount of zero or more")
     return quantity
 
 
-def _quantity(value: str | float) -> Fault | None:
+def _quantity(value: str | float) -> ValueFault | None:
     """An amount such as `500m`, `2` or `8Gi`, zero or more."""
     found = _quantity_or_fault(value)
-    return found if isinstance(found, Fault) else None
+    return found if isinstance(found, ValueFault) else None
 
 
-def _positive_quantity(value: str | float) -> Fault | None:
-    """An amount of more than nothing, for what Kubernetes makes: it refuses a claim of no size."""
+def _positive_quantity(value: str | float) -> ValueFault | None:
+    """An amount above zero: Kubernetes rejects a claim of size zero."""
     found = _quantity_or_fault(value)
-    if isinstance(found, Fault):
+    if isinstance(found, ValueFault):
         return found
-    return None if found.nano else Fault(f"{quote(found.text)} is nothing", "write an amount above zero")
+    return None if found.nano else ValueFault(f"{quote(found.text)} is zero", "write an amount above zero")
 
 
-def _whole_number(value: str | float) -> Fault | None:
-    """A quantity that is a whole number, for what comes in pieces, such as GPUs."""
+def _whole_number(value: str | float) -> ValueFault | None:
+    """A quantity that is a whole number, for resources that are not divisible, such as GPUs."""
     found = _quantity_or_fault(value)
-    if isinstance(found, Fault):
+    if isinstance(found, ValueFault):
         return found
     if found.is_whole:
         return None
-    return Fault(
+    return ValueFault(
         f"{quote(found.text)} is not a whole number",
         f"write a whole number, such as `{-(-found.nano // NANOS)}`",
     )
@@ -90,7 +90,7 @@ def _whole_number(value: str | float) -> Fault | None:
 
 _CONTAINER_RESOURCES: Final = ("cpu", "memory", "ephemeral-storage")
 _HUGE_PAGES: Final = "hugepages-"
-# Kubernetes keeps quotas of a resource under its name behind this prefix, which has to fit as well.
+# Quotas have this prefix before the resource name, and both together must be a valid name.
 _QUOTA_PREFIX: Final = "requests."
 _RESOURCE_MEANT: Final = {
     **{name: name for name in _CONTAINER_RESOURCES},
@@ -101,8 +101,8 @@ _RESOURCE_MEANT: Final = {
 _RESOURCE_RULE: Final = "write the full resource name, such as `nvidia.com/gpu`"
 
 
-def _resource_name(text: str) -> Fault | None:
-    """What a container can ask for: `cpu`, `memory`, `ephemeral-storage`, huge pages or `domain/name`."""
+def _resource_name(text: str) -> ValueFault | None:
+    """A resource of containers: `cpu`, `memory`, `ephemeral-storage`, huge pages or `domain/name`."""
     if text in _CONTAINER_RESOURCES:
         return None
     if text.startswith(_HUGE_PAGES):
@@ -110,71 +110,71 @@ def _resource_name(text: str) -> Fault | None:
     prefix, slash, _ = text.partition("/")
     if not slash:
         meant = _RESOURCE_MEANT.get(text.lower())
-        return Fault(f"{quote(text)} is not a resource name", f"write `{meant}`" if meant else _RESOURCE_RULE)
+        return ValueFault(f"{quote(text)} is not a resource name", f"write `{meant}`" if meant else _RESOURCE_RULE)
     if prefix.startswith(_QUOTA_PREFIX):
-        return Fault(f"{quote(text)} begins with `{_QUOTA_PREFIX}`", f"leave out `{_QUOTA_PREFIX}`")
+        return ValueFault(f"{quote(text)} begins with `{_QUOTA_PREFIX}`", f"remove `{_QUOTA_PREFIX}`")
     longest = LONGEST_SUBDOMAIN - len(_QUOTA_PREFIX)
     return too_long(prefix, "the part of a resource name before `/`", longest) or qualified_name_fault(
         text, LABEL_NAME._replace(what="a resource name")
     )
 
 
-def _extended_resource(text: str) -> Fault | None:
-    """A resource that has a domain in its name: the others are Kubernetes' own."""
+def _extended_resource(text: str) -> ValueFault | None:
+    """A resource with a domain in its name; the others are built into Kubernetes."""
     if "/" not in text:
-        return Fault(f"{quote(text)} is not the name of an extended resource", _RESOURCE_RULE)
+        return ValueFault(f"{quote(text)} is not the name of an extended resource", _RESOURCE_RULE)
     return _resource_name(text)
 
 
-def _huge_pages_fault(text: str) -> Fault | None:
+def _huge_pages_fault(text: str) -> ValueFault | None:
     if fault := shape_fault(text, LABEL_NAME._replace(what="a resource name")):
         return fault
     size = _quantity_or_fault(text.removeprefix(_HUGE_PAGES))
-    if isinstance(size, Fault):
+    if isinstance(size, ValueFault):
         return size
     if size.nano == 0:
-        return Fault(f"{quote(text)} has no page size", "write a size, such as `hugepages-2Mi`")
+        return ValueFault(f"{quote(text)} has no page size", "write a size, such as `hugepages-2Mi`")
     return None
 
 
 _LONGEST_PATH: Final = 4096
 
 
-def _path_fault(text: str, what: str) -> Fault | None:
-    """The faults that mount paths and sub-paths share."""
+def _path_fault(text: str, what: str) -> ValueFault | None:
+    """The faults common to mount paths and sub-paths."""
     if fault := too_long(text, what, _LONGEST_PATH) or _unprintable(text):
         return fault
     if ".." in text.split("/"):
-        return Fault(f"{quote(text)} contains `..`", "write the path without `..`")
+        return ValueFault(f"{quote(text)} contains `..`", "write the path without `..`")
     return None
 
 
-def _mount_path(text: str) -> Fault | None:
-    """An absolute path inside the container; one slash at the end is left alone."""
+def _mount_path(text: str) -> ValueFault | None:
+    """An absolute path inside the container; one slash at the end is allowed."""
     if not text.startswith("/"):
-        return Fault(f"{quote(text)} is not an absolute path", "begin with `/`, such as `/data`")
+        return ValueFault(f"{quote(text)} is not an absolute path", "begin with `/`, such as `/data`")
     if fault := _path_fault(text, "a mount path"):
         return fault
     if ":" in text:
-        return Fault(f"{quote(text)} contains `:`", "Kubernetes accepts no `:` in a mount path")
+        return ValueFault(f"{quote(text)} contains `:`", "remove `:`, which Kubernetes rejects in a mount path")
     parts = [part for part in text.split("/") if part not in ("", ".")]
     if not parts:
-        return Fault(f"{quote(text)} is the container's root", "mount at a directory below it, such as `/data`")
+        return ValueFault(f"{quote(text)} is the container's root", "mount at a directory below it, such as `/data`")
     cleaned = "/" + "/".join(parts)
     if text not in (cleaned, f"{cleaned}/"):
-        return Fault(
+        return ValueFault(
             f"{quote(text)} has an empty or a `.` segment",
             with_suggestion(cleaned, "write single slashes, and no `.` between them"),
         )
     return None
 
 
-def _sub_path(text: str) -> Fault | None:
+def _sub_path(text: str) -> ValueFault | None:
     """A path relative to the volume's root."""
     if not text:
-        return Fault("the sub-path is empty", "leave the sub-path out to mount the whole volume")
+        return ValueFault("the sub-path is empty", "remove it to mount the whole volume")
     if text.startswith("/"):
-        return Fault(f"{quote(text)} is an absolute path", "write it relative to the volume, without `/` in front")
+        return ValueFault(f"{quote(text)} is an absolute path", "write it relative to the volume, without `/` in front")
     return _path_fault(text, "a sub-path")
 
 
@@ -184,26 +184,26 @@ _ZEROS_IN_FRONT: Final = r"0[0-9]+"
 _USER_ID_RULE: Final = f"write a whole number from 1 to {_LARGEST_USER_ID}"
 
 
-def _user_id(value: str | float) -> Fault | None:
-    """The number of a user other than root, as a number or in digits.
+def _user_id(value: str | float) -> ValueFault | None:
+    """The id of a user other than root, as a number or in digits.
 
-    A float such as `1000.0` is an integer to JSON Schema but not to Kubernetes, so it is refused here.
+    A float such as `1000.0` is an integer to JSON Schema, but Kubernetes rejects it.
     """
     if isinstance(value, float):
-        return Fault(f"`{value}` is not written as an integer", _USER_ID_RULE) if value.is_integer() else None
+        return ValueFault(f"`{value}` is not written as an integer", _USER_ID_RULE) if value.is_integer() else None
     if isinstance(value, str) and re.fullmatch(_ZEROS_IN_FRONT, value):
-        return Fault(f"{quote(value)} has zeros in front", _USER_ID_RULE)
+        return ValueFault(f"{quote(value)} has zeros in front", _USER_ID_RULE)
     if isinstance(value, str) and not re.fullmatch(_USER_ID, value):
-        return Fault(f"{quote(value)} is not a user or group id", _USER_ID_RULE)
+        return ValueFault(f"{quote(value)} is not a user or group id", _USER_ID_RULE)
     number = int(value)
     if number == 0:
-        return Fault("user or group id 0 is root, and containers do not run as root here", _USER_ID_RULE)
+        return ValueFault("user or group id 0 is root, which is not allowed", _USER_ID_RULE)
     if number < 0:
-        return Fault("a user or group id cannot be negative", _USER_ID_RULE)
-    return None if number <= _LARGEST_USER_ID else Fault("the user or group id is out of range", _USER_ID_RULE)
+        return ValueFault("a user or group id cannot be negative", _USER_ID_RULE)
+    return None if number <= _LARGEST_USER_ID else ValueFault("the user or group id is out of range", _USER_ID_RULE)
 
 
-FORMATS: Final[Mapping[str, Callable[[object], Fault | None]]] = {
+FORMAT_CHECKS: Final[Mapping[str, Callable[[object], ValueFault | None]]] = {
     "alias-pattern": _on_text(alias_pattern_fault),
     "annotation-key": _on_text(annotation_key_fault),
     "config-key": _on_text(config_key_fault),
@@ -233,31 +233,31 @@ FORMATS: Final[Mapping[str, Callable[[object], Fault | None]]] = {
     "volume-pattern": _on_text(volume_pattern_fault),
     "whole-number": _on_amount(_whole_number),
 }
-"""The checks by the name a schema's `format` gives: each returns the fault, or None for a value it accepts
-and for a value of a type it is not about."""
+"""The checks by the name of the `format`: each returns the fault of a value, or None if there is none or the format
+does not apply to values of its type."""
 
 QUANTITIES: Final = frozenset({"positive-quantity", "quantity", "whole-number"})
-"""The formats of quantities, in which a plain `1e3` is fine."""
+"""The formats of quantities, which may be a plain `1e3`."""
 
 
-_LONGEST_KEPT: Final = 256
-"""Characters of a text beyond which nothing is kept of it, so that what is kept stays small."""
-_MOST_KEPT: Final = 4096
+_LONGEST_CACHED: Final = 256
+"""Longer texts are not cached, so that the cache stays small."""
+_CACHE_SIZE: Final = 4096
 
 
 @lru_cache(maxsize=64)
-def fitting(name: str) -> Callable[[object], bool]:
-    """What says whether a value has nothing of the format against it, and keeps what it said: values are much alike."""
-    check = FORMATS[name]
+def format_check(name: str) -> Callable[[object], bool]:
+    """The function that returns whether a value has the format; it caches results, because values repeat."""
+    check = FORMAT_CHECKS[name]
 
-    def fits(value: object) -> bool:
-        if isinstance(value, str) and len(value) > _LONGEST_KEPT:
+    def has_format(value: object) -> bool:
+        if isinstance(value, str) and len(value) > _LONGEST_CACHED:
             return check(value) is None
-        return _fits(name, value)
+        return _has_format(name, value)
 
-    return fits
+    return has_format
 
 
-@lru_cache(maxsize=_MOST_KEPT, typed=True)
-def _fits(name: str, value: object) -> bool:
-    return FORMATS[name](value) is None
+@lru_cache(maxsize=_CACHE_SIZE, typed=True)
+def _has_format(name: str, value: object) -> bool:
+    return FORMAT_CHECKS[name](value) is None

@@ -6,11 +6,11 @@ from typing import Final
 from speccompile.model.diagnostic import quote
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.quantity import ratio
-from speccompile.schema.formats.text_format import Fault, too_long
+from speccompile.schema.formats.text_format import ValueFault, too_long
 
 
 class _CronField(NamedTuple):
-    """One field of a schedule; the first of `names` stands for `low`."""
+    """One field of a schedule; the first of `names` is another way to write `low`."""
 
     name: str
     low: int
@@ -56,11 +56,10 @@ _DURATION_TERM: Final = r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h)
 _DURATION: Final = rf"\+?(?:{_DURATION_TERM})+"
 
 
-def cron_fault(text: str) -> Fault | None:
+def cron_fault(text: str) -> ValueFault | None:
     """A schedule of five fields, a word such as `@daily`, or `@every` with a duration.
 
-    Kubernetes lets a few oddities pass that mean nothing, such as an empty entry in a list or `*-x`; they
-    are refused here.
+    Kubernetes accepts a few meaningless forms, such as an empty entry in a list or `*-x`; they are rejected here.
     """
     if fault := too_long(text, "a schedule", _LONGEST_SCHEDULE):
         return fault
@@ -68,16 +67,16 @@ def cron_fault(text: str) -> Fault | None:
         return _cron_word_fault(text)
     schedule = text.strip(" \t")
     if not schedule:
-        return Fault("the schedule is empty", _CRON_ORDER)
+        return ValueFault("the schedule is empty", _CRON_ORDER)
     parts = re.split(_CRON_BLANK, schedule)
     if parts[0].startswith(("TZ=", "CRON_TZ=")):
-        return Fault(
+        return ValueFault(
             f"the schedule begins with a time zone, {quote(parts[0])}",
             f"leave out {quote(parts[0])}: a time zone inside a schedule is not supported here",
         )
     if len(parts) != len(_CRON_FIELDS):
         fields = "field" if len(parts) == 1 else "fields"
-        return Fault(f"the schedule has {len(parts)} {fields}, five are expected", _CRON_ORDER)
+        return ValueFault(f"the schedule has {len(parts)} {fields}, expected five", _CRON_ORDER)
     return next(
         (
             fault
@@ -89,20 +88,20 @@ def cron_fault(text: str) -> Fault | None:
     )
 
 
-def _cron_item_fault(field: _CronField, item: str) -> Fault | None:
+def _cron_item_fault(field: _CronField, item: str) -> ValueFault | None:
     subject = f"`{field.name}` field {quote(item)}"
     span, slash, step = item.partition("/")
     if slash and not _small_number(step):
-        return Fault(f"{subject}: expected a step of 1 or more after `/`", "write a step such as `*/5`")
+        return ValueFault(f"{subject}: expected a step of 1 or more after `/`", "write a step such as `*/5`")
     if span in ("*", "?"):
         return None
     ends = span.split("-", 1)
     numbers = [number for end in ends if (number := _cron_number(field, end)) is not None]
     if len(numbers) < len(ends):
-        return Fault(f"{subject}: {field.expected}", _cron_number_help(field, ends))
+        return ValueFault(f"{subject}: {field.expected}", _cron_number_help(field, ends))
     first, last = numbers[0], numbers[-1]
     if first > last:
-        return Fault(
+        return ValueFault(
             f"{subject}: the range runs backwards",
             f"write `{first}-{field.high},{field.low}-{last}` to go past the end" if not slash else None,
         )
@@ -110,7 +109,7 @@ def _cron_item_fault(field: _CronField, item: str) -> Fault | None:
 
 
 def _small_number(text: str) -> int | None:
-    """The number the digits stand for, or None for anything else and for what no field or step could hold."""
+    """The number in the text; None if it is not a number, or larger than any field or step."""
     digits = text.lstrip("0") or text[-1:]
     return int(digits) if digits.isascii() and digits.isdigit() and len(digits) <= _LONGEST_NUMBER else None
 
@@ -130,22 +129,26 @@ def _cron_number_help(field: _CronField, ends: list[str]) -> str | None:
     return f"write `{'-'.join(short)}`" if understood else None
 
 
-def _cron_word_fault(text: str) -> Fault | None:
+def _cron_word_fault(text: str) -> ValueFault | None:
     if text in _CRON_WORDS:
         return None
     if text.startswith(_CRON_EVERY):
         return _duration_fault(text.removeprefix(_CRON_EVERY))
     known = ", ".join(f"`{word}`" for word in _CRON_WORDS)
-    return Fault(f"{quote(text)} is not a schedule", f"write five fields, {known} or `@every 1h30m`")
+    return ValueFault(f"{quote(text)} is not a schedule", f"write five fields, {known} or `@every 1h30m`")
 
 
-def _duration_fault(text: str) -> Fault | None:
-    """The fault of a Go duration that is not, or is not more than zero, or is beyond some 292 years."""
+def _duration_fault(text: str) -> ValueFault | None:
+    """The fault of a text that is not a Go duration above zero and below 292 years."""
     if len(text) > _LONGEST_DURATION_TEXT or not re.fullmatch(_DURATION, text):
-        return Fault(f"{quote(text)} is not a duration", "write numbers with units, such as `90s`, `1h30m` or `24h`")
+        return ValueFault(
+            f"{quote(text)} is not a duration", "write numbers with units, such as `90s`, `1h30m` or `24h`"
+        )
     terms = ((ratio(number), _DURATION_UNITS[unit]) for number, unit in re.findall(_DURATION_TERM, text))
     # No term has more decimals than the text has characters, so this is exact.
     total = sum(term.numerator * unit * (_FINEST // term.denominator) for term, unit in terms)
     if not 0 < total <= _LONGEST_DURATION * _FINEST:
-        return Fault(f"the duration {quote(text)} is out of range", "write more than zero and less than 290 years")
+        return ValueFault(
+            f"the duration {quote(text)} is out of range", "write a duration above zero and below 290 years"
+        )
     return None

@@ -1,4 +1,4 @@
-"""Formats of names: DNS names, labels, environment variables, and patterns that names are made by."""
+"""Formats of names: DNS names, labels, environment variables, and patterns for names."""
 
 import re
 from collections.abc import Iterable
@@ -6,7 +6,7 @@ from typing import Final
 
 from speccompile.model.diagnostic import quote
 from speccompile.model.object_names import PLACEHOLDER, PLACEHOLDERS, placeholders
-from speccompile.schema.formats.text_format import Fault, Shape, shape_fault
+from speccompile.schema.formats.text_format import Shape, ValueFault, shape_fault
 
 _LONGEST_LABEL: Final = 63
 LONGEST_SUBDOMAIN: Final = 253
@@ -60,7 +60,7 @@ _NOT_IN_DNS: Final = r"[^a-z0-9.]+"
 
 
 def _dns_spelling(text: str) -> str:
-    """The text as near to a DNS name as changing case and separators brings it."""
+    """The text with case and separators of a DNS name."""
     return re.sub(_NOT_IN_DNS, "-", text.lower()).strip("-") if text.isascii() else ""
 
 
@@ -68,86 +68,88 @@ def _label_spelling(text: str) -> str:
     return _dns_spelling(text).replace(".", "-")
 
 
-def dns_label_fault(text: str) -> Fault | None:
+def dns_label_fault(text: str) -> ValueFault | None:
     return shape_fault(text, _DNS_LABEL, _label_spelling)
 
 
-def dns_1035_label_fault(text: str) -> Fault | None:
+def dns_1035_label_fault(text: str) -> ValueFault | None:
     return shape_fault(text, _DNS_1035_LABEL, _label_spelling)
 
 
-def dns_subdomain_fault(text: str) -> Fault | None:
+def dns_subdomain_fault(text: str) -> ValueFault | None:
     return shape_fault(text, _DNS_SUBDOMAIN, _dns_spelling)
 
 
-def _parent_fault(text: str) -> Fault | None:
-    """The fault of a name that would walk out of the directory it becomes a file name in."""
+def _parent_fault(text: str) -> ValueFault | None:
+    """The fault of a file name that would leave its directory."""
     if text == "." or text.startswith(".."):
-        return Fault(f"{quote(text)} is `.` or begins with `..`", "begin with another character")
+        return ValueFault(f"{quote(text)} is `.` or begins with `..`", "write a name that does not begin with `.`")
     return None
 
 
-def env_name_fault(text: str) -> Fault | None:
+def env_name_fault(text: str) -> ValueFault | None:
     return _parent_fault(text) or shape_fault(text, _ENV_NAME)
 
 
-def secret_id_fault(text: str) -> Fault | None:
+def secret_id_fault(text: str) -> ValueFault | None:
     return _parent_fault(text) or shape_fault(text, _SECRET_ID)
 
 
-def secret_store_fault(text: str) -> Fault | None:
-    """The name of a Secret in which `{project}` stands for the project."""
+def secret_store_fault(text: str) -> ValueFault | None:
+    """The name of a Secret with the placeholder `{project}`."""
     if "{project}" not in text:
-        return Fault(f"{quote(text)} does not say `{{project}}`", "projects must not share a store: add `{project}`")
+        return ValueFault(
+            f"{quote(text)} does not contain `{{project}}`", "add `{project}`, so that projects share no store"
+        )
     return shape_fault(text.replace("{project}", "p"), _DNS_SUBDOMAIN._replace(what="the name of a Secret"))
 
 
-def config_key_fault(text: str) -> Fault | None:
+def config_key_fault(text: str) -> ValueFault | None:
     return _parent_fault(text) or shape_fault(text, _CONFIG_KEY)
 
 
-def label_key_fault(text: str) -> Fault | None:
+def label_key_fault(text: str) -> ValueFault | None:
     return qualified_name_fault(text, LABEL_NAME)
 
 
-def annotation_key_fault(text: str) -> Fault | None:
+def annotation_key_fault(text: str) -> ValueFault | None:
     return qualified_name_fault(text, LABEL_NAME._replace(what="an annotation name"))
 
 
-def qualified_name_fault(text: str, shape: Shape) -> Fault | None:
-    """A name, or a DNS name, `/` and a name."""
+def qualified_name_fault(text: str, shape: Shape) -> ValueFault | None:
+    """A name, optionally prefixed by a DNS name and `/`."""
     prefix, slash, name = text.partition("/")
     if not slash:
         return shape_fault(text, shape)
     return shape_fault(prefix, _LABEL_PREFIX, _dns_spelling) or shape_fault(name, shape)
 
 
-def label_key_pattern_fault(text: str) -> Fault | None:
-    """A label key in which `{label_prefix}` may stand for the platform's prefix."""
+def label_key_pattern_fault(text: str) -> ValueFault | None:
+    """A label key, optionally with the placeholder `{label_prefix}`."""
     return placeholders_fault(text, ("label_prefix",)) or label_key_fault(text.replace("{label_prefix}", "p"))
 
 
-def placeholders_fault(text: str, known: Iterable[str] = PLACEHOLDERS) -> Fault | None:
-    """Text in which names in braces stand for facts of the run."""
+def placeholders_fault(text: str, known: Iterable[str] = PLACEHOLDERS) -> ValueFault | None:
+    """Text with placeholders for properties of the run."""
     unknown = next((name for name in placeholders(text) if name not in known), None)
     if unknown is None:
         return None
-    return Fault(f"`{{{unknown}}}` stands for nothing", f"use {', '.join(f'`{{{name}}}`' for name in known)}")
+    return ValueFault(f"unknown placeholder `{{{unknown}}}`", f"use {', '.join(f'`{{{name}}}`' for name in known)}")
 
 
-def name_pattern_fault(text: str, *others: str) -> Fault | None:
-    """A pattern that a name or label value is made by; `others` are what else may stand in braces."""
+def name_pattern_fault(text: str, *others: str) -> ValueFault | None:
+    """A pattern for a name or label value; `others` are further placeholders."""
     if fault := placeholders_fault(text, (*PLACEHOLDERS, "workload", *others)):
         return fault
     fault = shape_fault(PLACEHOLDER.sub("p", text), _LABEL_VALUE) if text else None
-    return Fault(f"{quote(text)} makes no name that Kubernetes accepts", fault.help) if fault else None
+    return ValueFault(f"{quote(text)} produces names that Kubernetes rejects", fault.help) if fault else None
 
 
-def alias_pattern_fault(text: str) -> Fault | None:
+def alias_pattern_fault(text: str) -> ValueFault | None:
     return name_pattern_fault(text, "service_name")
 
 
-def volume_pattern_fault(text: str) -> Fault | None:
+def volume_pattern_fault(text: str) -> ValueFault | None:
     return name_pattern_fault(text, "volume")
 
 
@@ -160,20 +162,20 @@ _PORT_NAME: Final = Shape(
 _LONGEST_PORT: Final = "65535"
 
 
-def port_pattern_fault(text: str) -> Fault | None:
-    """A pattern that the name of a port is made by, whatever its number."""
+def port_pattern_fault(text: str) -> ValueFault | None:
+    """A pattern for the names of ports, valid for every port number."""
     if fault := placeholders_fault(text, ("port",)):
         return fault
     fault = shape_fault(text.replace("{port}", _LONGEST_PORT), _PORT_NAME)
-    return Fault(f"{quote(text)} makes no name of a port", fault.help) if fault else None
+    return ValueFault(f"{quote(text)} produces invalid port names", fault.help) if fault else None
 
 
-def gpu_name_fault(text: str) -> Fault | None:
-    """A name for a kind of GPU, beside the two that `gpu` itself knows."""
+def gpu_name_fault(text: str) -> ValueFault | None:
+    """A name for a kind of GPU, other than the keys of `gpu`."""
     if text in ("requests", "limits"):
-        return Fault(f"{quote(text)} means something else in `gpu`", "use another name")
+        return ValueFault(f"{quote(text)} is a key of `gpu`", "use another name")
     return dns_label_fault(text)
 
 
-def label_value_fault(text: str) -> Fault | None:
+def label_value_fault(text: str) -> ValueFault | None:
     return shape_fault(text, _LABEL_VALUE) if text else None

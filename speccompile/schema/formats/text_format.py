@@ -8,8 +8,8 @@ from speccompile.model.diagnostic import quote
 from speccompile.model.light_namedtuple import NamedTuple
 
 
-class Fault(NamedTuple):
-    """What is wrong with a value, and how to put it right where that is known."""
+class ValueFault(NamedTuple):
+    """What is wrong with a value, and how to fix it if that is known."""
 
     message: str
     help: str | None
@@ -18,9 +18,9 @@ class Fault(NamedTuple):
 _LONGEST_SUGGESTION: Final = 100
 
 
-# Patterns stay text until first used, so that an import does not pay for compiling those nobody needs.
+# Patterns are compiled on first use, which keeps imports fast.
 class Shape(NamedTuple):
-    """A kind of name: `what` reads after "is not", `rule` says what is expected."""
+    """A kind of name: `what` follows "is not" in messages, `rule` is the help."""
 
     what: str
     pattern: str
@@ -28,27 +28,29 @@ class Shape(NamedTuple):
     rule: str
 
 
-def too_long(text: str, what: str, longest: int) -> Fault | None:
+def too_long(text: str, what: str, longest: int) -> ValueFault | None:
     if len(text) <= longest:
         return None
-    return Fault(f"{quote(text)} is {len(text)} characters long", f"{what} has at most {longest} characters")
+    return ValueFault(
+        f"{quote(text)} is {len(text)} characters long", f"shorten it: {what} has at most {longest} characters"
+    )
 
 
-def shape_fault(text: str, shape: Shape, suggested: Callable[[str], str] | None = None) -> Fault | None:
-    """The fault of a text that is not of the shape; what is suggested counts only when it is of the shape itself.
+def shape_fault(text: str, shape: Shape, suggested: Callable[[str], str] | None = None) -> ValueFault | None:
+    """The fault of a text that does not have the shape; a suggestion is used only if it has the shape itself.
 
-    Length is looked at first, so that no pattern ever runs over a long text for nothing.
+    The length is checked first, so that no pattern runs over a long text.
     """
     if not text:
-        return Fault(f"an empty text is not {shape.what}", shape.rule)
+        return ValueFault(f"an empty text is not {shape.what}", shape.rule)
     excess = too_long(text, shape.what, shape.longest) if shape.longest else None
     if excess or re.fullmatch(shape.pattern, text):
         return excess
     suggestion = "" if suggested is None else suggested(text)
-    helped = re.fullmatch(shape.pattern, suggestion)
-    return Fault(f"{quote(text)} is not {shape.what}", f"write `{suggestion}`" if helped else shape.rule)
+    is_valid = re.fullmatch(shape.pattern, suggestion)
+    return ValueFault(f"{quote(text)} is not {shape.what}", f"write `{suggestion}`" if is_valid else shape.rule)
 
 
 def with_suggestion(suggestion: str, otherwise: str) -> str:
-    """A help with the whole suggestion, or in general words if there is none or it is too long to read."""
+    """Help with the suggestion, or the general help if there is none or it is too long."""
     return f"write `{suggestion}`" if 0 < len(suggestion) <= _LONGEST_SUGGESTION else otherwise

@@ -8,7 +8,7 @@ from typing import Any
 
 from speccompile.compiler.bundled_library import bundled_library
 from speccompile.model.quantity import QuantityError, parse_quantity
-from speccompile.schema.field_path import SIDES, Place, place_of
+from speccompile.schema.field_path import SIDES, FieldLocation, locate_field
 from speccompile.testing.admin import AdminConfig
 from speccompile.testing.plain_data import Data
 from speccompile.testing.properties.baseline import baseline_manifests, gpu_key, lineage
@@ -52,8 +52,8 @@ def _documents_for(run: Data, admin: AdminConfig) -> list[Data]:
 
 def _paths(text: str, admin: AdminConfig, run: Data) -> list[tuple[str, ...]]:
     """The paths in the spec that a path refers to; `resources.mem` refers to the request, then the limit."""
-    place = place_of(text, bundled_library())
-    assert isinstance(place, Place), f"not a path: {text}"
+    place = locate_field(text, bundled_library())
+    assert isinstance(place, FieldLocation), f"not a path: {text}"
     path = tuple(map(str, place.path))
     if path[0] != "resources" or len(path) < len(("resources", "requests", "cpu")):
         return [path]

@@ -1,0 +1,66 @@
+"""Names that other tools use for fields, and what to write instead, from `foreign_names.toml`."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Collection, Mapping
+from functools import cache
+
+from speccompile.model.key_path import KeyPath
+from speccompile.model.key_spelling import snake_case
+from speccompile.schema.bundled import foreign_names_text
+
+_TABLES = (
+    ("run", {"action", "service_ports"}),
+    ("profile", {"extends", "forbid"}),
+    ("fields", {"image", "service_ports"}),
+    ("platform", {"ceilings", "registry_secret"}),
+    ("resources", {"cpu", "mem"}),
+    ("volume", {"volume_type", "mount_path"}),
+    ("port", {"port", "target_port"}),
+    ("constraint", {"options", "pattern"}),
+)
+"""The tables, each with keys that only its kind of mapping allows."""
+_SIDES = frozenset({"requests", "limits"})
+_EXACT_TABLES = (("amount", _SIDES), ("variable", {"name", "value"}))
+"""The same for mappings that allow these keys and no others."""
+_VALUE_TABLES = ("action", "volume_type")
+
+
+@cache
+def _tables() -> Mapping[str, Mapping[str, str]]:
+    tables: Mapping[str, Mapping[str, str]] = tomllib.loads(foreign_names_text())
+    return tables
+
+
+def translate_name(key: str, path: KeyPath, allowed: Collection[str]) -> str | None:
+    """What to write instead of an unknown key at the path, as help; None if no other tool is known to use it."""
+    tables = _tables_for(path, {*allowed})
+    for name in tables:
+        if help_text := _help(name, key, allowed):
+            return help_text
+    if "gpu" in tables and len(allowed) == len(_SIDES):
+        # The platform names no kinds of GPU, so that no other key is allowed.
+        return _help("gpu", "model", allowed)
+    return None
+
+
+def translate_value(field: object, value: str, allowed: Collection[str]) -> str | None:
+    """What to write instead of a value that the field does not allow, as help."""
+    return _help(str(field), value, allowed) if field in _VALUE_TABLES else None
+
+
+def _tables_for(path: KeyPath, allowed: set[str]) -> list[str]:
+    if path[-3:-1] == ("resources", "gpu"):
+        return ["gpu", "amount"]
+    if path[-2:-1] == ("spec",) and "sub_path" in allowed:
+        return ["volume_spec"]
+    exact = [name for name, keys in _EXACT_TABLES if keys == allowed]
+    return exact or [name for name, keys in _TABLES if keys <= allowed]
+
+
+def _help(table: str, name: str, allowed: Collection[str]) -> str | None:
+    text = _tables()[table].get(snake_case(name).casefold().replace("-", "_"))
+    if text is None or " " in text:
+        return text
+    return f"write `{text}` instead" if text in allowed else None
