@@ -36,6 +36,11 @@ def read_platform(parsed: Parsed | None, library: Library) -> tuple[Platform, tu
     findings += [several_documents(document, "platform") for document in parsed.documents[1:]]
     for document in parsed.documents[:1]:
         tree, found = validate(document.root, "platform", library)
+        if found:
+            from speccompile.compiler.documents.wrong_document import wrong_document  # most files have no errors
+
+            if wrong := wrong_document(document.root, "platform", library):
+                return platform, (*findings, wrong)
         findings += found
         for text in _preset(tree, library):
             preset, _ = validate(text, "platform", library)

@@ -95,6 +95,9 @@ def _read_file(parsed: Parsed, platform: Platform, library: Library) -> tuple[Wr
             findings.append(_no_object(document.root))
         elif _kind(document) is not None:
             base, found = validate(document.root, "base", library)
+            if found and (wrong := _wrong_document(document, library)):
+                findings.append(wrong)
+                continue
             findings += found
             base = base.marked(Part.BASE)
             first = bases.setdefault(str(base.fields["kind"].value), base)
@@ -108,6 +111,8 @@ def _read_file(parsed: Parsed, platform: Platform, library: Library) -> tuple[Wr
             findings.append(_no_profile(parsed.documents[0]))
         return None, tuple(findings)
     tree, found = validate(own[0].root, "profile", library)
+    if found and (wrong := _wrong_document(own[0], library)):
+        return None, (*findings, wrong)
     findings += found
     if findings:
         # What no single value shows is told in the same go, as far as the tree allows.
@@ -115,6 +120,12 @@ def _read_file(parsed: Parsed, platform: Platform, library: Library) -> tuple[Wr
         known = rest.with_fields({name: node for name, node in rest.fields.items() if name not in _OWN})
         return None, (*findings, *normalize(known, platform, library)[1])
     return Written(own[0].source, tree, bases), ()
+
+
+def _wrong_document(document: Document, library: Library) -> Diagnostic | None:
+    from speccompile.compiler.documents.wrong_document import wrong_document  # most profiles have no errors
+
+    return wrong_document(document.root, "profile", library)
 
 
 def _resolved(
@@ -248,9 +259,9 @@ def _unknown_target(target: Node, library: Library) -> Diagnostic:
 def _no_object(node: Node) -> Diagnostic:
     return Diagnostic(
         code="profile/not-an-object",
-        message=f"expected a profile or a base document, which are mappings, found {described(node.plain())}",
+        message=f"expected a profile or a base document, found {described(node.plain())}",
         span=node.span,
-        help="a profile has an `id`; a base document has `apiVersion`, `kind` and `spec`",
+        help="write a mapping: a profile has an `id`, a base document has `apiVersion` and `kind`",
     )
 
 

@@ -40,6 +40,11 @@ def read_run(document: Document, setting: Setting) -> ReadRun:
     if flat.fields is None:
         raise CompileError(flat.findings)
     tree, found = validate(flat.fields, "run", setting.library)
+    if found:
+        from speccompile.compiler.documents.wrong_document import wrong_document  # most runs have no errors
+
+        if wrong := wrong_document(document.root, "run", setting.library):
+            raise CompileError((wrong,))
     profile, unknown = choose(_said(tree.fields.get("profile")), setting.profiles)
     gpu_key = str(profile.gpu_key.value) if profile and profile.gpu_key else None
     fields, more = normalize(without_faulty(tree, found), setting.platform, setting.library, gpu_key)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping
 
-from speccompile.model.diagnostic import Diagnostic, Note, Severity, quote
+from speccompile.model.diagnostic import Diagnostic, Note, Severity
 from speccompile.model.documents import Document
+from speccompile.model.findings import has_errors
 from speccompile.model.key_path import KeyPath, format_path
 from speccompile.model.key_spelling import spelled
 from speccompile.model.light_namedtuple import NamedTuple
@@ -17,10 +18,11 @@ from speccompile.schema.validate import described, validate
 _ENTITY = r"(?P<runtime>[-.A-Za-z0-9]+)\+(?P<action>[a-z]+):run"
 _FUNCTION = r"[^:/]+://[^/]+/(?P<name>[^/:]+)(?::[^/:]*)?"
 _API_GROUP = "speccompile.dev/"
-_FORMS_HELP = (
-    "write the fields at the top level, or use `kind: container+job:run` with `spec`, "
-    "or `apiVersion: speccompile.dev/v1alpha1` with `kind: Run`"
-)
+_API_VERSION = f"{_API_GROUP}v1alpha1"
+_ENVELOPE = {"apiVersion": f": {_API_VERSION}", "kind": ": Run", "metadata": "", "spec": ""}
+"""Keys of a Kubernetes-style run, with the values that are the same for all."""
+_FORMS_HELP = "write the fields of a run, such as `name`, `action` and `image`"
+_LIST_HELP = "write one document per run, separated by `---`"
 
 
 class Flat(NamedTuple):
@@ -35,8 +37,8 @@ def flatten(document: Document, used: Collection[str], library: Library) -> Flat
     """The run flat; without fields if the document is no run at all. Facts in use are not called ignored."""
     root = document.root
     if not isinstance(root.value, Mapping):
-        message = f"expected a run, which is a mapping of fields, found {described(root.plain())}"
-        return Flat(None, {}, (_not_a_run(root, message),))
+        help_text = _LIST_HELP if isinstance(root.value, tuple) else _FORMS_HELP
+        return _refuse(root, f"expected a run, found {described(root.plain())}", help_text)
     root = root.with_fields(
         {
             key: child
@@ -45,17 +47,26 @@ def flatten(document: Document, used: Collection[str], library: Library) -> Flat
         }
     )
     kind, version = root.fields.get("kind"), root.fields.get("apiVersion")
+    if kind is None and version is None:
+        return Flat(root, {}, ())
+    is_run = kind is not None and kind.value == "Run"
     if version is not None and not str(version.value).startswith(_API_GROUP):
-        return Flat(None, {}, (_not_a_run(version, f"`apiVersion` {quote(version.value)} is not a run's"),))
-    if version is not None or (kind is not None and kind.value == "Run"):
-        return _flatten_kubernetes(root, library)
-    if kind is not None:
-        return _flatten_entity(root, used, library)
-    return Flat(root, {}, ())
+        message = f"expected `apiVersion: {_API_VERSION}`" if is_run else "this is a Kubernetes manifest, not a run"
+        flat = _refuse(version, message, f"write `apiVersion: {_API_VERSION}`" if is_run else _FORMS_HELP)
+    elif is_run or version is not None:
+        flat = _flatten_kubernetes(root, library)
+    else:
+        flat = _flatten_entity(root, used, library)
+    if has_errors(flat.findings):
+        from speccompile.compiler.documents.wrong_document import wrong_document  # most runs have no errors
+
+        wrong = wrong_document(root, "run", library)
+        return Flat(None, {}, (wrong,)) if wrong else flat
+    return flat
 
 
-def _not_a_run(node: Node, message: str) -> Diagnostic:
-    return Diagnostic(code="run/unknown-form", message=message, span=node.span, help=_FORMS_HELP)
+def _refuse(node: Node, message: str, help_text: str) -> Flat:
+    return Flat(None, {}, (Diagnostic(code="run/unknown-form", message=message, span=node.span, help=help_text),))
 
 
 def without_tools(root: Node) -> tuple[Node, Mapping[KeyPath, Node]]:
@@ -83,8 +94,14 @@ _OF_TOOLS = (
 
 
 def _flatten_kubernetes(root: Node, library: Library) -> Flat:
+    if "spec" not in root.fields and "action" in root.fields:
+        message = "a run of `kind: Run` has its fields under `spec` and its name under `metadata`"
+        return _refuse(root, message, "remove `apiVersion` and `kind`, or move the fields")
     root, ignored = without_tools(root)
     envelope, findings = validate(root, "kubernetes", library)
+    if missing := [f"`{key}{value}`" for key, value in _ENVELOPE.items() if key not in root.fields]:
+        help_text = f"add {', '.join(missing)}"
+        findings = tuple(found if found.path else found._replace(help=help_text) for found in findings)
     metadata = envelope.fields.get("metadata")
     told = metadata.fields if metadata else {}
     moved, facts = ({key: told[key] for key in keys if key in told} for keys in (_MOVED, _FACTS))
