@@ -13,7 +13,7 @@ from speccompile.compiler.documents.targets import targets_of
 from speccompile.model.object_names import LABEL, named, object_name
 from speccompile.testing.strategies.text import dns_labels, run_names
 
-CRON_JOB = next(one.longest for one in targets_of(bundled_library())["kubernetes"].workloads if one.longest) or LABEL
+CRON_JOB = next(filter(None, (one.max_name_length for one in targets_of(bundled_library())["kubernetes"].workloads)))
 DNS_1123 = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?", re.ASCII)
 DNS_1035 = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?", re.ASCII)
 

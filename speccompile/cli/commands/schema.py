@@ -12,7 +12,7 @@ from speccompile.cli.findings import tell
 from speccompile.cli.options import COMMANDS, Commands, add_command, add_inputs, path
 from speccompile.compiler.bundled_library import library_of
 from speccompile.compiler.documents.profiles import choose
-from speccompile.compiler.documents.target_fields import target_faults
+from speccompile.compiler.documents.target_fields import target_findings
 from speccompile.compiler.policy import DEFAULT_PROFILE
 from speccompile.editor_schema.export import schema_text
 from speccompile.editor_schema.narrow import narrowed_text
@@ -90,7 +90,7 @@ def _library(templates: str | None) -> Library:
     read = tuple(read_templates(Path(templates))) if templates else ()
     stop_if_any(finding for one in read if not isinstance(one, Template) for finding in one.findings)
     library = library_of(tuple(one for one in read if isinstance(one, Template)))
-    stop_if_any(target_faults(library))
+    stop_if_any(target_findings(library))
     return library
 
 

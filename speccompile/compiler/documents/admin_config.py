@@ -9,7 +9,7 @@ from functools import lru_cache
 from speccompile.compiler.bundled_library import library_of
 from speccompile.compiler.documents.platform import read_platform
 from speccompile.compiler.documents.profiles import read_profiles
-from speccompile.compiler.documents.target_fields import target_faults
+from speccompile.compiler.documents.target_fields import target_findings
 from speccompile.model.diagnostic import Diagnostic
 from speccompile.model.documents import Platform, Profile
 from speccompile.model.findings import has_errors
@@ -42,7 +42,7 @@ def prepare(profiles: Iterable[Parsed], platform: Parsed | None, library: Librar
     if has_errors(found):
         known_platform, _ = read_platform(None, library)
     known_profiles, more = read_profiles(profiles, known_platform, library)
-    findings = (*target_faults(library), *found, *more)
+    findings = (*target_findings(library), *found, *more)
     return Setting(library=library, platform=known_platform, profiles=known_profiles, findings=findings)
 
 

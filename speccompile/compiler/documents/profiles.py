@@ -180,7 +180,7 @@ def _resolve(
     key = str(gpu_key.value) if gpu_key else None
     inherited = next((parent.target for parent in reversed(parents) if parent.target), None)
     target = one.tree.fields.get("target") or inherited
-    if target is not None and target.value not in targets_of(library).named:
+    if target is not None and target.value not in targets_of(library).names:
         findings.append(_unknown_target(target, library))
     own = one.tree.with_fields({name: node for name, node in one.tree.fields.items() if name not in _OWN})
     fields, found = normalize(own, platform, library, key)

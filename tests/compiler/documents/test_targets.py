@@ -34,15 +34,21 @@ Data = dict[str, Any]
 ABOUT = """\
 fields: [image, labels]
 workloads:
-- {called: long, actions: [job], with: [queue.priority], name: job, longest: 20, letter: true, needs: [image]}
-- {called: short, actions: [job], where: {queue.name: [a, b]}, name: job}
+- name: long
+  actions: [job]
+  with: [queue.priority]
+  name_pattern: job
+  max_name_length: 20
+  letter_first: true
+  requires: [image]
+- {name: short, actions: [job], where: {queue.name: [a, b]}, name_pattern: job}
 manifests:
 - {kind: Queued, api_version: acme.example/v1, template: queued.yaml.j2, workloads: [long]}
 - {kind: Quick, template: quick.yaml.j2, workloads: [short], unless: {image: none}}
 - {kind: Label, template: label.yaml.j2, each: {field: queue.names, where: {kind: big}}}
-refuse:
+reject:
 - {workloads: [long], above: [queue.priority, queue.most], message: too urgent, help: lower it}
-- {says: [queue.most], message: not for you, help: leave it out}
+- {run_sets: [queue.most], message: not for you, help: leave it out}
 """
 FIELDS = """\
 {"properties": {"queue": {
@@ -244,7 +250,7 @@ trees = st.recursive(
         st.lists(inner, max_size=3)
         | st.dictionaries(
             st.sampled_from(
-                ["workloads", "manifests", "refuse", "with", "where", "each", "called", "properties", "type"]
+                ["workloads", "manifests", "reject", "with", "where", "each", "name", "properties", "type"]
             ),
             inner,
             max_size=4,
@@ -289,10 +295,11 @@ WORDS = """\
 
 
 def odd(own: Path, profile: Data, **fields: Any) -> list[str]:
-    about = "workloads: [{called: a, actions: [job], name: job}]\nmanifests: [{kind: Quick, template: quick.yaml.j2}]\n"
+    about = "workloads: [{name: a, actions: [job], name_pattern: job}]\n"
+    about += "manifests: [{kind: Quick, template: quick.yaml.j2}]\n"
     head = FILES["queued/quick.yaml.j2"].partition("  labels")[0]
     spec = "spec:\n  a: {{ spec.size }}\n  b: {{ spec.most }}\n  c: {{ spec.parts }}\n  d: {{ spec.tags }}\n"
-    about += "refuse: [{above: [most, most], message: never, help: never}]\n"
+    about += "reject: [{above: [most, most], message: never, help: never}]\n"
     write({"queued/target.yaml": about, "queued/fields.schema.json": WORDS, "queued/quick.yaml.j2": head + spec})
     return made(own, {**PROFILE, **profile}, **fields)
 
@@ -333,7 +340,7 @@ def test_the_example_refuses_with_the_words_that_stand_beside(
 
 def test_every_refusal_of_the_example_is_seen() -> None:
     own = [Template(str(path.relative_to(THIRD)), str(path), path.read_text()) for path in THIRD.glob("kubeai/*")]
-    refusals = targets_of(with_templates(bundled_library(), own))["kubeai"].refusals
+    refusals = targets_of(with_templates(bundled_library(), own))["kubeai"].rejects
     told = "".join(path.read_text(encoding="utf-8") for path in THIRD.glob("refused/*.txt"))
     assert [refusal.message for refusal in refusals if refusal.message not in told] == []
 
@@ -373,29 +380,39 @@ WRONG = {
     ),
     "an own field that no template uses": ("quick.yaml.j2", "{{ spec.queue.most }}", "1", "no template uses `queue"),
     "a misspelled field": ("queued.yaml.j2", "spec.queue.priority", "spec.queue.prority", "did you mean `priority`"),
-    "another kind": ("target.yaml", "kind: Quick", "kind: Quicker", "the template gives Quick"),
-    "another version": ("target.yaml", "acme.example/v1,", "acme.example/v2,", "the template gives acme.example/v1"),
-    "no number": ("target.yaml", "above: [queue.priority,", "above: [queue.name,", "has no size"),
+    "another kind": ("target.yaml", "kind: Quick", "kind: Quicker", "the template has kind Quick"),
+    "another version": (
+        "target.yaml",
+        "acme.example/v1,",
+        "acme.example/v2,",
+        "the template has api_version acme.example/v1",
+    ),
+    "no number": (
+        "target.yaml",
+        "above: [queue.priority,",
+        "above: [queue.name,",
+        "is neither a number nor a quantity",
+    ),
     "a value of another type": ("target.yaml", "{queue.name: [a, b]}", "{queue.priority: [a]}", "is never `a`"),
-    "one item of a list": ("target.yaml", "with: [queue.priority]", "with: [envs.HOME]", "one item of a list"),
+    "one item of a list": ("target.yaml", "with: [queue.priority]", "with: [envs.HOME]", "is an item of a list"),
     "a setting that is none": (
         "target.yaml",
         "unless: {image: none}",
         "settings: {secret.x: a}",
-        "no setting `secret.x`",
+        "unknown setting `secret.x`",
     ),
     "a base of no kind": ("target.yaml", "unless: {image: none}", "bases: [Queeud]", "did you mean `Queued`"),
     "a container that is no text": (
         "target.yaml",
         "workloads:\n",
         "container: [queue.priority]\nworkloads:\n",
-        "is no text",
+        "is not a string",
     ),
     "a name that runs have": (
         "fields.schema.json",
         '"queue": {',
         '"action": {"type": "string", "description": "No."}, "queue": {',
-        "`action` is there already",
+        "`action` exists with another schema",
     ),
     "a key that need not be there": (
         "fields.schema.json",
