@@ -9,7 +9,7 @@ from typing import Any
 
 from speccompile.compiler.compile_files import compile_files
 from speccompile.compiler.documents.admin_config import Setting
-from speccompile.compiler.documents.run_forms import without_tools
+from speccompile.compiler.documents.run_forms import without_tool_annotations
 from speccompile.model.diagnostic import Diagnostic, quote
 from speccompile.model.findings import CompileError, has_errors
 from speccompile.model.light_namedtuple import NamedTuple
@@ -65,7 +65,7 @@ def find_run(text: str, file: str | None = None) -> EmbeddedRun | None:
     listed = tuple(_listed(run) for root in roots for run in _runs_in_list(root))
     if not listed and not (any(map(is_run, roots)) if roots else _looks_like_a_run(text)):
         return None
-    documents = () if listed else (one._replace(root=without_tools(one.root)[0]) for one in parsed.documents)
+    documents = () if listed else (one._replace(root=without_tool_annotations(one.root)[0]) for one in parsed.documents)
     root = roots[0] if roots else None
     told = next(filter(None, (annotation(root, key) for key in _FILES)), file)
     named = quote(told, 200)[1:-1] if told else None
