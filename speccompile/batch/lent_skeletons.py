@@ -7,7 +7,13 @@ from typing import Final
 
 from speccompile.batch.incremental import Cache, encoded
 from speccompile.compiler.bundled_library import library_of
-from speccompile.compiler.rendering.prebuilt_skeletons import lend, of_any_run, prebuilt_of, read, written
+from speccompile.compiler.rendering.prebuilt_skeletons import (
+    dump_skeletons,
+    lend_skeletons,
+    load_skeletons,
+    prebuilt_of,
+    reusable_skeletons,
+)
 from speccompile.compiler.rendering.skeleton_cache import shelf_of
 from speccompile.model.input_texts import Admin
 
@@ -26,7 +32,7 @@ class LentSkeletons:
         self._library: Final = library_of(admin.templates)
         known = cache.get(self._key, _TABLE)
         if known is not None:
-            lend(known.decode("utf-8", "replace"), self._library)
+            lend_skeletons(known.decode("utf-8", "replace"), self._library)
 
     def keep(self) -> None:
         """Hands on what this call had, if it had to make some of it."""
@@ -36,8 +42,8 @@ class LentSkeletons:
         # What was lent and not wanted this time is handed on as well, and goes first if it is too much.
         prebuilt = prebuilt_of(library)
         unread = [name for name in prebuilt if not shelf.knows(name)]
-        others = ((name, skeleton) for name in unread for skeleton in read(prebuilt[name], library))
-        kept = [*others, *of_any_run(shelf, library)][-_MOST:]
-        text = written(kept, library).encode("utf-8")
+        others = ((name, skeleton) for name in unread for skeleton in load_skeletons(prebuilt[name], library))
+        kept = [*others, *reusable_skeletons(shelf, library)][-_MOST:]
+        text = dump_skeletons(kept, library).encode("utf-8")
         if len(text) <= _LARGEST:
             self._cache.put(self._key, text, _TABLE)

@@ -25,7 +25,14 @@ from speccompile import Compiled, CompileError, Function, compile_many, compile_
 from speccompile.cli.main import main
 from speccompile.compiler.bundled_library import bundled_library, library_of, with_templates
 from speccompile.compiler.render import fill, sketch
-from speccompile.compiler.rendering.prebuilt_skeletons import fitting, lend, of_any_run, prebuilt_of, read, written
+from speccompile.compiler.rendering.prebuilt_skeletons import (
+    dump_skeletons,
+    lend_skeletons,
+    load_skeletons,
+    matching_skeletons,
+    prebuilt_of,
+    reusable_skeletons,
+)
 from speccompile.compiler.rendering.references import MOST_STEPS, weight
 from speccompile.compiler.rendering.skeleton_cache import Shelf, shelf_of
 from speccompile.compiler.rendering.skeleton_from_template import skeleton
@@ -258,17 +265,17 @@ def test_nothing_is_written_over_a_template(call: Call) -> None:
 
 
 FAULTS = {
-    "syntax": ("# one\nname: {{ item.name\n", 2, "the template cannot be read: unexpected end of template"),
-    "tag": ("name: x\n{% do x %}\n", 2, "the template cannot be read: encountered unknown tag `do`"),
-    "filter": ("name: x\nvalue: {{ item.value | uper }}\n", 2, "there is no filter `uper`"),
-    "test": ("{% if item.name is dfined %}\n{% endif %}\n", 1, "there is no test `dfined`"),
+    "syntax": ("# one\nname: {{ item.name\n", 2, "invalid template: unexpected end of template"),
+    "tag": ("name: x\n{% do x %}\n", 2, "invalid template: encountered unknown tag `do`"),
+    "filter": ("name: x\nvalue: {{ item.value | uper }}\n", 2, "unknown filter `uper`"),
+    "test": ("{% if item.name is dfined %}\n{% endif %}\n", 1, "unknown test `dfined`"),
     "field": ("name: x\n\nvalue: {{ spec.imag }}\n", 3, "`spec` has no field `imag`"),
-    "name": ("name: x\nvalue: {{ itm.value }}\n", 2, "there is no name `itm` here"),
-    "include": ("name: x\n{% include 'kubernetes/nope.j2' %}\n", 2, "there is no template `kubernetes/nope.j2`"),
-    "each": ("name:\n- {{ spec.envs | each('nope.j2') }}\n", None, "there is no template `nope.j2`"),
-    "nothing": ("{# nothing #}\n", 1, "the template gives nothing"),
-    "documents": ("name: x\n---\nname: z\n", 3, "the template gives 2 documents, and one is expected"),
-    "yaml": ("name: x\nvalue: a: b\n", 2, "what the template gives is no good YAML: mapping values are not allowed"),
+    "name": ("name: x\nvalue: {{ itm.value }}\n", 2, "unknown name `itm`"),
+    "include": ("name: x\n{% include 'kubernetes/nope.j2' %}\n", 2, "template `kubernetes/nope.j2` not found"),
+    "each": ("name:\n- {{ spec.envs | each('nope.j2') }}\n", None, "template `nope.j2` not found"),
+    "nothing": ("{# nothing #}\n", 1, "the template produces no output"),
+    "documents": ("name: x\n---\nname: z\n", 3, "expected one document, but the template produces 2"),
+    "yaml": ("name: x\nvalue: a: b\n", 2, "the template does not produce valid YAML: mapping values are not allowed"),
     "twice": ("{{ item.name }}: 1\nA: 2\n", 2, "two keys of a mapping become `A`"),
     "key": ("name: x\n{{ item.nope }}: 2\n", 1, "a key is no text, or is absent"),
     "inside text": ("name: x-{{ spec.labels }}\n", 1, "inside text stands a value that is absent, or a list or a map"),
@@ -276,14 +283,14 @@ FAULTS = {
     "absent": (
         "name: {{ spec.command ~ 'x' }}\n",
         1,
-        "`spec.command` is not there, and nothing can be computed from it",
+        "`spec.command` is unset, and cannot be used in an expression",
     ),
-    "division": ("name: {{ 1 // 0 }}\n", 1, "an expression cannot be computed: integer division or modulo by zero"),
+    "division": ("name: {{ 1 // 0 }}\n", 1, "an expression cannot be evaluated: integer division or modulo by zero"),
     "method": ("name: {{ 'x'.ljust(3) }}\n", 1, "`ljust` cannot be called here"),
-    "call": ("name: {{ item.name() }}\n", 1, "what is no macro cannot be called here"),
-    "private": ("name: x\nvalue: \ue000\n", 1, "the template holds private-use characters"),
+    "call": ("name: {{ item.name() }}\n", 1, "this value cannot be called here"),
+    "private": ("name: x\nvalue: \ue000\n", 1, "the template contains private-use characters"),
     "items": ("name: {{ spec.envs | each('kubernetes/_mount.j2') }}\n", 1, "what `each` gives can only stand alone"),
-    "recursive": ("{% for x in 'ab' recursive %}{% endfor %}\n", 1, "a loop cannot be recursive here"),
+    "recursive": ("{% for x in 'ab' recursive %}{% endfor %}\n", 1, "recursive loops are not supported"),
 }
 
 
@@ -427,7 +434,7 @@ def test_items_of_items_of_items_are_refused(call: Call) -> None:
     files({"run.yaml": RUN.replace("{A: a, B: b}", "{" + ", ".join(f"A{at}: a" for at in range(10)) + "}")})
     with at_most_calls(MOST_CALLS):
         found = call("render", "run.yaml", "--templates", "own", "--no-cache")
-    assert "the manifests of this run take too much work" in found.stderr
+    assert "the manifests of this run take too many steps" in found.stderr
 
 
 def test_a_real_process_ends_within_bounds_of_memory_and_cpu_time(call: Call) -> None:
@@ -436,7 +443,7 @@ def test_a_real_process_ends_within_bounds_of_memory_and_cpu_time(call: Call) ->
     limited = f"{limits}; exec {program('speccompile')} render run.yaml --templates own"
     done = subprocess.run(["bash", "-c", limited], capture_output=True, text=True, check=False, env={**os.environ})
     assert done.returncode == 1
-    assert "error[template/fault]: the template does too much" in done.stderr
+    assert "error[template/fault]: the template takes too many steps" in done.stderr
     assert call("validate", "run.yaml").code == 0
 
 
@@ -459,7 +466,7 @@ def test_whether_a_run_is_too_much_does_not_hang_on_what_is_kept(call: Call) -> 
     found = [call("render", "run.yaml", "--templates", "own") for _ in range(2)]
     assert found[0] == found[1]
     assert found[0].code == 1
-    assert "take too much work" in found[0].stderr
+    assert "take too many steps" in found[0].stderr
     files({"run.yaml": RUN})
     assert call("render", "run.yaml", "--templates", "own").code == 0
 
@@ -643,12 +650,12 @@ def item(**data: str) -> dict[str, Any]:
 def lent() -> tuple[str, Library]:
     library = own_library()
     made = skeleton("kubernetes/_env.j2", item(name="A", value="a"), library)
-    return written([("kubernetes/_env.j2", made)], library), library
+    return dump_skeletons([("kubernetes/_env.j2", made)], library), library
 
 
 def test_lent_skeletons_have_the_places_of_the_admins_file() -> None:
     text, library = lent()
-    [known] = read(fitting(text, library)["kubernetes/_env.j2"], library)
+    [known] = load_skeletons(matching_skeletons(text, library)["kubernetes/_env.j2"], library)
     assert known.tree.fields["ours"].span.label == f"{ENV}:3:1"
     assert known.steps > 1
 
@@ -669,20 +676,20 @@ def test_any_json_in_place_of_skeletons_is_survived(value: Any, at: int) -> None
     damaged = [*whole[:at], value, *whole[at + 1 :]]
     shelf = Shelf()
     for told in (json.dumps(value), json.dumps([damaged]), json.dumps([whole, damaged])):
-        for known in read(told, library):
+        for known in load_skeletons(told, library):
             shelf.lend("kubernetes/_env.j2", known)
-    lend(json.dumps({"templates": {}, "skeletons": {"kubernetes/_env.j2": json.dumps([damaged])}}), library)
+    lend_skeletons(json.dumps({"templates": {}, "skeletons": {"kubernetes/_env.j2": json.dumps([damaged])}}), library)
     with suppress(TemplateFault):
         fill(sketch("kubernetes/_env.j2", item(name="A", value="a"), library))
-    lend(json.dumps(value), library)
+    lend_skeletons(json.dumps(value), library)
     assert prebuilt_of(library) == {}
 
 
 @pytest.mark.parametrize("text", ["[" * 100_000, "\ud800", "{", "[[[]]]", "null"])
 def test_text_that_is_no_json_is_survived(text: str) -> None:
     library = own_library()
-    assert list(read(text, library)) == []
-    lend(text, library)
+    assert list(load_skeletons(text, library)) == []
+    lend_skeletons(text, library)
     assert prebuilt_of(library) == {}
 
 
@@ -704,4 +711,4 @@ def test_only_what_comes_back_as_it_was_is_lent() -> None:
     library = Library(bundled_library().schemas, {"test/a.j2": "a: {{ 'x' if spec.labels == {1: 2} else 'y' }}\n"})
     sketch("test/a.j2", {"spec": None, "item": None}, library)
     assert len(shelf_of(library)) == 1
-    assert list(of_any_run(shelf_of(library), library)) == []
+    assert list(reusable_skeletons(shelf_of(library), library)) == []
