@@ -13,7 +13,7 @@ from speccompile.model.documents import Platform
 from speccompile.model.identity_cache import by_identity
 from speccompile.model.key_path import KeyPath
 from speccompile.model.node import Node, over_setting
-from speccompile.model.object_names import LABEL, is_hashed, named, placeholders, port_name
+from speccompile.model.object_names import LABEL, build_name, is_hashed, placeholders, port_name
 from speccompile.model.spec import Approved, Merged, Plan, WorkloadRule
 from speccompile.schema.library import Library
 from speccompile.schema.volume_types import CREATED, POD, VolumeType
@@ -65,7 +65,7 @@ def _named(pattern: Node, facts: Facts, longest: int = LABEL, *, letter: bool = 
     used = [facts[name] for name in mentioned if name in facts]
     # A placeholder without a value can only stand in a name together with others that tell runs apart.
     values = {name: str(facts[name].value) if name in facts else "none" for name in mentioned}
-    name = named(text, values, longest, letter=letter)
+    name = build_name(text, values, longest, letter=letter)
     how = f"made by the pattern `{text}`{' and hashed' if is_hashed(name) else ''}"
     return _made(used[0] if used else pattern, name, how, (*used, pattern))
 
@@ -189,8 +189,8 @@ def _handing_down(item: Node) -> Node:
         item = _over_each(item, told)
         rest = {key: child for key, child in loser.fields.items() if key not in told or _says_more(child, item, key)}
         if rest:
-            named = "name" if "name" in item.fields else next(iter(item.fields))
-            item = item.with_fields({**item.fields, named: item.fields[named].over(loser.with_fields(rest))})
+            key = "name" if "name" in item.fields else next(iter(item.fields))
+            item = item.with_fields({**item.fields, key: item.fields[key].over(loser.with_fields(rest))})
     return item
 
 

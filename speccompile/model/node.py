@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     class Changes(TypedDict, total=False):
         """The attributes that `Node.but` can replace."""
 
-        value: Value
+        value: NodeValue
         span: Span
         key: Span | None
         overridden: tuple[Node, ...]
@@ -30,7 +30,7 @@ Scalar: TypeAlias = str | int | float | bool | None
 
 Json: TypeAlias = Scalar | Sequence["Json"] | Mapping[str, "Json"]
 
-Value: TypeAlias = "Scalar | tuple[Node, ...] | dict[str, Node]"
+NodeValue: TypeAlias = "Scalar | tuple[Node, ...] | dict[str, Node]"
 
 _CONTAINERS = (tuple, dict)
 
@@ -57,7 +57,7 @@ class Node:
 
     def __init__(  # noqa: PLR0913, PLR0917  a keyword-only signature would be slower
         self,
-        value: Value,
+        value: NodeValue,
         span: Span,
         key: Span | None = None,
         overridden: tuple[Node, ...] = (),
@@ -186,7 +186,7 @@ class Node:
     def with_fields(self, fields: dict[str, Node]) -> Node:
         return self.with_value(fields)
 
-    def with_value(self, value: Value) -> Node:
+    def with_value(self, value: NodeValue) -> Node:
         return Node(
             value,
             self.span,

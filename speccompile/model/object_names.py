@@ -38,7 +38,7 @@ def placeholders(pattern: str) -> tuple[str, ...]:
     return tuple(PLACEHOLDER.findall(pattern))
 
 
-def filled(pattern: str, values: Mapping[str, str]) -> str:
+def fill_pattern(pattern: str, values: Mapping[str, str]) -> str:
     """Replace each placeholder of the pattern by its value."""
     return "".join([values[part] if is_name else part for is_name, part in _parts(pattern)])
 
@@ -54,7 +54,7 @@ def _has_dashes_between(pattern: str) -> bool:
     return all(between == "-" for between in _BETWEEN.findall(pattern))
 
 
-def named(pattern: str, values: Mapping[str, str], longest: int = LABEL, *, letter: bool = False) -> str:
+def build_name(pattern: str, values: Mapping[str, str], longest: int = LABEL, *, letter: bool = False) -> str:
     """The filled pattern if it is a valid DNS-1123 label that no other values produce, else a hashed name.
 
     The dash between two values is doubled if the first contains a dash, so that `a` with `b-c` and `a-b` with `c`
@@ -69,7 +69,7 @@ def named(pattern: str, values: Mapping[str, str], longest: int = LABEL, *, lett
 @lru_cache(maxsize=1024)
 def _named(pattern: str, used: tuple[str, ...], longest: int, letter: bool) -> str:
     separated = pattern.replace("}-{", "}--{", 1) if _needs_double_dash(used) else pattern
-    text = filled(separated, dict(zip(placeholders(pattern), used, strict=True)))
+    text = fill_pattern(separated, dict(zip(placeholders(pattern), used, strict=True)))
     fits = len(text) <= longest and _VALID.fullmatch(text) and not _HASHED.fullmatch(text)
     name = text if fits and _is_unambiguous(pattern, used) else _hashed(text, used, longest)
     return _hashed(f"s-{text}", ("service", *used), longest) if letter and not name[0].isalpha() else name
@@ -93,18 +93,18 @@ def _is_unambiguous(pattern: str, used: tuple[str, ...]) -> bool:
 
 def port_name(number: Node, pattern: Node) -> Node:
     """The default name of a Service's port, which a base document may override."""
-    text = filled(str(pattern.value), {"port": str(number.value)})
+    text = fill_pattern(str(pattern.value), {"port": str(number.value)})
     return number.but(value=text, derived="named after the port", derived_from=(pattern,), overridden=(), weak=True)
 
 
 def is_hashed(name: str) -> bool:
-    """Whether a result of `named` is hashed."""
+    """Whether a result of `build_name` is hashed."""
     return _HASHED.fullmatch(name) is not None
 
 
 def object_name(name: str, longest: int = LABEL) -> str:
     """The name itself if it is a valid DNS-1123 label, else a cleaned and hashed one."""
-    return named("{name}", {"name": name}, longest)
+    return build_name("{name}", {"name": name}, longest)
 
 
 def _hashed(text: str, identity: tuple[str, ...], longest: int) -> str:

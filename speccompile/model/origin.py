@@ -35,7 +35,7 @@ def origin_of(node: Node) -> Origin:
     return Origin(node.span.source.layer, node.span, node.derived, node.part, tuple(derived_from.values()))
 
 
-class Change(StrEnum):
+class OverrideKind(StrEnum):
     """What a stronger layer did to a value of a run."""
 
     REPLACED = "replaced"
@@ -51,4 +51,4 @@ class Override(NamedTuple):
     """The value of the run."""
     overriding: Node
     """The value of the stronger layer."""
-    change: Change = Change.REPLACED
+    change: OverrideKind = OverrideKind.REPLACED

@@ -14,7 +14,7 @@ from speccompile.model.documents import Run
 from speccompile.model.findings import CompileError
 from speccompile.model.key_path import KeyPath, format_path
 from speccompile.model.node import Node
-from speccompile.model.origin import Change, Origin, Override, origin_of
+from speccompile.model.origin import Origin, Override, OverrideKind, origin_of
 from speccompile.model.source import Layer
 from speccompile.report.explain_json import origin_data, value_data
 from speccompile.report.findings_json import VERSION, place_data, written
@@ -22,7 +22,7 @@ from speccompile.schema.field_path import node_at
 
 GENERATOR = '"generator": "speccompile"'
 """By which a report of ours is known."""
-_CODES = {Change.REPLACED: "merge/overridden", Change.EXTENDED: "merge/extended"}
+_CODES = {OverrideKind.REPLACED: "merge/overridden", OverrideKind.EXTENDED: "merge/extended"}
 _BOTH_HOLD = "fields of this kind add up: what the run says holds, and so does what is added"
 _PARTS = {"rule": "rule", "policy": "setting"}
 """What stands against a value, by the group of the code that refuses it."""
@@ -52,7 +52,7 @@ def _replaced(override: Override, run: Run | None) -> dict[str, Any]:
         "place": place_data(overridden.place),
         "value": value_data(overridden),
         "by": [{"value": value_data(overriding), "origin": origin_data(origin_of(overriding))}],
-        "rule": rule_between(overridden, overriding) if change is Change.REPLACED else _BOTH_HOLD,
+        "rule": rule_between(overridden, overriding) if change is OverrideKind.REPLACED else _BOTH_HOLD,
     }
 
 

@@ -16,7 +16,7 @@ from ruamel.yaml.events import Event
 from speccompile.model.diagnostic import Diagnostic, Note, quote
 from speccompile.model.documents import Document
 from speccompile.model.light_namedtuple import NamedTuple
-from speccompile.model.node import Node, Value
+from speccompile.model.node import Node, NodeValue
 from speccompile.model.source import Source, Span
 from speccompile.yaml_text.parsed import MAX_DEPTH, MAX_EXPANDED, control_character
 from speccompile.yaml_text.plain_scalars import Ambiguous, Exponent, OutOfRange, ambiguous, resolve
@@ -123,7 +123,7 @@ def _close(reader: Reader, event: Any) -> _Built:
     frame = reader.stack.pop()
     end = event.end_mark
     span = frame.start._replace(end_line=end.line + 1, end_column=end.column + 1)
-    value: Value = tuple(frame.items)
+    value: NodeValue = tuple(frame.items)
     if frame.mapping:
         # Explicit keys win over merged ones, and of several merged maps the first wins: YAML's own rule.
         fields = dict(frame.fields)

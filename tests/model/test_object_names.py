@@ -10,7 +10,7 @@ from hypothesis import assume, example, given
 
 from speccompile.compiler.bundled_library import bundled_library
 from speccompile.compiler.documents.targets import targets_of
-from speccompile.model.object_names import LABEL, named, object_name
+from speccompile.model.object_names import LABEL, build_name, object_name
 from speccompile.testing.strategies.text import dns_labels, run_names
 
 CRON_JOB = next(filter(None, (one.max_name_length for one in targets_of(bundled_library())["kubernetes"].workloads)))
@@ -19,11 +19,11 @@ DNS_1035 = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?", re.ASCII)
 
 
 def service_name(name: str) -> str:
-    return named("{name}", {"name": name}, letter=True)
+    return build_name("{name}", {"name": name}, letter=True)
 
 
 def part_name(run: str, part: str) -> str:
-    return named("{name}-{volume}", {"name": run, "volume": part})
+    return build_name("{name}-{volume}", {"name": run, "volume": part})
 
 
 ALIKE = (
