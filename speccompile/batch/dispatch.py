@@ -12,7 +12,7 @@ from speccompile.batch.compile_unit import BUG, OTHER, Order, compile_chunk
 from speccompile.batch.compiler_fingerprint import text_digest
 from speccompile.batch.executor_error import ExecutorError
 from speccompile.batch.work_units import Answer, Piece
-from speccompile.model.input_texts import Admin
+from speccompile.model.input_texts import AdminTexts
 from speccompile.model.light_namedtuple import NamedTuple
 
 CHUNK = 100
@@ -38,7 +38,7 @@ class Crew(NamedTuple):
         return cls(executor, workers if isinstance(workers, int) else _WORKERS)
 
 
-def spread(pieces: Iterable[Piece], admin: Admin, shape: str, crew: Crew) -> Iterator[tuple[Piece, Answer]]:
+def spread(pieces: Iterable[Piece], admin: AdminTexts, shape: str, crew: Crew) -> Iterator[tuple[Piece, Answer]]:
     """Each piece with its answer, in order; those that have none go to the executor, many at a time.
 
     Memory holds a few chunks for each worker. Raises ExecutorError if the executor fails.

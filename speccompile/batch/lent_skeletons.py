@@ -15,7 +15,7 @@ from speccompile.compiler.rendering.prebuilt_skeletons import (
     reusable_skeletons,
 )
 from speccompile.compiler.rendering.skeleton_cache import shelf_of
-from speccompile.model.input_texts import Admin
+from speccompile.model.input_texts import AdminTexts
 
 _TABLE = "skeletons"
 _MOST = 256
@@ -26,7 +26,7 @@ _LARGEST = 2 * 1024 * 1024
 class LentSkeletons:
     """Skeletons of admins' own templates, which go from one call to the next; they change no result."""
 
-    def __init__(self, cache: Cache, key_of: Callable[..., bytes], stamp: bytes, admin: Admin) -> None:
+    def __init__(self, cache: Cache, key_of: Callable[..., bytes], stamp: bytes, admin: AdminTexts) -> None:
         self._cache: Final = cache
         self._key: Final = key_of(stamp, *(encoded(part) for template in admin.templates for part in template))
         self._library: Final = library_of(admin.templates)

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from speccompile.files.find import Unlisted, template_files
 from speccompile.files.read import MAX_BYTES, expand, no_templates, read_file
 from speccompile.model.documents import Document
-from speccompile.model.input_texts import Admin, Template, Text
+from speccompile.model.input_texts import AdminTexts, TemplateFile, Text
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.source import Layer, Source
 from speccompile.schema.bundled import preset_names
@@ -26,16 +26,16 @@ class Written(NamedTuple):
 
     profiles: tuple[Text | Parsed, ...]
     platform: Text | Parsed | None
-    templates: tuple[Template | Parsed, ...] = ()
+    templates: tuple[TemplateFile | Parsed, ...] = ()
 
     @property
-    def admin(self) -> Admin | None:
+    def admin(self) -> AdminTexts | None:
         """All of it as texts; None if something could not be read."""
         profiles = tuple(text for text in self.profiles if isinstance(text, Text))
         platform = None if isinstance(self.platform, Parsed) else self.platform
-        templates = tuple(text for text in self.templates if isinstance(text, Template))
+        templates = tuple(text for text in self.templates if isinstance(text, TemplateFile))
         is_whole = len(profiles) == len(self.profiles) and platform is self.platform
-        return Admin(profiles, platform, templates) if is_whole and len(templates) == len(self.templates) else None
+        return AdminTexts(profiles, platform, templates) if is_whole and len(templates) == len(self.templates) else None
 
 
 def read_admin(
@@ -47,7 +47,7 @@ def read_admin(
     return Written(texts, None if platform is None else platform_text(platform), own)
 
 
-def read_templates(folder: Path) -> Iterator[Template | Parsed]:
+def read_templates(folder: Path) -> Iterator[TemplateFile | Parsed]:
     """The templates in the target folders of a folder, by their paths below it; or why they cannot be read."""
     found = False
     for entry in template_files(folder):
@@ -58,7 +58,7 @@ def read_templates(folder: Path) -> Iterator[Template | Parsed]:
         read = read_file(entry, Layer.TEMPLATE, MAX_BYTES)
         if isinstance(read, Source):
             # Some editors begin a file with a mark that is no text.
-            yield Template(entry.relative_to(folder).as_posix(), read.name, read.text.removeprefix("\ufeff"))
+            yield TemplateFile(entry.relative_to(folder).as_posix(), read.name, read.text.removeprefix("\ufeff"))
         else:
             yield read
     if not found:

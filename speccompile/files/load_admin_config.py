@@ -15,7 +15,7 @@ from speccompile.files.admin_texts import (
     read_admin,
     read_templates,
 )
-from speccompile.model.input_texts import Template, Text
+from speccompile.model.input_texts import TemplateFile, Text
 from speccompile.model.source import Layer
 from speccompile.yaml_text.parsed import Parsed
 
@@ -43,7 +43,7 @@ def setting_with(
     """As `read_setting`, with the profiles parsed already, and perhaps the platform."""
     text = platform_text(platform) if platform is not None and not isinstance(platform, Parsed) else platform
     custom = () if templates is None else tuple(read_templates(Path(templates)))
-    library = library_of(tuple(template for template in custom if isinstance(template, Template)))
+    library = library_of(tuple(template for template in custom if isinstance(template, TemplateFile)))
     parsed_platform = None if text is None else documents_of(text, Layer.PLATFORM)
     return _with_faults(prepare(profiles, parsed_platform, library), custom)
 
@@ -53,7 +53,7 @@ def documents_of(text: Text | Parsed, layer: Layer = Layer.RUN) -> Parsed:
     return text if isinstance(text, Parsed) else parsed(text, layer)
 
 
-def _with_faults(setting: Setting, templates: Iterable[Template | Parsed]) -> Setting:
+def _with_faults(setting: Setting, templates: Iterable[TemplateFile | Parsed]) -> Setting:
     """The setting, in which templates that cannot be read count as faults of it."""
     faults = [finding for text in templates if isinstance(text, Parsed) for finding in text.findings]
     return setting._replace(findings=(*setting.findings, *faults))

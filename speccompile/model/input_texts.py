@@ -13,7 +13,7 @@ class Text(NamedTuple):
     is_data: bool = False
 
 
-class Template(NamedTuple):
+class TemplateFile(NamedTuple):
     """A file of a custom target: its path in the library, its file name and its text."""
 
     path: str
@@ -21,9 +21,9 @@ class Template(NamedTuple):
     text: str
 
 
-class Admin(NamedTuple):
+class AdminTexts(NamedTuple):
     """The admin's profiles, platform file and custom targets."""
 
     profiles: tuple[Text, ...]
     platform: Text | None
-    templates: tuple[Template, ...] = ()
+    templates: tuple[TemplateFile, ...] = ()

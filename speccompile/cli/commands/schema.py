@@ -22,7 +22,7 @@ from speccompile.files.find import identity
 from speccompile.files.load_admin_config import read_setting
 from speccompile.files.write_report import Report, write_report
 from speccompile.model.findings import CompileError, stop_if_any
-from speccompile.model.input_texts import Template
+from speccompile.model.input_texts import TemplateFile
 from speccompile.model.node import Node
 from speccompile.model.source import Layer, Source, Span
 from speccompile.schema.library import Library
@@ -88,8 +88,8 @@ def _text(arguments: argparse.Namespace) -> str:
 def _library(templates: str | None) -> Library:
     """The bundled library, with the targets of an admin if there are any; raises CompileError if these are faulty."""
     read = tuple(read_templates(Path(templates))) if templates else ()
-    stop_if_any(finding for one in read if not isinstance(one, Template) for finding in one.findings)
-    library = library_of(tuple(one for one in read if isinstance(one, Template)))
+    stop_if_any(finding for one in read if not isinstance(one, TemplateFile) for finding in one.findings)
+    library = library_of(tuple(one for one in read if isinstance(one, TemplateFile)))
     stop_if_any(target_findings(library))
     return library
 

@@ -13,7 +13,7 @@ from speccompile.compiler.documents.target_fields import target_findings
 from speccompile.model.diagnostic import Diagnostic
 from speccompile.model.documents import Platform, Profile
 from speccompile.model.findings import has_errors
-from speccompile.model.input_texts import Admin, Text
+from speccompile.model.input_texts import AdminTexts, Text
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.source import Layer, Source
 from speccompile.schema.library import Library
@@ -47,7 +47,7 @@ def prepare(profiles: Iterable[Parsed], platform: Parsed | None, library: Librar
 
 
 @lru_cache(maxsize=4)
-def setting_of(admin: Admin) -> Setting:
+def setting_of(admin: AdminTexts) -> Setting:
     """The setting of an admin's texts, cached because services and workers use the same texts for many calls."""
     platform = None if admin.platform is None else parsed(admin.platform, Layer.PLATFORM)
     profiles = (parsed(text, Layer.PROFILE) for text in admin.profiles)

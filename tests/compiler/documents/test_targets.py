@@ -24,7 +24,7 @@ from speccompile.compiler.documents.admin_config import Setting, prepare
 from speccompile.compiler.documents.targets import targets_of
 from speccompile.compiler.pipeline import compile_document
 from speccompile.editor_schema.narrow import narrowed_schema
-from speccompile.model.input_texts import Template
+from speccompile.model.input_texts import TemplateFile
 from speccompile.model.source import Layer, Source
 from speccompile.schema.library import Library
 from speccompile.yaml_text.from_python import wrap
@@ -268,7 +268,9 @@ def test_whatever_stands_in_its_files_is_read_or_told_at_its_place(data: st.Data
     good = YAML(typ="safe", pure=True).load(GOOD[name])
     wrong = with_change(good, data.draw(st.sampled_from(paths(good))), data.draw(trees))
     texts = {**FILES, f"queued/{name}": json.dumps(wrong)}
-    library = with_templates(bundled_library(), [Template(path, f"own/{path}", text) for path, text in texts.items()])
+    library = with_templates(
+        bundled_library(), [TemplateFile(path, f"own/{path}", text) for path, text in texts.items()]
+    )
     setting = setting_with(library, PROFILE)
     told = [finding.span for finding in setting.findings]
     assert all(place and place.source.name.startswith("own/") for place in told)
@@ -339,7 +341,7 @@ def test_the_example_refuses_with_the_words_that_stand_beside(
 
 
 def test_every_refusal_of_the_example_is_seen() -> None:
-    own = [Template(str(path.relative_to(THIRD)), str(path), path.read_text()) for path in THIRD.glob("kubeai/*")]
+    own = [TemplateFile(str(path.relative_to(THIRD)), str(path), path.read_text()) for path in THIRD.glob("kubeai/*")]
     refusals = targets_of(with_templates(bundled_library(), own))["kubeai"].rejects
     told = "".join(path.read_text(encoding="utf-8") for path in THIRD.glob("refused/*.txt"))
     assert [refusal.message for refusal in refusals if refusal.message not in told] == []

@@ -37,7 +37,7 @@ from speccompile.compiler.rendering.references import MOST_STEPS, weight
 from speccompile.compiler.rendering.skeleton_cache import Shelf, shelf_of
 from speccompile.compiler.rendering.skeleton_from_template import skeleton
 from speccompile.compiler.rendering.template_errors import TemplateFault
-from speccompile.model.input_texts import Template
+from speccompile.model.input_texts import TemplateFile
 from speccompile.schema.library import Library
 
 ENV = "own/kubernetes/_env.j2"
@@ -629,12 +629,12 @@ def test_what_hangs_on_a_value_is_rendered_again(call: Call) -> None:
 
 
 def own_library(text: str = OURS) -> Library:
-    return with_templates(bundled_library(), [Template("kubernetes/_env.j2", ENV, text)])
+    return with_templates(bundled_library(), [TemplateFile("kubernetes/_env.j2", ENV, text)])
 
 
 def test_one_library_serves_equal_templates() -> None:
-    templates = (Template("kubernetes/_env.j2", ENV, OURS),)
-    assert library_of(templates) is library_of((Template("kubernetes/_env.j2", ENV, OURS),))
+    templates = (TemplateFile("kubernetes/_env.j2", ENV, OURS),)
+    assert library_of(templates) is library_of((TemplateFile("kubernetes/_env.j2", ENV, OURS),))
     assert library_of(()) is bundled_library()
     assert library_of(templates).digest != bundled_library().digest
 
