@@ -122,7 +122,7 @@ def test_names_of_parts_are_valid(run: str, part: str) -> None:
     assert len(part_name(run, part)) <= 63
 
 
-def test_alike_names_are_told_apart() -> None:
+def test_similar_names_differ() -> None:
     """No two of the names that look alike share an object, a Service or a CronJob."""
     for one, other in combinations(NAMES, 2):
         assert object_name(one) != object_name(other), (one, other)
@@ -131,7 +131,7 @@ def test_alike_names_are_told_apart() -> None:
 
 
 @given(run_names(), run_names())
-def test_distinct_names_are_told_apart(one: str, other: str) -> None:
+def test_distinct_names_differ(one: str, other: str) -> None:
     """Distinct names give distinct objects, and so does a name that was made for another."""
     assume(one != other)
     for make in (object_name, service_name, lambda name: object_name(name, CRON_JOB)):
@@ -142,7 +142,7 @@ def test_distinct_names_are_told_apart(one: str, other: str) -> None:
 PARTS = ("a", "b", "c", "a-b", "b-c", "a--b", "b--c", "-", "a-", "-a", "x0123456789", "y" * 63)
 
 
-def test_names_of_parts_are_told_apart() -> None:
+def test_names_of_parts_differ() -> None:
     """`a` + `b-c` and `a-b` + `c` are two claims, and so is every other pair of run and part."""
     made = {pair: part_name(*pair) for pair in product(NAMES, PARTS)}
     assert len(set(made.values())) == len(made)
@@ -152,6 +152,6 @@ def test_names_of_parts_are_told_apart() -> None:
 
 
 @given(run_names(), run_names(), dns_labels(), dns_labels())
-def test_distinct_parts_are_told_apart(one: str, other: str, part: str, next_part: str) -> None:
+def test_names_of_distinct_parts_differ(one: str, other: str, part: str, next_part: str) -> None:
     assume((one, part) != (other, next_part))
     assert part_name(one, part) != part_name(other, next_part)

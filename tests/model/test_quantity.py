@@ -1,4 +1,4 @@
-"""Takes spellings of quantities, gives proof that they are read, refused and scaled as documented."""
+"""Quantities are parsed, rejected and scaled as documented."""
 
 import math
 import pickle
@@ -219,7 +219,7 @@ def test_a_number_is_written_out_without_an_exponent(number: float, text: str) -
 
 
 @pytest.mark.parametrize(("text", "message", "advice"), REFUSED)
-def test_a_refusal_states_the_fault_and_the_right_spelling(text: str | float, message: str, advice: str | None) -> None:
+def test_an_error_has_a_message_and_the_right_spelling(text: str | float, message: str, advice: str | None) -> None:
     with pytest.raises(QuantityError) as refused:
         parse_quantity(text)
     assert (refused.value.message, refused.value.help) == (message, advice)

@@ -1,4 +1,4 @@
-"""Admins' own templates: they replace bundled ones everywhere, and what is wrong with them is told at their line."""
+"""Custom templates: they replace bundled ones everywhere, and errors are reported at their line."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_the_project_file_names_them_too(project: Call) -> None:
     assert project("validate").code == 0
 
 
-def test_the_command_line_wins_over_the_project_file(project: Call) -> None:
+def test_the_command_line_overrides_the_project_file(project: Call) -> None:
     files({"other/kubernetes/_env.j2": "name: {{ item.name }}\nother: literal\n"})
     assert project("render", "-o", "-", "--templates", "other").stdout.count("other: literal") == 2
 
@@ -179,8 +179,8 @@ def test_yaml_files_beside_templates_are_no_runs(call: Call) -> None:
 def test_explain_shows_the_admins_file(call: Call) -> None:
     found = call("explain", "run.yaml", "env", "--templates", "own").stdout
     assert "ours: literal          # template  own/kubernetes/_env.j2:3" in found
-    told = json.loads(call("explain", "run.yaml", "env", "--templates", "own", "--format", "json").stdout)
-    assert '"own/kubernetes/_env.j2"' in json.dumps(told)
+    report = json.loads(call("explain", "run.yaml", "env", "--templates", "own", "--format", "json").stdout)
+    assert '"own/kubernetes/_env.j2"' in json.dumps(report)
     assert (
         call("explain", "run.yaml", "apiVersion", "--templates", "own").stdout.count("  # template  job.yaml.j2:1\n")
         == 1
@@ -224,7 +224,7 @@ def test_reports_for_programs_name_the_file(call: Call) -> None:
         ({"mine/kubernetes/_env.j2": "x" * (1024 * 1024 + 1)}, "error[input/too-large]: the file is larger than 1 MiB"),
     ],
 )
-def test_a_directory_that_gives_no_templates_is_told(texts: Mapping[str, str], expected: str, call: Call) -> None:
+def test_a_directory_without_templates_is_reported(texts: Mapping[str, str], expected: str, call: Call) -> None:
     files(texts)
     for command in ("render", "validate", "explain"):
         found = call(command, "run.yaml", "--templates", "mine")
@@ -235,13 +235,13 @@ def test_a_directory_that_gives_no_templates_is_told(texts: Mapping[str, str], e
         compile_run(Path("run.yaml"), templates="mine")
 
 
-def test_a_template_that_is_no_text_is_told(call: Call) -> None:
+def test_a_template_that_is_not_text_is_reported(call: Call) -> None:
     Path(ENV).write_bytes(b"name: \xe4\n")
     found = call("render", "run.yaml", "--templates", "own")
     assert found.stderr.startswith("error[input/encoding]: byte 0xe4 is not UTF-8\n  --> own/kubernetes/_env.j2:1:7\n")
 
 
-def test_a_project_that_names_no_directory_is_told_at_its_line(call: Call) -> None:
+def test_a_missing_directory_of_a_project_is_reported_at_its_line(call: Call) -> None:
     files({"speccompile.yaml": "runs: [run.yaml]\ntemplates: mine\n"})
     found = call("validate")
     assert "error[project/no-match]: `mine` does not exist\n  --> speccompile.yaml:2:12\n" in found.stderr
@@ -295,7 +295,7 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("name", FAULTS)
-def test_a_fault_is_told_once_at_its_line(name: str, call: Call) -> None:
+def test_an_error_is_reported_once_at_its_line(name: str, call: Call) -> None:
     text, line, message = FAULTS[name]
     files({ENV: text, "runs.yaml": RUN + "---\n" + RUN.replace("train", "other")})
     found = call("render", "runs.yaml", "--templates", "own")
@@ -309,7 +309,7 @@ def test_a_fault_is_told_once_at_its_line(name: str, call: Call) -> None:
     assert "Traceback" not in found.stderr
 
 
-def test_a_near_name_is_told(call: Call) -> None:
+def test_a_near_name_is_suggested(call: Call) -> None:
     for text, meant in (("a: {{ item.name | uper }}\n", "upper"), ("a: {{ itm }}\n", "item")):
         files({ENV: text})
         assert f"= help: did you mean `{meant}`?" in call("render", "run.yaml", "--templates", "own").stderr
@@ -319,7 +319,7 @@ def test_a_near_name_is_told(call: Call) -> None:
     "text", ["kind: Job\n", "metadata: {name: x}\n", "- a\n", "text\n", "kind: [Job]\nmetadata: 1\n"]
 )
 @pytest.mark.parametrize("base", [False, True])
-def test_what_is_no_manifest_is_a_fault(text: str, call: Call, *, base: bool) -> None:
+def test_output_that_is_not_a_manifest_is_an_error(text: str, call: Call, *, base: bool) -> None:
     files({"own/kubernetes/job.yaml.j2": text})
     base_document = "---\napiVersion: batch/v1\nkind: Job\nspec: {backoffLimit: 1}\n" if base else ""
     files({"profiles/default.yaml": f"id: default\n{base_document}"})
@@ -363,7 +363,7 @@ def copies(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda path: path.name)
-def test_templates_that_say_the_same_give_the_same(case: Path, copies: Path) -> None:
+def test_equal_templates_produce_equal_manifests(case: Path, copies: Path) -> None:
     profiles, platform = case / "profiles", case / "platform.yaml"
     results = compile_many(
         [case / "run.yaml"],
@@ -457,7 +457,7 @@ def test_ordinary_work_is_far_from_the_bounds(call: Call) -> None:
     assert call("render", "run.yaml", "--templates", "own").stdout == call("render", "run.yaml").stdout
 
 
-def test_whether_a_run_is_too_much_does_not_hang_on_what_is_kept(call: Call) -> None:
+def test_the_step_limit_does_not_depend_on_the_cache(call: Call) -> None:
     """Skeletons count what they were to make, found or made."""
     many = ", ".join(f"A{at}: a" for at in range(40))
     loops = f"{{% for a in '{'x' * 700}' %}}" * 2 + "{% endfor %}" * 2
@@ -488,7 +488,7 @@ def test_values_of_a_run_are_no_template(call: Call) -> None:
 # Who has to know of them
 
 
-def test_another_text_gives_another_result_and_the_first_one_the_first(call: Call) -> None:
+def test_results_follow_changes_of_the_text(call: Call) -> None:
     first = call("render", "run.yaml", "--templates", "own")
     files({ENV: OURS.replace("literal", "literas")})
     assert "ours: literas" in call("render", "run.yaml", "--templates", "own").stdout
@@ -531,14 +531,14 @@ def test_a_removed_template_concerns_all_runs(project: Call) -> None:
     assert project("check", "--changed").code == 4
 
 
-def test_verify_looks_at_what_they_give(call: Call) -> None:
+def test_verify_checks_their_manifests(call: Call) -> None:
     found = call("verify", "run.yaml", "--templates", "own", "--kubernetes", "1.33")
     assert found.code == 1
     assert "error[api/violation]" in found.stderr
     assert "  --> own/kubernetes/_env.j2:3:1" in found.stderr
 
 
-def test_the_impact_of_profiles_is_told_with_the_same_templates_on_both_sides(call: Call) -> None:
+def test_the_impact_of_profiles_is_computed_with_the_same_templates_on_both_sides(call: Call) -> None:
     files({"old/a.yaml": "id: default\n", "new/a.yaml": "id: default\npriority_class: low\n"})
     found = call("profiles", "impact", "--old", "old", "--new", "new", "run.yaml", "--templates", "own")
     assert found.code == 4
@@ -617,7 +617,7 @@ def test_a_second_call_needs_no_jinja(call: Call) -> None:
     assert call("validate", "run.yaml").code == 0
 
 
-def test_what_hangs_on_a_value_is_rendered_again(call: Call) -> None:
+def test_skeletons_that_depend_on_a_value_are_rendered_again(call: Call) -> None:
     files({ENV: "name: {{ item.name ~ '_X' }}\nvalue: {{ item.value }}\n"})
     arguments = ("render", "run.yaml", "--templates", "own")
     assert cold(*arguments).stderr == "jinja2"
@@ -643,8 +643,8 @@ def item(**data: str) -> dict[str, Any]:
     from speccompile.model.source import Layer, Source
     from speccompile.yaml_text.from_python import wrap
 
-    told = wrap({"item": data}, Source("<run>", "", Layer.RUN)).documents[0].root
-    return {"spec": None, **told.fields}
+    report = wrap({"item": data}, Source("<run>", "", Layer.RUN)).documents[0].root
+    return {"spec": None, **report.fields}
 
 
 def lent() -> tuple[str, Library]:
@@ -675,8 +675,8 @@ def test_any_json_in_place_of_skeletons_is_survived(value: Any, at: int) -> None
     whole = [tree, placed, questions, steps]
     damaged = [*whole[:at], value, *whole[at + 1 :]]
     shelf = Shelf()
-    for told in (json.dumps(value), json.dumps([damaged]), json.dumps([whole, damaged])):
-        for known in load_skeletons(told, library):
+    for report in (json.dumps(value), json.dumps([damaged]), json.dumps([whole, damaged])):
+        for known in load_skeletons(report, library):
             shelf.lend("kubernetes/_env.j2", known)
     lend_skeletons(json.dumps({"templates": {}, "skeletons": {"kubernetes/_env.j2": json.dumps([damaged])}}), library)
     with suppress(TemplateFault):
@@ -693,7 +693,7 @@ def test_text_that_is_no_json_is_survived(text: str) -> None:
     assert prebuilt_of(library) == {}
 
 
-def test_a_skeleton_that_asks_otherwise_is_not_taken() -> None:
+def test_a_skeleton_with_other_questions_is_not_used() -> None:
     _, library = lent()
     texts = {
         "test/a.j2": "{% if spec.image %}\na: 1\n{% endif %}\nb: 1\n",
@@ -706,7 +706,7 @@ def test_a_skeleton_that_asks_otherwise_is_not_taken() -> None:
     assert len(shelf) == 1
 
 
-def test_only_what_comes_back_as_it_was_is_lent() -> None:
+def test_only_skeletons_that_survive_serialization_are_lent() -> None:
     """JSON has no keys but text, so that a question about `{1: 2}` would come back as another."""
     library = Library(bundled_library().schemas, {"test/a.j2": "a: {{ 'x' if spec.labels == {1: 2} else 'y' }}\n"})
     sketch("test/a.j2", {"spec": None, "item": None}, library)
