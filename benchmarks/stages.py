@@ -19,7 +19,7 @@ from speccompile.compiler.name_placeholders import facts_used
 from speccompile.compiler.normalize import normalize
 from speccompile.compiler.plan import plan
 from speccompile.compiler.render import sketches
-from speccompile.compiler.rendering.text_writer import text_of
+from speccompile.compiler.rendering.text_writer import manifest_text
 from speccompile.model.findings import in_order
 from speccompile.model.source import Source
 from speccompile.schema.validate import validate
@@ -88,7 +88,7 @@ def _time_stages(text: Source, setting: Setting) -> Iterator[tuple[str, float]]:
     sketched = sketches(planned, library)
     yield "render", process_time() - start
     start = process_time()
-    text_of(sketched)
+    manifest_text(sketched)
     yield "serialize", process_time() - start
     start = process_time()
     in_order((*findings, *overrides, *warnings))

@@ -125,13 +125,13 @@ def reference() -> str:
             "",
             "### Conditions of a target",
             "",
-            "Each entry of `workloads`, `manifests` and `refuse` applies if all of its conditions are satisfied.",
+            "Each entry of `workloads`, `manifests` and `reject` applies if all of its conditions are satisfied.",
             "",
             *_table(library, library.schemas["target"]["$defs"]["condition"]["properties"]),
             "",
             *(
                 line
-                for name in ("workloads", "manifests", "refuse")
+                for name in ("workloads", "manifests", "reject")
                 for line in _target_list(library, name, library.schemas["target"]["properties"][name]["items"])
             ),
             "### Fields of a target",

@@ -10,7 +10,7 @@ from pathlib import Path
 from speccompile.compiler.bundled_library import bundled_library
 from speccompile.compiler.compile_files import compile_files
 from speccompile.compiler.documents.admin_config import prepare
-from speccompile.compiler.rendering.prebuilt_skeletons import of_any_run, written
+from speccompile.compiler.rendering.prebuilt_skeletons import dump_skeletons, reusable_skeletons
 from speccompile.compiler.rendering.skeleton_cache import shelf_of
 from speccompile.files.load import load
 from speccompile.files.read import expand
@@ -28,7 +28,7 @@ def build_skeletons() -> str:
     for case in sorted((ROOT / "golden" / "accept").iterdir()):
         if (case / "run.yaml").exists():
             _compile(case, library)
-    return written(of_any_run(shelf_of(library), library), library)
+    return dump_skeletons(reusable_skeletons(shelf_of(library), library), library)
 
 
 def _compile(case: Path, library: Library) -> None:

@@ -41,6 +41,7 @@ HEAVY = {"subprocess", "jinja2", "ruamel", "jsonschema", "deepmerge", "referenci
 
 MOST_LATE = 60
 _CACHED = "a call that the cache answers loads no compiler"
+_ERRORS = "only documents with errors need it"
 _HEAVY = "slow to import, and most calls do not need it"
 LATE: dict[tuple[str, str], str] = {
     ("__init__", "importlib"): "`import speccompile` loads nothing until a name is used",
@@ -77,6 +78,10 @@ LATE: dict[tuple[str, str], str] = {
     ("batch.accelerate", "speccompile.batch.executors"): "multiprocessing; `--jobs` and `--dask` only",
     ("api", "speccompile.batch.with_executor"): "concurrent.futures; only with an executor",
     ("compiler.compiled", "speccompile.compiler.explain"): "dataclasses; `explain` only",
+    ("compiler.documents.run", "speccompile.compiler.documents.wrong_document"): _ERRORS,
+    ("compiler.documents.run_forms", "speccompile.compiler.documents.wrong_document"): _ERRORS,
+    ("compiler.documents.profiles", "speccompile.compiler.documents.wrong_document"): _ERRORS,
+    ("compiler.documents.platform", "speccompile.compiler.documents.wrong_document"): _ERRORS,
     # The standard library.
     ("schema.bundled", "speccompile.model.diagnostic_codes"): f"tomllib: {_HEAVY}",
     ("schema.bundled", "importlib.resources"): _HEAVY,

@@ -101,7 +101,7 @@ def test_every_leaf_tells_its_origin_by_path() -> None:
     assert compiled.origin(job, ("kind",)).layer == "template"
     with pytest.raises(KeyError, match="nothing at"):
         compiled.origin(job, "spec.nonsense")
-    with pytest.raises(ValueError, match="no path"):
+    with pytest.raises(ValueError, match="not a path"):
         compiled.origin(job, "a b")
 
 

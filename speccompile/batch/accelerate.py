@@ -19,7 +19,7 @@ from speccompile.compiler.compiled import Rendered, Result, Results
 from speccompile.compiler.duplicate_objects import ClaimStore, apart
 from speccompile.files.work import Work
 from speccompile.model.findings import has_errors
-from speccompile.model.input_texts import Admin, Text
+from speccompile.model.input_texts import AdminTexts, Text
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.yaml_text.parsed import Parsed
 
@@ -90,7 +90,9 @@ def _refuse_clashes(results: Iterable[Rendered], ledger: ClaimStore) -> Iterator
 class _Route:
     """The choice between cached results, this process, worker processes and a cluster."""
 
-    def __init__(self, work: Work, effort: Effort, admin: Admin, cache: ResultCache | None, stack: ExitStack) -> None:
+    def __init__(
+        self, work: Work, effort: Effort, admin: AdminTexts, cache: ResultCache | None, stack: ExitStack
+    ) -> None:
         self._work, self._effort, self._admin, self._cache, self._stack = (
             work,
             effort,

@@ -7,9 +7,15 @@ from typing import Final
 
 from speccompile.batch.incremental import Cache, encode
 from speccompile.compiler.bundled_library import library_of
-from speccompile.compiler.rendering.prebuilt_skeletons import lend, of_any_run, prebuilt_of, read, written
+from speccompile.compiler.rendering.prebuilt_skeletons import (
+    dump_skeletons,
+    lend_skeletons,
+    load_skeletons,
+    prebuilt_of,
+    reusable_skeletons,
+)
 from speccompile.compiler.rendering.skeleton_cache import shelf_of
-from speccompile.model.input_texts import Admin
+from speccompile.model.input_texts import AdminTexts
 
 _TABLE = "skeletons"
 _MAX_SKELETONS = 256
@@ -20,13 +26,13 @@ _MAX_BYTES = 2 * 1024 * 1024
 class CachedSkeletons:
     """Skeletons of custom templates of earlier calls; they change no result."""
 
-    def __init__(self, cache: Cache, cache_key: Callable[..., bytes], fingerprint: bytes, admin: Admin) -> None:
+    def __init__(self, cache: Cache, cache_key: Callable[..., bytes], fingerprint: bytes, admin: AdminTexts) -> None:
         self._cache: Final = cache
         self._key: Final = cache_key(fingerprint, *(encode(part) for template in admin.templates for part in template))
         self._library: Final = library_of(admin.templates)
         cached = cache.get(self._key, _TABLE)
         if cached is not None:
-            lend(cached.decode("utf-8", "replace"), self._library)
+            lend_skeletons(cached.decode("utf-8", "replace"), self._library)
 
     def save(self) -> None:
         """Cache the skeletons of this call if it built any."""
@@ -36,8 +42,8 @@ class CachedSkeletons:
         # Unused skeletons of earlier calls are cached again, and dropped first if there are too many.
         prebuilt = prebuilt_of(library)
         unread = [name for name in prebuilt if not shelf.knows(name)]
-        others = ((name, skeleton) for name in unread for skeleton in read(prebuilt[name], library))
-        saved = [*others, *of_any_run(shelf, library)][-_MAX_SKELETONS:]
-        text = written(saved, library).encode("utf-8")
+        others = ((name, skeleton) for name in unread for skeleton in load_skeletons(prebuilt[name], library))
+        saved = [*others, *reusable_skeletons(shelf, library)][-_MAX_SKELETONS:]
+        text = dump_skeletons(saved, library).encode("utf-8")
         if len(text) <= _MAX_BYTES:
             self._cache.put(self._key, text, _TABLE)

@@ -12,7 +12,7 @@ from speccompile.compiler.compile_files import compile_file
 from speccompile.compiler.compiled import Rendered, Result
 from speccompile.compiler.documents.admin_config import Setting, parsed, setting_of
 from speccompile.files.manifest_text import rendered
-from speccompile.model.input_texts import Admin, Text
+from speccompile.model.input_texts import AdminTexts, Text
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.source import Layer
 
@@ -24,7 +24,7 @@ class ChunkTask(NamedTuple):
     """The work for one worker: runs, and what they are compiled with."""
 
     compiler: str
-    admin: Admin
+    admin: AdminTexts
     shape: str
     runs: tuple[Text, ...]
 

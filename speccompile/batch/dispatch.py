@@ -12,7 +12,7 @@ from speccompile.batch.compile_unit import CRASHED, OTHER_VERSION, ChunkTask, co
 from speccompile.batch.compiler_fingerprint import text_digest
 from speccompile.batch.executor_error import ExecutorError
 from speccompile.batch.work_units import UnitOutcome, WorkUnit
-from speccompile.model.input_texts import Admin
+from speccompile.model.input_texts import AdminTexts
 from speccompile.model.light_namedtuple import NamedTuple
 
 CHUNK = 100
@@ -39,7 +39,7 @@ class WorkerPool(NamedTuple):
 
 
 def dispatch_units(
-    units: Iterable[WorkUnit], admin: Admin, shape: str, pool: WorkerPool
+    units: Iterable[WorkUnit], admin: AdminTexts, shape: str, pool: WorkerPool
 ) -> Iterator[tuple[WorkUnit, UnitOutcome]]:
     """Each unit with its outcome, in order; units without one are compiled by the executor.
 

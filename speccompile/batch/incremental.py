@@ -10,7 +10,7 @@ from speccompile.batch.wire_format import Portable, findings_from_portable, find
 from speccompile.batch.work_units import UnitOutcome, sources_of
 from speccompile.model.diagnostic import Diagnostic
 from speccompile.model.documents import Profile
-from speccompile.model.input_texts import Admin, Text
+from speccompile.model.input_texts import AdminTexts, Text
 from speccompile.model.source import Source
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class ResultCache:
         *,
         fingerprint: bytes,
         shape: str,
-        admin: Admin,
+        admin: AdminTexts,
         setting: Callable[[], Setting],
     ) -> None:
         self._cache: Final = cache

@@ -9,14 +9,14 @@ from speccompile.batch.cache_store import CacheStore, cache_key, open_cache
 from speccompile.batch.compiler_fingerprint import local_fingerprint
 from speccompile.batch.incremental import ResultCache
 from speccompile.files.work import Work
-from speccompile.model.input_texts import Admin
+from speccompile.model.input_texts import AdminTexts
 
 if TYPE_CHECKING:
     from speccompile.batch.cached_skeletons import CachedSkeletons
 
 
 def open_caches(
-    work: Work, shape: str, admin: Admin, stack: ExitStack
+    work: Work, shape: str, admin: AdminTexts, stack: ExitStack
 ) -> tuple[ResultCache | None, CachedSkeletons | None]:
     """Open both caches until the stack closes; None if the compiler has no fingerprint or there are no templates."""
     fingerprint = local_fingerprint()
@@ -29,7 +29,7 @@ def open_caches(
     return results, _skeletons(cache, fingerprint, admin) if admin.templates else None
 
 
-def _skeletons(cache: CacheStore, fingerprint: bytes, admin: Admin) -> CachedSkeletons:
+def _skeletons(cache: CacheStore, fingerprint: bytes, admin: AdminTexts) -> CachedSkeletons:
     from speccompile.batch.cached_skeletons import CachedSkeletons
 
     return CachedSkeletons(cache, cache_key, fingerprint, admin)

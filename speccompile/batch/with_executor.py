@@ -13,12 +13,12 @@ from speccompile.batch.work_units import WorkUnit, sources_of
 from speccompile.compiler.compiled import Result
 from speccompile.compiler.documents.admin_config import Setting
 from speccompile.model.findings import CompileError
-from speccompile.model.input_texts import Admin, Text
+from speccompile.model.input_texts import AdminTexts, Text
 from speccompile.yaml_text.parsed import Parsed
 
 
 def compile_texts(
-    texts: Iterable[Text | Parsed], admin: Admin, setting: Setting, executor: Executor
+    texts: Iterable[Text | Parsed], admin: AdminTexts, setting: Setting, executor: Executor
 ) -> Iterator[Result]:
     """The results of `compile_files`, computed by the executor. Raises ExecutorError if that fails."""
     sources = sources_of(admin)

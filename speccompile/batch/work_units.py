@@ -7,7 +7,7 @@ from typing import TypeAlias
 from speccompile.batch.wire_format import Portable, Sources, sources_by_name, to_portable
 from speccompile.compiler.compiled import Rendered
 from speccompile.model.findings import CompileError
-from speccompile.model.input_texts import Admin, Text
+from speccompile.model.input_texts import AdminTexts, Text
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.source import Layer, Source
 from speccompile.yaml_text.parsed import Parsed
@@ -41,7 +41,7 @@ class WorkUnit(NamedTuple):
         return 1 + self.text.text.count("\n---")
 
 
-def sources_of(admin: Admin) -> Sources:
+def sources_of(admin: AdminTexts) -> Sources:
     """The sources of the admin's texts, which findings refer to."""
     profiles = (Source(text.name, text.text, Layer.PROFILE) for text in admin.profiles if not text.is_data)
     platform = admin.platform

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from functools import cache, lru_cache
 
 from speccompile.compiler.documents.target_fields import extended
-from speccompile.model.input_texts import Template
+from speccompile.model.input_texts import TemplateFile
 from speccompile.schema.bundled import read_bundle
 from speccompile.schema.library import Library, Schemas
 
@@ -19,12 +19,12 @@ def bundled_library() -> Library:
 
 
 @lru_cache(maxsize=4)
-def library_of(templates: tuple[Template, ...]) -> Library:
+def library_of(templates: tuple[TemplateFile, ...]) -> Library:
     """The bundled library with the templates of an admin; one for equal ones, so that what it keeps is found again."""
     return with_templates(bundled_library(), templates) if templates else bundled_library()
 
 
-def with_templates(library: Library, custom: Iterable[Template]) -> Library:
+def with_templates(library: Library, custom: Iterable[TemplateFile]) -> Library:
     """The library with templates of an admin, which replace those of the same path."""
     files = tuple(custom)
     return library.but(

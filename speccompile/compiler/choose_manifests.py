@@ -8,7 +8,7 @@ from speccompile.compiler.documents.targets import DEFAULT_TARGET, targets_of
 from speccompile.model.documents import Profile
 from speccompile.model.identity_cache import by_identity
 from speccompile.model.node import Node
-from speccompile.model.spec import Making, Merged, Step, Target, Workload
+from speccompile.model.spec import ManifestRule, Merged, Step, Target, WorkloadRule
 from speccompile.schema.library import Library
 
 
@@ -36,13 +36,13 @@ def actions_of(target: Target) -> frozenset[str]:
     return frozenset(action for workload in target.workloads for action in workload.actions)
 
 
-def workload_in(merged: Merged) -> Workload | None:
+def workload_in(merged: Merged) -> WorkloadRule | None:
     """What a run comes to; None if the conditions of nothing hold that the target has for its action."""
     action = str(merged.run.action.value)
-    return next((one for one in merged.target.workloads if action in one.actions and one.holds(merged)), None)
+    return next((one for one in merged.target.workloads if action in one.actions and one.applies(merged)), None)
 
 
-def workload_of(merged: Merged) -> Workload:
+def workload_of(merged: Merged) -> WorkloadRule:
     """What an approved run comes to."""
     assert merged.workload is not None
     return merged.workload
@@ -50,14 +50,14 @@ def workload_of(merged: Merged) -> Workload:
 
 def steps_of(merged: Merged) -> Iterator[Step]:
     """The manifests to be made."""
-    return (Step(making.template, item) for making in _makings(merged) for item in making.items(merged))
+    return (Step(rule.template, item) for rule in _manifest_rules(merged) for item in rule.items(merged))
 
 
 def bases_of(merged: Merged) -> Mapping[str, Node]:
     """The base documents that go under what the run makes, by kind."""
     if merged.profile is None or not merged.profile.bases:
         return {}
-    kinds = {making.kind for making in _makings(merged)}
+    kinds = {rule.kind for rule in _manifest_rules(merged)}
     # The base of a Job also goes under the Jobs of a CronJob.
     kinds |= {"Job"} if "CronJob" in kinds else set()
     return {
@@ -67,11 +67,11 @@ def bases_of(merged: Merged) -> Mapping[str, Node]:
     }
 
 
-def _makings(merged: Merged) -> Iterator[Making]:
-    called = workload_of(merged).called
-    for making in merged.target.makings:
-        if (making.workloads is None or called in making.workloads) and making.holds(merged):
-            yield making
+def _manifest_rules(merged: Merged) -> Iterator[ManifestRule]:
+    workload = workload_of(merged).name
+    for rule in merged.target.manifests:
+        if (rule.workloads is None or workload in rule.workloads) and rule.applies(merged):
+            yield rule
 
 
 def container_of(merged: Merged) -> Node | None:

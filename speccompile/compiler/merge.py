@@ -17,8 +17,8 @@ from speccompile.model.identity_cache import by_identity
 from speccompile.model.key_path import KeyPath, format_path
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
-from speccompile.model.object_names import PLACEHOLDERS, filled, placeholders
-from speccompile.model.origin import Change, Override
+from speccompile.model.object_names import PLACEHOLDERS, fill_pattern, placeholders
+from speccompile.model.origin import Override, OverrideKind
 from speccompile.model.redaction import is_hidden
 from speccompile.model.source import BUILT_IN, Layer
 from speccompile.model.spec import Merged, Target
@@ -175,7 +175,7 @@ def _own_envs(run: Run, profile: Profile | None, platform: Platform) -> Node:
 def _filled(pattern: Node, facts: Mapping[str, str], known: Mapping[str, Node]) -> Node:
     """What the pattern comes to; its origin is the pattern, and what fills it stands beside."""
     used = tuple(known[name] for name in placeholders(str(pattern.value)) if name in known)
-    text = filled(str(pattern.value), facts)
+    text = fill_pattern(str(pattern.value), facts)
     how = "the platform's pattern, filled" if used else None
     return Node(text, pattern.span, derived=how, derived_from=used, part=pattern.part, overridden=pattern.overridden)
 
@@ -249,7 +249,7 @@ def _extensions(said: Node, layers: Sequence[Node], library: Library) -> Iterato
                     [Node({name: node}, said.span), Node({name: layer.fields[name]}, said.span)], library
                 )
                 if not both.fields[name].is_like(node):
-                    yield Override((name,), node, layer.fields[name], Change.EXTENDED)
+                    yield Override((name,), node, layer.fields[name], OverrideKind.EXTENDED)
 
 
 def _has_one_value(path: KeyPath) -> bool:
@@ -288,7 +288,7 @@ def _told(override: Override, merged: Merged) -> Diagnostic:
     by = "the platform"
     if merged.profile and override.overriding.span.source.layer is Layer.PROFILE:
         by = f"profile {quote(merged.profile.id.value)}"
-    if override.change is Change.EXTENDED:
+    if override.change is OverrideKind.EXTENDED:
         return Diagnostic(
             code="merge/extended",
             message=f"`{format_path(override.path)}`: {by} adds to what the run says, and both hold",

@@ -13,7 +13,7 @@ from speccompile.compiler.merge import merge
 from speccompile.compiler.plan import plan
 from speccompile.compiler.render import Sketch, filled, identity_of, sketches
 from speccompile.compiler.rendering.template_errors import TemplateFault
-from speccompile.compiler.rendering.text_writer import text_of
+from speccompile.compiler.rendering.text_writer import manifest_text
 from speccompile.model.diagnostic import Diagnostic
 from speccompile.model.documents import Document
 from speccompile.model.findings import CompileError, has_errors, in_order, stop_if_any
@@ -74,7 +74,7 @@ def _made(drawn: tuple[Sketch, ...], merged: Merged, library: Library) -> _Outpu
         if FULL_PATH.get():
             manifests = filled(drawn)
             return _Output(serialize(manifest.data for manifest in manifests), objects, lambda: manifests)
-        return _Output(text_of(drawn), objects, lambda: filled(drawn))
+        return _Output(manifest_text(drawn), objects, lambda: filled(drawn))
     whole = filled(drawn)
     if library.has_custom_templates:
         stop_if_any(misfits(whole, library))

@@ -13,8 +13,8 @@ from speccompile.model.documents import Platform
 from speccompile.model.identity_cache import by_identity
 from speccompile.model.key_path import KeyPath
 from speccompile.model.node import Node, over_setting
-from speccompile.model.object_names import LABEL, is_hashed, named, placeholders, port_name
-from speccompile.model.spec import Approved, Merged, Plan, Workload
+from speccompile.model.object_names import LABEL, build_name, is_hashed, placeholders, port_name
+from speccompile.model.spec import Approved, Merged, Plan, WorkloadRule
 from speccompile.schema.library import Library
 from speccompile.schema.volume_types import CREATED, POD_STORAGE, VolumeType
 
@@ -25,7 +25,7 @@ def plan(approved: Approved, library: Library) -> Plan:
     """The plan of a run; it depends on the run, its profile, the platform and the library alone."""
     merged = approved.merged
     workload = workload_of(merged)
-    called = merged.run.action.but(value=workload.called, derived="what the run comes to")
+    called = merged.run.action.but(value=workload.name, derived="what the run comes to")
     facts = {**facts_of(merged.run, merged.profile, merged.platform), "workload": called}
     spec = _with_objects(merged, facts, library)
     own = _own_labels(merged, facts)
@@ -65,15 +65,17 @@ def _named(pattern: Node, facts: Facts, longest: int = LABEL, *, letter: bool = 
     used = [facts[name] for name in mentioned if name in facts]
     # A placeholder without a value can only stand in a name together with others that tell runs apart.
     values = {name: str(facts[name].value) if name in facts else "none" for name in mentioned}
-    name = named(text, values, longest, letter=letter)
+    name = build_name(text, values, longest, letter=letter)
     how = f"made by the pattern `{text}`{' and hashed' if is_hashed(name) else ''}"
     return _made(used[0] if used else pattern, name, how, (*used, pattern))
 
 
-def _names(merged: Merged, workload: Workload, facts: Facts) -> Node:
+def _names(merged: Merged, workload: WorkloadRule, facts: Facts) -> Node:
     patterns = merged.platform.settings.fields["names"].fields
     names = {
-        "workload": _named(patterns[workload.name], facts, workload.longest or LABEL, letter=workload.letter),
+        "workload": _named(
+            patterns[workload.name_pattern], facts, workload.max_name_length or LABEL, letter=workload.letter_first
+        ),
         "service": _named(patterns["service"], facts, letter=True),
         "container": container_of(merged) or _named(patterns["container"], facts),
         "store": _made(
@@ -187,8 +189,8 @@ def _handing_down(item: Node) -> Node:
         item = _over_each(item, told)
         rest = {key: child for key, child in loser.fields.items() if key not in told or _says_more(child, item, key)}
         if rest:
-            named = "name" if "name" in item.fields else next(iter(item.fields))
-            item = item.with_fields({**item.fields, named: item.fields[named].over(loser.with_fields(rest))})
+            key = "name" if "name" in item.fields else next(iter(item.fields))
+            item = item.with_fields({**item.fields, key: item.fields[key].over(loser.with_fields(rest))})
     return item
 
 

@@ -68,7 +68,7 @@ def comes_to_nothing(merged: Merged) -> Iterator[Diagnostic]:
 
 def _needs_are_given(merged: Merged) -> Iterator[Diagnostic]:
     """What the target needs for such a workload, unless a base document brings it."""
-    for path in workload_of(merged).needs:
+    for path in workload_of(merged).required:
         if merged.spec.at(path) is None:
             yield from _NEEDS.get(path, _field_is_given)(merged, path)
 
@@ -118,18 +118,18 @@ _NEEDS: Mapping[KeyPath, Callable[[Merged, KeyPath], Iterator[Diagnostic]]] = {
 
 def _can_be(merged: Merged) -> Iterator[Diagnostic]:
     """What the target refuses."""
-    called = workload_of(merged).called if merged.target.refusals else ""
-    for refusal in merged.target.refusals:
-        if refusal.workloads is None or called in refusal.workloads:
-            for node, other in refusal.found(merged):
+    workload = workload_of(merged).name if merged.target.rejects else ""
+    for rule in merged.target.rejects:
+        if rule.workloads is None or workload in rule.workloads:
+            for node, other in rule.matches(merged):
                 beside = (Note("the other value stands here", other.place),) if other else ()
-                told = (Note(f"target `{merged.target.name}` says so", refusal.written),) if refusal.written else ()
+                told = (Note(f"target `{merged.target.name}` says so", rule.span),) if rule.span else ()
                 yield Diagnostic(
                     code="target/refused",
-                    message=refusal.message,
+                    message=rule.message,
                     span=node.place,
                     notes=(*beside, *told),
-                    help=refusal.help,
+                    help=rule.help,
                 )
 
 

@@ -5,10 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from speccompile.compiler.rendering.prebuilt_skeletons import prebuilt_of, read
+from speccompile.compiler.rendering.prebuilt_skeletons import load_skeletons, prebuilt_of
 from speccompile.compiler.rendering.references import MOST_STEPS, TOKEN, Computed, Each
-from speccompile.compiler.rendering.skeleton_cache import Context, Skeleton, at, shelf_of
-from speccompile.compiler.rendering.template_errors import MEND, SMALLER, TOO_LARGE, Fault, TemplateFault
+from speccompile.compiler.rendering.skeleton_cache import Skeleton, TemplateContext, node_at, shelf_of
+from speccompile.compiler.rendering.template_errors import (
+    FIX_HELP,
+    SMALLER_HELP,
+    TOO_LARGE,
+    TemplateFault,
+    TemplateProblem,
+)
 from speccompile.model.diagnostic import quote
 from speccompile.model.full_path import FULL_PATH
 from speccompile.model.identity_cache import by_identity
@@ -31,7 +37,7 @@ class Sketch:
 
     __slots__ = ("context", "skeleton", "values")
 
-    def __init__(self, skeleton: Skeleton, context: Context, values: tuple[Filling, ...]) -> None:
+    def __init__(self, skeleton: Skeleton, context: TemplateContext, values: tuple[Filling, ...]) -> None:
         self.skeleton: Final = skeleton
         self.context: Final = context
         self.values: Final = values
@@ -87,7 +93,7 @@ def sketches(plan: Plan, library: Library) -> tuple[Sketch, ...]:
     """The manifests of the plan before anything is filled in. Raises TemplateFault."""
     room = Room()
     drawn: list[Sketch] = []
-    faults: list[Fault] = []
+    faults: list[TemplateProblem] = []
     for step in plan.steps:
         try:
             drawn.append(sketch(step.template, {**plan.context, "item": step.item}, library, room))
@@ -112,7 +118,7 @@ class Room:
         self.depth = 0
 
 
-def sketch(template: str, context: Context, library: Library, room: Room | None = None) -> Sketch:
+def sketch(template: str, context: TemplateContext, library: Library, room: Room | None = None) -> Sketch:
     """The template's skeleton, a kept one if there is any, with what the context has for each token."""
     shelf = shelf_of(library)
     is_full = FULL_PATH.get()
@@ -127,22 +133,22 @@ def sketch(template: str, context: Context, library: Library, room: Room | None 
     return sketched(found, context, library, room)
 
 
-def _prepared(template: str, context: Context, library: Library) -> Skeleton | None:
+def _prepared(template: str, context: TemplateContext, library: Library) -> Skeleton | None:
     """The skeleton, if it is among those that were made ahead."""
     shelf = shelf_of(library)
     if shelf.knows(template) or template not in prebuilt_of(library):
         return None
-    for known in read(prebuilt_of(library)[template], library):
+    for known in load_skeletons(prebuilt_of(library)[template], library):
         shelf.lend(template, known)
     return shelf.find(template, context)
 
 
-def sketched(made: Skeleton, context: Context, library: Library, room: Room | None = None) -> Sketch:
+def sketched(made: Skeleton, context: TemplateContext, library: Library, room: Room | None = None) -> Sketch:
     """The skeleton with what the context has for each token."""
     room = room or Room()
     room.left -= made.steps
     if room.left < 0:
-        raise TemplateFault.at(made.tree, TOO_LARGE, SMALLER)
+        raise TemplateFault.at(made.tree, TOO_LARGE, SMALLER_HELP)
     values: list[Filling] = []
     for placed in made.placed:
         if placed.__class__ is tuple:
@@ -166,8 +172,8 @@ def sketched(made: Skeleton, context: Context, library: Library, room: Room | No
 _EMPTY: tuple[object, ...] = ((), {})
 
 
-def _items(each: Each, made: Skeleton, context: Context, library: Library, room: Room) -> list[Sketch]:
-    listed = at(each.path, context)
+def _items(each: Each, made: Skeleton, context: TemplateContext, library: Library, room: Room) -> list[Sketch]:
+    listed = node_at(each.path, context)
     if listed is None or not listed.items:
         return []
     if room.depth == _DEEPEST:
@@ -184,7 +190,7 @@ def fill(made: Sketch) -> Node:
     tree = made.skeleton.tree
     filled = _filled(tree, made)
     if filled is None:
-        raise TemplateFault.at(tree, "nothing of the template is left: all that it places is absent", MEND)
+        raise TemplateFault.at(tree, "nothing of the template is left: all that it places is absent", FIX_HELP)
     return filled
 
 
@@ -241,7 +247,7 @@ def _interpolated(text: str, node: Node, made: Sketch) -> Node | None:
 def _value(number: int, node: Node, made: Sketch) -> Node | None:
     value = made.values[number]
     if isinstance(value, Computed):
-        read = (found for path in value.read if (found := at(path, made.context)))
+        read = (found for path in value.read if (found := node_at(path, made.context)))
         return _computed(value.value, read, node)
     if isinstance(made.skeleton.placed[number], Each):
         message = "what `each` gives can only stand alone, as an item of a list"

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from speccompile.files.find import Unlisted, template_files
 from speccompile.files.read import MAX_FILE_BYTES, expand, no_templates, read_file
 from speccompile.model.documents import Document
-from speccompile.model.input_texts import Admin, Template, Text
+from speccompile.model.input_texts import AdminTexts, TemplateFile, Text
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.source import Layer, Source
 from speccompile.schema.bundled import preset_names
@@ -21,33 +21,35 @@ ProfileInput: TypeAlias = AdminInput | Sequence[Mapping[str, Any]]
 """A profile: Python data (a list if it has base documents), or the path of a file or directory."""
 
 
-class AdminTexts(NamedTuple):
+class AdminFiles(NamedTuple):
     """The texts of an admin, with findings in place of those that cannot be read."""
 
     profiles: tuple[Text | Parsed, ...]
     platform: Text | Parsed | None
-    templates: tuple[Template | Parsed, ...] = ()
+    templates: tuple[TemplateFile | Parsed, ...] = ()
 
     @property
-    def admin(self) -> Admin | None:
+    def admin(self) -> AdminTexts | None:
         """All texts; None if one cannot be read."""
         profiles = tuple(text for text in self.profiles if isinstance(text, Text))
         platform = None if isinstance(self.platform, Parsed) else self.platform
-        templates = tuple(text for text in self.templates if isinstance(text, Template))
+        templates = tuple(text for text in self.templates if isinstance(text, TemplateFile))
         is_complete = len(profiles) == len(self.profiles) and platform is self.platform
-        return Admin(profiles, platform, templates) if is_complete and len(templates) == len(self.templates) else None
+        return (
+            AdminTexts(profiles, platform, templates) if is_complete and len(templates) == len(self.templates) else None
+        )
 
 
 def read_admin(
     profiles: Iterable[ProfileInput] | AdminInput, platform: AdminInput | None, templates: Path | str | None = None
-) -> AdminTexts:
+) -> AdminFiles:
     """Read profiles, platform and templates without parsing them; a directory means the files in it."""
     texts = tuple(text for profile in as_profiles(profiles) for text in _profile_texts(profile))
     custom = () if templates is None else tuple(read_templates(Path(templates)))
-    return AdminTexts(texts, None if platform is None else platform_text(platform), custom)
+    return AdminFiles(texts, None if platform is None else platform_text(platform), custom)
 
 
-def read_templates(folder: Path) -> Iterator[Template | Parsed]:
+def read_templates(folder: Path) -> Iterator[TemplateFile | Parsed]:
     """Read the templates in the target folders of a folder, named by their paths in it, with findings for the rest."""
     is_empty = True
     for entry in template_files(folder):
@@ -58,7 +60,7 @@ def read_templates(folder: Path) -> Iterator[Template | Parsed]:
         read = read_file(entry, Layer.TEMPLATE, MAX_FILE_BYTES)
         if isinstance(read, Source):
             # Some editors begin a file with a byte order mark.
-            yield Template(entry.relative_to(folder).as_posix(), read.name, read.text.removeprefix("\ufeff"))
+            yield TemplateFile(entry.relative_to(folder).as_posix(), read.name, read.text.removeprefix("\ufeff"))
         else:
             yield read
     if is_empty:

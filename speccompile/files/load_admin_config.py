@@ -8,14 +8,14 @@ from pathlib import Path
 from speccompile.compiler.bundled_library import bundled_library, library_of
 from speccompile.compiler.documents.admin_config import Setting, parsed, prepare, setting_of
 from speccompile.files.admin_texts import (
+    AdminFiles,
     AdminInput,
-    AdminTexts,
     ProfileInput,
     platform_text,
     read_admin,
     read_templates,
 )
-from speccompile.model.input_texts import Template, Text
+from speccompile.model.input_texts import TemplateFile, Text
 from speccompile.model.source import Layer
 from speccompile.yaml_text.parsed import Parsed
 
@@ -27,7 +27,7 @@ def read_setting(
     return setting_from(read_admin(profiles, platform, templates))
 
 
-def setting_from(texts: AdminTexts) -> Setting:
+def setting_from(texts: AdminFiles) -> Setting:
     """Parse the texts into a setting, with all findings."""
     admin = texts.admin
     if admin is not None:
@@ -43,7 +43,7 @@ def setting_with(
     """Like `read_setting`, with parsed profiles, and possibly a parsed platform."""
     text = platform_text(platform) if platform is not None and not isinstance(platform, Parsed) else platform
     custom = () if templates is None else tuple(read_templates(Path(templates)))
-    library = library_of(tuple(template for template in custom if isinstance(template, Template)))
+    library = library_of(tuple(template for template in custom if isinstance(template, TemplateFile)))
     parsed_platform = None if text is None else parse_text(text, Layer.PLATFORM)
     return _with_faults(prepare(profiles, parsed_platform, library), custom)
 
@@ -53,7 +53,7 @@ def parse_text(text: Text | Parsed, layer: Layer = Layer.RUN) -> Parsed:
     return text if isinstance(text, Parsed) else parsed(text, layer)
 
 
-def _with_faults(setting: Setting, templates: Iterable[Template | Parsed]) -> Setting:
+def _with_faults(setting: Setting, templates: Iterable[TemplateFile | Parsed]) -> Setting:
     """The setting, with the findings of templates that cannot be read."""
     faults = [finding for text in templates if isinstance(text, Parsed) for finding in text.findings]
     return setting._replace(findings=(*setting.findings, *faults))

@@ -16,7 +16,7 @@ from speccompile.model.documents import Platform
 from speccompile.model.findings import has_errors
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
-from speccompile.model.object_names import filled, placeholders
+from speccompile.model.object_names import fill_pattern, placeholders
 from speccompile.model.source import Layer, Source
 from speccompile.yaml_text.parse import parse
 
@@ -52,7 +52,7 @@ def _marks(platform: Platform) -> LabelMarks | None:
     patterns = {key: str(node.value) for key, node in platform_labels(platform).items()}
     if _KEY not in patterns or {*placeholders(patterns[_KEY])} - {"application"}:
         return None
-    manager = filled(patterns[_KEY], {"application": str(platform.settings.fields["application"].value)})
+    manager = fill_pattern(patterns[_KEY], {"application": str(platform.settings.fields["application"].value)})
     keys = frozenset(key for key, pattern in patterns.items() if {*placeholders(pattern)} <= _KNOWN)
     return LabelMarks(frozenset({_MANAGER, manager} if len(keys) >= _MIN_LABELS else {_MANAGER}), keys)
 

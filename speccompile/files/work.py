@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, TextIO
 
-from speccompile.files.admin_texts import AdminTexts, read_admin
+from speccompile.files.admin_texts import AdminFiles, read_admin
 from speccompile.files.call_inputs import CallError, Flags, Inputs, settle
 from speccompile.files.find import Unlisted
 from speccompile.files.read import MAX_FILE_BYTES, read_file, read_stream
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class Work:
     """The runs of a call and the admin's texts; runs are read, and the texts parsed, on first use."""
 
-    def __init__(self, inputs: Inputs, admin_texts: AdminTexts, stderr: TextIO) -> None:
+    def __init__(self, inputs: Inputs, admin_texts: AdminFiles, stderr: TextIO) -> None:
         self.inputs: Final = inputs
         self.admin_texts: Final = admin_texts
         self.stderr: Final = stderr

@@ -9,7 +9,7 @@ from typing import Any
 
 from speccompile.compiler.compile_files import compile_files
 from speccompile.compiler.documents.admin_config import Setting
-from speccompile.compiler.documents.run_forms import without_tools
+from speccompile.compiler.documents.run_forms import without_tool_annotations
 from speccompile.model.diagnostic import Diagnostic, quote
 from speccompile.model.findings import CompileError, has_errors
 from speccompile.model.light_namedtuple import NamedTuple
@@ -66,7 +66,9 @@ def find_run(text: str, file: str | None = None) -> EmbeddedRun | None:
     refused = tuple(_run_in_list(run) for root in roots for run in _runs_in_list(root))
     if not refused and not (any(map(is_run, roots)) if roots else _looks_like_run(text)):
         return None
-    documents = () if refused else (one._replace(root=without_tools(one.root)[0]) for one in parsed.documents)
+    documents = (
+        () if refused else (one._replace(root=without_tool_annotations(one.root)[0]) for one in parsed.documents)
+    )
     root = roots[0] if roots else None
     annotated = next(filter(None, (annotation(root, key) for key in _FILE_ANNOTATIONS)), file)
     name = quote(annotated, 200)[1:-1] if annotated else None

@@ -8,11 +8,11 @@ from speccompile.model.key_path import KeyPath
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.source import Span
 
-_SHOWN = 40
+_MAX_QUOTED = 40
 
 
 class Severity(StrEnum):
-    """How much a finding matters: errors stop the compilation, the others only tell."""
+    """How much a finding matters; only errors stop the compilation."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -20,14 +20,14 @@ class Severity(StrEnum):
 
 
 class Note(NamedTuple):
-    """Context of a finding, possibly at a place of its own."""
+    """Additional information about a finding, possibly with another position."""
 
     message: str
     span: Span | None = None
 
 
 class Diagnostic(NamedTuple):
-    """One finding: what is wrong, where, and what would cure it."""
+    """One finding: what is wrong, where, and how to fix it."""
 
     code: str
     message: str
@@ -37,34 +37,34 @@ class Diagnostic(NamedTuple):
     notes: tuple[Note, ...] = ()
     help: str | None = None
     secret: Span | None = None
-    """A stretch of source that no report may show."""
+    """Lines that reports must not show."""
 
     @property
     def order(self) -> tuple[str, int, int, str, str]:
-        """Source order, then code and wording: total, so that reports never depend on discovery."""
+        """A sort key: position, code and message, so that reports are deterministic."""
         where = (self.span.source.name, self.span.line, self.span.column) if self.span else ("", 0, 0)
         return (*where, self.code, self.message)
 
 
-def quote(value: object, longest: int = _SHOWN) -> str:
-    """A value of the input as a message may show it: in backticks, cut short, everything unprintable escaped."""
+def quote(value: object, longest: int = _MAX_QUOTED) -> str:
+    """A value in backticks for a message: shortened, with unprintable characters escaped."""
     try:
-        # As everybody but Python writes them.
+        # `true` and `false`, as in YAML.
         text = str(value).lower() if isinstance(value, bool) else str(value)
     except ValueError:
-        # Python refuses to write out an integer of thousands of digits.
+        # Python does not convert integers of thousands of digits.
         text = type(value).__name__
     if not text:
         return '`""`'
     if len(text) <= longest and text.isprintable():
         return f"`{text}`"
-    pieces: list[str] = []
+    parts: list[str] = []
     room = longest
     for char in text[: longest + 1]:
-        piece = char if char.isprintable() else char.encode("unicode_escape").decode("ascii")
-        room -= len(piece)
+        part = char if char.isprintable() else char.encode("unicode_escape").decode("ascii")
+        room -= len(part)
         if room < 0:
-            pieces.append("…")
+            parts.append("…")
             break
-        pieces.append(piece)
-    return f"`{''.join(pieces)}`"
+        parts.append(part)
+    return f"`{''.join(parts)}`"

@@ -29,7 +29,7 @@ class Code(NamedTuple):
 
 
 def read_codes(text: str) -> Mapping[str, Code]:
-    """The codes of the table by name, in its order."""
+    """The codes by name, in the order of the table."""
     return {
         name: Code(
             name,

@@ -1,4 +1,4 @@
-"""Documents as people write them, in canonical form: runs, profiles and the platform."""
+"""Runs, profiles and platforms in canonical form."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from speccompile.model.source import Source
 
 
 class Document(NamedTuple):
-    """One document of a source, as it was written."""
+    """One document of a source, as written."""
 
     source: Source
     root: Node
@@ -26,36 +26,36 @@ class Run(NamedTuple):
     action: Node
     profile: Node | None
     facts: Mapping[str, Node]
-    """What else its form tells of it: `id`, `user`, `function`, `runtime`, for names and labels; its `namespace`."""
+    """Values of its envelope that are not fields: `namespace`, `id`, `user`, `function` and `runtime`."""
     fields: Node
 
 
 class Rule(NamedTuple):
-    """A constraint of the admin's on one field of the merged spec."""
+    """An admin's constraint on one field of the merged spec."""
 
     path: KeyPath
     constraint: Node
     counts: bool
-    """Whether the field is a number or a quantity, so that `1Gi` is `1024Mi`."""
+    """Whether the field is a number or a quantity, so that `1Gi` equals `1024Mi`."""
 
 
 class Ban(NamedTuple):
-    """A field that a run may not say."""
+    """A field that runs must not set."""
 
     path: KeyPath
     written: Node
 
 
 class Profile(NamedTuple):
-    """A profile in canonical spelling and shape, with all that its parents bring."""
+    """A profile in canonical spelling and shape, merged with its parents."""
 
     source: Source
     id: Node
     about: Mapping[str, Node]
-    """Its `name` and `description`, for people."""
+    """Its `name` and `description`."""
     parents: tuple[Node, ...]
     target: Node | None
-    """The name of the family of templates; None for the usual one."""
+    """None for the default target."""
     gpu_key: Node | None
     fields: Node
     defaults: Node
@@ -66,7 +66,7 @@ class Profile(NamedTuple):
 
 
 class Platform(NamedTuple):
-    """The platform: its settings complete (what its file does not say has the built-in value), and what it demands."""
+    """The platform: all settings, with built-in values for those that the file does not set, and its constraints."""
 
     settings: Node
     defaults: Node

@@ -1,4 +1,4 @@
-"""Findings collected: in source order, without secrets, and raised together as one exception."""
+"""Collections of findings: sorted, without secrets, and raised together as one exception."""
 
 from __future__ import annotations
 
@@ -12,44 +12,44 @@ from speccompile.model.redaction import masked
 
 
 class CompileError(Exception):
-    """The input has errors; `diagnostics` holds all that was found, in source order."""
+    """The input has errors; `diagnostics` has all findings, in source order."""
 
     _repr_html_: Callable[[], str]
-    """What notebooks show; `api` sets it, because this folder knows no reports."""
+    """The HTML for notebooks; set by `api`, because this folder cannot import reports."""
 
     def __init__(
         self, diagnostics: Iterable[Diagnostic], run: Run | None = None, overrides: Iterable[Override] = ()
     ) -> None:
         self.diagnostics = in_order(diagnostics)
         self.run = run
-        """The run that does not compile, if it could be read."""
+        """The run, if it could be read."""
         self.overrides = tuple(overrides)
-        """What profile and platform did to its values, if it got so far."""
+        """Its overridden values, if it could be merged."""
         super().__init__(self.diagnostics)
 
     def __repr__(self) -> str:
-        return f"CompileError({', '.join(found.code for found in self.diagnostics)})"
+        return f"CompileError({', '.join(finding.code for finding in self.diagnostics)})"
 
     def __str__(self) -> str:
         return findings_as_text(self.diagnostics).rstrip("\n")
 
 
 def in_order(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
-    """The findings in source order, each once; none repeats what an excerpt of its line would not show."""
-    found = tuple(diagnostics)
-    if not found:
+    """Sort the findings in source order, without duplicates and secrets."""
+    findings = tuple(diagnostics)
+    if not findings:
         return ()
-    told = map(masked, found)
-    return tuple(told) if len(found) == 1 else tuple(sorted(dict.fromkeys(told), key=lambda found: found.order))
+    hidden = map(masked, findings)
+    return tuple(hidden) if len(findings) == 1 else tuple(sorted(dict.fromkeys(hidden), key=lambda one: one.order))
 
 
 def has_errors(diagnostics: Iterable[Diagnostic]) -> bool:
-    return any(found.severity is Severity.ERROR for found in diagnostics)
+    return any(finding.severity is Severity.ERROR for finding in diagnostics)
 
 
 def stop_if_any(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
-    """The findings, if none of them is an error; otherwise all of them are raised together."""
-    found = tuple(diagnostics)
-    if has_errors(found):
-        raise CompileError(found)
-    return found
+    """Return the findings. Raises CompileError with all of them if any is an error."""
+    findings = tuple(diagnostics)
+    if has_errors(findings):
+        raise CompileError(findings)
+    return findings

@@ -1,4 +1,4 @@
-"""Memoise a pure function by the identity of its arguments."""
+"""Memoize a pure function by the identity of its arguments."""
 
 from __future__ import annotations
 
@@ -6,34 +6,34 @@ from collections.abc import Callable
 from functools import wraps
 from typing import TYPE_CHECKING, Any, TypeVar
 
-T = TypeVar("T")
+ReturnT = TypeVar("ReturnT")
 if TYPE_CHECKING:
     from typing import TypeVarTuple, Unpack
 
     Ts = TypeVarTuple("Ts")
 
 
-def by_identity(most: int) -> Callable[[Callable[[Unpack[Ts]], T]], Callable[[Unpack[Ts]], T]]:
-    """Remembers as many results as said. Values are told apart by identity, text by what it says.
+def by_identity(most: int) -> Callable[[Callable[[Unpack[Ts]], ReturnT]], Callable[[Unpack[Ts]], ReturnT]]:
+    """Cache up to `most` results; arguments are compared by identity, strings by value.
 
-    Comparing a platform or a profile would cost more than the work it saves; the same one comes with every run.
+    Comparing platforms or profiles would cost more than the cache saves, and every run has the same ones.
     """
 
-    def remembering(function: Callable[[Unpack[Ts]], T]) -> Callable[[Unpack[Ts]], T]:
-        # The arguments are kept as well: as long as they live, no other value has their identity.
-        kept: dict[tuple[object, ...], tuple[Any, T]] = {}
+    def decorate(function: Callable[[Unpack[Ts]], ReturnT]) -> Callable[[Unpack[Ts]], ReturnT]:
+        # The arguments are stored too: while they exist, no other value has their identity.
+        cache: dict[tuple[object, ...], tuple[Any, ReturnT]] = {}
 
         @wraps(function)
-        def remembered(*given: *Ts) -> T:
-            key = tuple([one if one.__class__ is str else id(one) for one in given])
-            found = kept.get(key)
-            if found is None:
-                if len(kept) >= most:
-                    # All at once, which no other thread can see half done.
-                    kept.clear()
-                found = kept[key] = (given, function(*given))
-            return found[1]
+        def cached(*arguments: *Ts) -> ReturnT:
+            key = tuple([one if one.__class__ is str else id(one) for one in arguments])
+            entry = cache.get(key)
+            if entry is None:
+                if len(cache) >= most:
+                    # A single call, so that no other thread sees it half done.
+                    cache.clear()
+                entry = cache[key] = (arguments, function(*arguments))
+            return entry[1]
 
-        return remembered
+        return cached
 
-    return remembering
+    return decorate

@@ -1,4 +1,4 @@
-"""Input as text, before it is parsed: what travels to workers and what the cache goes by."""
+"""Input as text, before it is parsed: sent to workers, and part of cache keys."""
 
 from __future__ import annotations
 
@@ -6,24 +6,24 @@ from speccompile.model.light_namedtuple import NamedTuple
 
 
 class Text(NamedTuple):
-    """A text with its name; or Python data, as a JSON list of documents."""
+    """A text with its name, or Python data as a JSON list of documents."""
 
     name: str
     text: str
     is_data: bool = False
 
 
-class Template(NamedTuple):
-    """A file of a target that an admin wrote: its path in a library, the name people know it by, and its text."""
+class TemplateFile(NamedTuple):
+    """A file of a custom target: its path in the library, its file name and its text."""
 
     path: str
     name: str
     text: str
 
 
-class Admin(NamedTuple):
-    """What the admin wrote."""
+class AdminTexts(NamedTuple):
+    """The admin's profiles, platform file and custom targets."""
 
     profiles: tuple[Text, ...]
     platform: Text | None
-    templates: tuple[Template, ...] = ()
+    templates: tuple[TemplateFile, ...] = ()

@@ -1,4 +1,4 @@
-"""Paths of fields as people write them: `resources.limits["nvidia.com/gpu"]`, `args[2]`."""
+"""Format and parse field paths: `resources.limits["nvidia.com/gpu"]`, `args[2]`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _STEP = rf'\.?({_PLAIN_STEP})|\[([0-9]+)\]|\["((?:[^"\\]|\\.)*)"\]'
 
 
 def format_path(path: KeyPath) -> str:
-    """The path as people write it: `resources.limits["nvidia.com/gpu"]`, `args[2]`."""
+    """Format a path: `resources.limits["nvidia.com/gpu"]`, `args[2]`."""
     parts: list[str] = []
     for step in path:
         if isinstance(step, int):
@@ -27,14 +27,14 @@ def format_path(path: KeyPath) -> str:
 
 
 def parse_path(text: str) -> KeyPath:
-    """The inverse of `format_path`; raises ValueError at text that is no path."""
+    """Parse a path; the inverse of `format_path`. Raises ValueError."""
     path: list[str | int] = []
     steps = re.compile(_STEP)
     position = 0
     while position < len(text):
         match = steps.match(text, position)
         if match is None:
-            raise ValueError(f"no path: {text!r}")
+            raise ValueError(f"not a path: {text!r}")
         name, index, quoted = match.groups()
         path.append(int(index) if index else name or re.sub(r"\\(.)", r"\1", quoted))
         position = match.end()

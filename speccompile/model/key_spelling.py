@@ -12,7 +12,7 @@ _JOINT = re.compile(r"_([a-z0-9])", re.ASCII)
 
 
 def spelled(key: str, known: Mapping[str, Mapping[str, Any]]) -> str:
-    """The known key of which the given one is another spelling or an alias (`x-aliases`); else the key itself."""
+    """The known key for another spelling or an alias (`x-aliases`); the key itself if there is none."""
     if key in known:
         return key
     snake, camel = _spellings(key)

@@ -1,4 +1,4 @@
-"""A Kubernetes object in which every leaf carries its origin."""
+"""A Kubernetes object in which every value has its origin."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from speccompile.model.node import Node
 
 
 class Manifest:
-    """One Kubernetes object; every leaf of the tree carries its origin."""
+    """A Kubernetes object; every leaf of the tree has its origin."""
 
     __slots__ = ("tree",)
 
@@ -34,6 +34,6 @@ class Manifest:
 
     @property
     def data(self) -> dict[str, Any]:
-        """The object as ordinary JSON data; a fresh copy each time."""
+        """The object as plain data, copied on each access."""
         data: dict[str, Any] = self.tree.plain()
         return data

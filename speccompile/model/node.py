@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from typing import TypedDict, Unpack
 
     class Changes(TypedDict, total=False):
-        """What can be said anew of a node."""
+        """The attributes that `Node.but` can replace."""
 
-        value: Value
+        value: NodeValue
         span: Span
         key: Span | None
         overridden: tuple[Node, ...]
@@ -30,34 +30,34 @@ Scalar: TypeAlias = str | int | float | bool | None
 
 Json: TypeAlias = Scalar | Sequence["Json"] | Mapping[str, "Json"]
 
-Value: TypeAlias = "Scalar | tuple[Node, ...] | dict[str, Node]"
+NodeValue: TypeAlias = "Scalar | tuple[Node, ...] | dict[str, Node]"
 
 _CONTAINERS = (tuple, dict)
 
 
 class Part(StrEnum):
-    """What a value is to the layer it comes from, which tells who can still say otherwise."""
+    """The part of its layer that a value belongs to, which decides what can override it."""
 
     FIELD = "field"
-    """Said outright: by the run, fixed by a profile, enforced by the platform, or a literal of a template."""
+    """Set by the run, fixed by a profile, enforced by the platform, or a literal of a template."""
     DEFAULT = "default"
     SETTING = "setting"
     BASE = "base"
-    """Of a base document."""
+    """A value of a base document."""
 
 
 class Node:
-    """A value and where it stands; children are nodes too, so restructuring a tree never loses an origin.
+    """A value with its span; children are nodes too, so that restructuring a tree keeps all origins.
 
-    Nothing of a node changes once it is made, which the type checker sees to: a run comes to hundreds of nodes, and
-    a class that guards itself takes six times as long to make one.
+    Immutable by type checking only: a run has hundreds of nodes, and creating a frozen dataclass takes six times as
+    long.
     """
 
     __slots__ = ("derived", "derived_from", "key", "overridden", "part", "span", "unsure", "value", "weak")
 
-    def __init__(  # noqa: PLR0913, PLR0917  the noun that all stages speak of
+    def __init__(  # noqa: PLR0913, PLR0917  a keyword-only signature would be slower
         self,
-        value: Value,
+        value: NodeValue,
         span: Span,
         key: Span | None = None,
         overridden: tuple[Node, ...] = (),
@@ -70,21 +70,21 @@ class Node:
         self.value: Final = value
         self.span: Final = span
         self.key: Final = key
-        """Where the key stands that introduces this value."""
+        """The span of the key before the value."""
         self.overridden: Final = overridden
-        """What weaker layers said in this place, strongest first."""
+        """The values of weaker layers that this one overrides, strongest first."""
         self.derived: Final = derived
-        """How the value was made, if it does not stand in the source as it is."""
+        """How the value was derived, if it is not in the source."""
         self.derived_from: Final = derived_from
-        """What it was made of, beside what stands in its span."""
+        """Other values that it was derived from."""
         self.part: Final = part
         self.unsure: Final = unsure
-        """A plain `1e3`: a number to YAML 1.2 and a string to YAML 1.1, fine as a quantity only."""
+        """A plain `1e3`, a number in YAML 1.2 and a string in YAML 1.1, which is valid only as a quantity."""
         self.weak: Final = weak
-        """Stands where nobody says otherwise: a value of a base document is stronger."""
+        """Whether a value of a base document overrides it."""
 
     def but(self, **changes: Unpack[Changes]) -> Node:
-        """The same node except for what is said anew."""
+        """A copy of the node with some attributes replaced."""
         node = Node(
             self.value,
             self.span,
@@ -111,7 +111,7 @@ class Node:
 
     @property
     def place(self) -> Span:
-        """The smallest span that shows this value to its author: the scalar itself, else its key."""
+        """The span to report: that of a scalar, or the key of a list or mapping."""
         return self.key if self.key is not None and not self.is_scalar else self.span
 
     @property
@@ -131,7 +131,7 @@ class Node:
         return value if isinstance(value, tuple) else ()
 
     def plain(self) -> Any:
-        """The value as ordinary JSON data, in containers of its own."""
+        """The value as plain data, copied."""
         value = self.value
         if isinstance(value, tuple):
             return [item.plain() for item in value]
@@ -140,20 +140,20 @@ class Node:
         return value
 
     def is_like(self, other: Node) -> bool:
-        """Whether both say the same, wherever they stand; to Python true is 1, and 1 is 1.0, but not to readers."""
+        """Whether both have the same value, wherever they are set; unlike in Python, `true`, `1` and `1.0` differ."""
         if self.is_scalar or other.is_scalar:
             return type(self.value) is type(other.value) and self.value == other.value
-        mine, theirs = self.fields, other.fields
+        fields, others = self.fields, other.fields
         return (
             isinstance(self.value, tuple) == isinstance(other.value, tuple)
             and len(self.items) == len(other.items)
-            and mine.keys() == theirs.keys()
+            and fields.keys() == others.keys()
             and all(one.is_like(two) for one, two in zip(self.items, other.items, strict=True))
-            and all(child.is_like(theirs[key]) for key, child in mine.items())
+            and all(child.is_like(others[key]) for key, child in fields.items())
         )
 
     def at(self, path: KeyPath) -> Node | None:
-        """The node at the path below this one, or None where there is none."""
+        """The node at the path below this one, or None."""
         node: Node | None = self
         for step in path:
             if node is None:
@@ -175,7 +175,7 @@ class Node:
             yield from child.walk((*path, index))
 
     def mapped(self, change: Callable[[Node], Node]) -> Node:
-        """The same container with every direct child changed; a scalar comes back as it is."""
+        """The same container with every direct child changed; a scalar is returned as it is."""
         value = self.value
         if isinstance(value, tuple):
             return self.with_value(tuple([change(item) for item in value]))
@@ -186,7 +186,7 @@ class Node:
     def with_fields(self, fields: dict[str, Node]) -> Node:
         return self.with_value(fields)
 
-    def with_value(self, value: Value) -> Node:
+    def with_value(self, value: NodeValue) -> Node:
         return Node(
             value,
             self.span,
@@ -200,21 +200,21 @@ class Node:
         )
 
     def over(self, *overridden: Node) -> Node:
-        """The value with what lost to it behind what had lost to it before, each once."""
+        """Add overridden values, each once."""
         if not overridden:
             return self
-        known = {id(node) for node in self.overridden}
-        return self.but(overridden=(*self.overridden, *(node for node in overridden if id(node) not in known)))
+        present = {id(node) for node in self.overridden}
+        return self.but(overridden=(*self.overridden, *(node for node in overridden if id(node) not in present)))
 
     def overriding(self, weaker: Node) -> Node:
-        """The value with a weaker one, and all that had lost to that, among what lost to it; equal ones did not."""
+        """Add a weaker value and those that it overrode, without equal ones."""
         return self.over(*(node for node in (weaker, *weaker.overridden) if not node.is_like(self)))
 
     def marked(self, part: Part, *, weak: bool = False) -> Node:
-        """The tree, every node of it as this part of its layer."""
+        """The tree, with every node marked as this part of its layer."""
         return self.but(part=part, weak=weak).mapped(lambda child: child.marked(part, weak=weak))
 
 
-def over_setting(said: Node, setting: Node | None) -> Node:
-    """What somebody said, with the platform's setting that gives way to it; the built-in ones were said by nobody."""
-    return said if setting is None or setting.span.source is BUILT_IN.source else said.overriding(setting)
+def over_setting(value: Node, setting: Node | None) -> Node:
+    """The value, which overrides a setting of the platform; built-in settings are not recorded."""
+    return value if setting is None or setting.span.source is BUILT_IN.source else value.overriding(setting)

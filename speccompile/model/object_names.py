@@ -1,4 +1,4 @@
-"""Names that Kubernetes accepts: stable, and distinct for each run."""
+"""Valid Kubernetes names, stable and unique for each run."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ PLACEHOLDERS = (
     "profile",
     "named_profile",
 )
-"""The facts of a run that names, labels and variables can mention."""
+"""The facts of a run that patterns of names, labels and variables can use."""
 _VALID = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?", re.ASCII)
-_UNFIT = re.compile(r"[^a-z0-9]+", re.ASCII)
+_INVALID = re.compile(r"[^a-z0-9]+", re.ASCII)
 _BETWEEN = re.compile(r"\}([^{}]*)(?=\{)", re.ASCII)
 _PAIR = 2
 _HASHED = re.compile(r".*-x[0-9a-f]{10}", re.ASCII)
@@ -34,18 +34,18 @@ _HASHED = re.compile(r".*-x[0-9a-f]{10}", re.ASCII)
 
 @lru_cache(maxsize=256)
 def placeholders(pattern: str) -> tuple[str, ...]:
-    """What the pattern mentions, in order."""
+    """The placeholders of the pattern, in order."""
     return tuple(PLACEHOLDER.findall(pattern))
 
 
-def filled(pattern: str, values: Mapping[str, str]) -> str:
-    """The pattern with each placeholder replaced by its value, as it stands."""
+def fill_pattern(pattern: str, values: Mapping[str, str]) -> str:
+    """Replace each placeholder of the pattern by its value."""
     return "".join([values[part] if is_name else part for is_name, part in _parts(pattern)])
 
 
 @lru_cache(maxsize=256)
 def _parts(pattern: str) -> tuple[tuple[bool, str], ...]:
-    """The pattern in pieces: text, and names of placeholders."""
+    """Split the pattern into text and names of placeholders."""
     return tuple((bool(number % 2), part) for number, part in enumerate(PLACEHOLDER.split(pattern)))
 
 
@@ -54,33 +54,33 @@ def _has_dashes_between(pattern: str) -> bool:
     return all(between == "-" for between in _BETWEEN.findall(pattern))
 
 
-def named(pattern: str, values: Mapping[str, str], longest: int = LABEL, *, letter: bool = False) -> str:
-    """The filled pattern where it is a DNS-1123 label of that length that nothing else gives, else a hashed one.
+def build_name(pattern: str, values: Mapping[str, str], longest: int = LABEL, *, letter: bool = False) -> str:
+    """The filled pattern if it is a valid DNS-1123 label that no other values produce, else a hashed name.
 
-    Two values stand apart at the dash between them: it is doubled where the first has a dash itself, so that
-    `a` with `b-c` and `a-b` with `c` differ. More values than that may have no dash at all, save the last.
-    A name that looks hashed is hashed as well, so that nobody can name a run into another's name.
-    With `letter` the name begins with one, as Services must (DNS-1035).
+    The dash between two values is doubled if the first contains a dash, so that `a` with `b-c` and `a-b` with `c`
+    differ. With more than two values, only the last may contain dashes.
+    A name that looks hashed is hashed too, so that no run can take the name of another.
+    With `letter`, the name starts with a letter, as required for Services (DNS-1035).
     """
     return _named(pattern, tuple([values[name] for name in placeholders(pattern)]), longest, letter)
 
 
-# A run has one name in several places, and a project in all its runs.
+# Cached, because names repeat within a run and between runs of a project.
 @lru_cache(maxsize=1024)
 def _named(pattern: str, used: tuple[str, ...], longest: int, letter: bool) -> str:
-    wide = pattern.replace("}-{", "}--{", 1) if _is_parted(used) else pattern
-    text = filled(wide, dict(zip(placeholders(pattern), used, strict=True)))
+    separated = pattern.replace("}-{", "}--{", 1) if _needs_double_dash(used) else pattern
+    text = fill_pattern(separated, dict(zip(placeholders(pattern), used, strict=True)))
     fits = len(text) <= longest and _VALID.fullmatch(text) and not _HASHED.fullmatch(text)
     name = text if fits and _is_unambiguous(pattern, used) else _hashed(text, used, longest)
     return _hashed(f"s-{text}", ("service", *used), longest) if letter and not name[0].isalpha() else name
 
 
-def _is_parted(used: tuple[str, ...]) -> bool:
+def _needs_double_dash(used: tuple[str, ...]) -> bool:
     return len(used) == _PAIR and "-" in used[0]
 
 
 def _is_unambiguous(pattern: str, used: tuple[str, ...]) -> bool:
-    """Whether the values can be told from the filled pattern, so that no other values fill it to the same."""
+    """Whether no other values produce the same text."""
     others = used[:-1]
     if not others:
         return True
@@ -92,26 +92,26 @@ def _is_unambiguous(pattern: str, used: tuple[str, ...]) -> bool:
 
 
 def port_name(number: Node, pattern: Node) -> Node:
-    """The name of a Service's port where nobody gives one; a base document may."""
-    text = filled(str(pattern.value), {"port": str(number.value)})
+    """The default name of a Service's port, which a base document may override."""
+    text = fill_pattern(str(pattern.value), {"port": str(number.value)})
     return number.but(value=text, derived="named after the port", derived_from=(pattern,), overridden=(), weak=True)
 
 
 def is_hashed(name: str) -> bool:
-    """Whether a name that `named` gave has a hash in it: whatever looks so has one."""
+    """Whether a result of `build_name` is hashed."""
     return _HASHED.fullmatch(name) is not None
 
 
 def object_name(name: str, longest: int = LABEL) -> str:
-    """The name itself where it is a DNS-1123 label of that length, else a cleaned and hashed one."""
-    return named("{name}", {"name": name}, longest)
+    """The name itself if it is a valid DNS-1123 label, else a cleaned and hashed one."""
+    return build_name("{name}", {"name": name}, longest)
 
 
 def _hashed(text: str, identity: tuple[str, ...], longest: int) -> str:
     from hashlib import sha256  # few names need it
 
-    # The lengths keep ("a", "bc") and ("ab", "c") apart.
-    told = "".join(f"{len(part)}:{part}" for part in identity)
-    digest = sha256(told.encode("utf-8", "surrogatepass")).hexdigest()[:10]
-    stem = _UNFIT.sub("-", text.lower()).strip("-")[: longest - len(digest) - 2].strip("-")
+    # The lengths distinguish ("a", "bc") from ("ab", "c").
+    key = "".join(f"{len(part)}:{part}" for part in identity)
+    digest = sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:10]
+    stem = _INVALID.sub("-", text.lower()).strip("-")[: longest - len(digest) - 2].strip("-")
     return f"{stem or 'run'}-x{digest}"

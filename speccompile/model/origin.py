@@ -1,4 +1,4 @@
-"""Where a value comes from, and what became of the values a run set."""
+"""Origins of values, and overridden values of runs."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from speccompile.model.source import Layer, Span
 
 
 class Origin(NamedTuple):
-    """Who set a value, where, and, if it is not the written value itself, how it was derived."""
+    """The layer and span that set a value, and how it was derived, if it was."""
 
     layer: Layer
     span: Span
     derived: str | None = None
     part: Part = Part.FIELD
     derived_from: tuple[Origin, ...] = ()
-    """Where else the things stand that it was derived from."""
+    """The origins of other values that it was derived from."""
 
     def __str__(self) -> str:
         how = f" ({self.derived})" if self.derived else ""
@@ -26,7 +26,7 @@ class Origin(NamedTuple):
 
     @property
     def who(self) -> str:
-        """The layer, and the part of it unless that is what the layer says outright: `profile default`."""
+        """The layer, with its part if that is not a plain field: `profile default`."""
         return str(self.layer) if self.part is Part.FIELD else f"{self.layer} {self.part}"
 
 
@@ -35,20 +35,20 @@ def origin_of(node: Node) -> Origin:
     return Origin(node.span.source.layer, node.span, node.derived, node.part, tuple(derived_from.values()))
 
 
-class Change(StrEnum):
-    """What became of something that a run said."""
+class OverrideKind(StrEnum):
+    """What a stronger layer did to a value of a run."""
 
     REPLACED = "replaced"
     EXTENDED = "extended"
-    """It holds, together with what a stronger layer adds to it."""
+    """It still applies, together with the additions of a stronger layer."""
 
 
 class Override(NamedTuple):
-    """A value of a run that a profile or the platform replaced, or added to."""
+    """A value of a run that a profile or the platform replaced or extended."""
 
     path: KeyPath
     overridden: Node
-    """What the run said."""
+    """The value of the run."""
     overriding: Node
-    """What the stronger layer said."""
-    change: Change = Change.REPLACED
+    """The value of the stronger layer."""
+    change: OverrideKind = OverrideKind.REPLACED

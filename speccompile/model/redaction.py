@@ -1,7 +1,7 @@
 """Redaction: lines that may contain a secret, and findings that repeat nothing of them.
 
-Runs and profiles are judged by their text, as not all of it can be parsed: secrets are at keys that mention them.
-Kubernetes objects are judged by their tree: secrets are in Secrets and in the variables of containers.
+In runs and profiles, which may not parse, secrets are found in the text, at keys that mention them. In Kubernetes
+objects they are found in the tree: in Secrets and in environment variables of containers.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from speccompile.model.node import Node
 from speccompile.model.source import Layer, Source, Span
 
 HIDDEN = "(not shown: this line may hold a secret)"
-"""What an excerpt shows in place of such a line."""
-# Patterns are compiled where they are used: most calls find nothing.
+"""Shown instead of a line that may contain a secret."""
+# Patterns are compiled on use, because most calls need none.
 _LINE_END = r"\r\n|\r|\n"
 _SYNTAX = "yaml/"
 _GENERAL_WORDS: dict[str, tuple[str, str | None]] = {
@@ -45,27 +45,27 @@ _WITHOUT_VALUES = frozenset(
 
 @lru_cache(maxsize=8)
 def lines_of(source: Source) -> tuple[str, ...]:
-    """The lines of a source; a report asks for them once for each of its findings."""
+    """The lines of a source, cached because a report needs them for each finding."""
     return tuple(re.split(_LINE_END, source.text))
 
 
 def _in_general(finding: Diagnostic) -> Diagnostic:
-    """A finding about the text of a file, in words that repeat nothing of it."""
+    """A finding about the text of a file, in words that quote nothing of it."""
     if finding.code in _WITHOUT_VALUES:
         return finding
-    message, cure = _GENERAL_WORDS.get(finding.code, _OTHER_WORDS)
-    return finding._replace(message=message, help=cure)
+    message, help_text = _GENERAL_WORDS.get(finding.code, _OTHER_WORDS)
+    return finding._replace(message=message, help=help_text)
 
 
 # Runs and profiles
 
 _LAYERS = frozenset({Layer.RUN, Layer.PROFILE})
-"""Platform and templates only declare where secrets are."""
+"""Platform files and templates contain no secrets, only where they are."""
 _MASK = "a value that is not shown"
 _QUOTED = r'`(?:[^`]|`(?=\w))+`|"[^"]+"'
-"""A value in a message, which may have a backtick in it."""
-_SHORT = 3
-"""What is shorter is punctuation more often than a secret."""
+"""A quoted value in a message, which may contain a backtick."""
+_MIN_SECRET = 3
+"""Shorter texts are more likely punctuation than secrets."""
 _SIGNS = r"[\W_]+"
 _MENTION = "(?i)secret"
 _KEY = r"""(?i)(?:^|[{,\s"'])([-\w./]*secrets?[-\w./]*)["']?\s*:"""
@@ -85,7 +85,7 @@ def is_secret_line(span: Span) -> bool:
 
 
 def is_hidden(node: Node) -> bool:
-    """Whether a line of the value may contain a secret, so that nothing may show it."""
+    """Whether a line of the value may contain a secret."""
     return any(_is_within(inner.span) for _, inner in node.walk())
 
 
@@ -95,7 +95,7 @@ def _is_within(span: Span) -> bool:
 
 
 def masked(finding: Diagnostic) -> Diagnostic:
-    """The finding, which quotes nothing from its line if that may contain a secret."""
+    """The finding, without quotes from its line if that may contain a secret."""
     if finding.span is None or not is_secret_line(finding.span):
         return finding
     line = lines_of(finding.span.source)[finding.span.line - 1]
@@ -106,15 +106,15 @@ def masked(finding: Diagnostic) -> Diagnostic:
         return re.sub(_QUOTED, lambda match: _MASK if _repeats(match[0][1:-1], secret) else match[0], words)
 
     notes = tuple(note._replace(message=without(note.message)) for note in finding.notes)
-    cure = without(finding.help) if finding.help else None
-    return finding._replace(message=without(finding.message), help=cure, notes=notes)
+    help_text = without(finding.help) if finding.help else None
+    return finding._replace(message=without(finding.message), help=help_text, notes=notes)
 
 
 def _repeats(quoted: str, secret: str) -> bool:
-    """Whether the text contains what is quoted, as it is or except for signs, which may be escaped there."""
+    """Whether the text contains the quoted value, literally or without punctuation, which may be escaped."""
     start = quoted.removesuffix("…")
     pairs = ((start, secret), (re.sub(_SIGNS, "", start), re.sub(_SIGNS, "", secret)))
-    return any(len(part) >= _SHORT and part in whole for part, whole in pairs)
+    return any(len(part) >= _MIN_SECRET and part in whole for part, whole in pairs)
 
 
 def _secret_lines(lines: Iterable[str]) -> Iterator[int]:
@@ -128,7 +128,7 @@ def _secret_lines(lines: Iterable[str]) -> Iterator[int]:
         keys = [(match[1], line[match.end() :]) for match in re.finditer(_KEY, line)]
         if keys:
             depth = indent
-            # Only the field itself is a list of identifiers; below any other key that mentions secrets may be one.
+            # Only `secrets` is a list of identifiers; other keys that mention secrets may have one as their value.
             is_listing = all(name == "secrets" for name, _ in keys)
             is_harmless = all(_is_list(rest) if is_listing else _is_nothing(rest) for _, rest in keys)
             is_open = is_harmless and is_listing and "[" in keys[-1][1] and "]" not in keys[-1][1]
@@ -144,7 +144,7 @@ def _is_nothing(text: str) -> bool:
 
 
 def _is_list(text: str) -> bool:
-    """Whether the text is empty, or begins with a list of identifiers."""
+    """Whether the text is empty, or starts with a list of identifiers."""
     content = text.strip()
     inside, _, _ = content.removeprefix("[").partition("]")
     return _is_nothing(content) or (content.startswith("[") and all(_is_item(item) for item in inside.split(",")))
@@ -157,9 +157,9 @@ def _is_item(text: str) -> bool:
 
 
 def redacted(findings: Iterable[Diagnostic], *, was_read: bool) -> tuple[Diagnostic, ...]:
-    """The findings about a text, in general words and without an excerpt where they may repeat a secret.
+    """The findings about a text, in general words and without an excerpt if they may quote a secret.
 
-    In a text that could not be read, everything after the first word `secret` may be one.
+    In a text that could not be parsed, everything after the first word `secret` may be one.
     """
     return tuple(_redacted(finding, was_read=was_read) for finding in findings)
 
@@ -184,53 +184,53 @@ def _after_mention(source: Source) -> Span | None:
 # Kubernetes objects
 
 _SECRET_KINDS = frozenset({"secret", "secrets", "secretlist"})
-"""Misspelled ones among them: an object that is refused for its kind may still be a Secret."""
+"""With common misspellings: an object of an unknown kind may still be a Secret."""
 _KIND = r"(?i)\bSecret(s|List)?\b"
-_READ_ON = frozenset(
+_NON_FATAL = frozenset(
     f"{_SYNTAX}{name}"
     for name in ("ambiguous-scalar", "duplicate-key", "empty", "merge-key", "non-string-key", "number", "tag")
 )
-"""Findings that leave no part of a file unread."""
+"""Findings after which the rest of the file is parsed."""
 _NAMING = frozenset({"name", "valueFrom"})
 _FOUND, _NOT_SHOWN = ", found ", "(not shown)"
 _ALL_QUOTED = '(?s)`.*`|".*"'
 
 
 class Hidden(NamedTuple):
-    """The parts of a file that nobody may see."""
+    """The parts of a file that reports must not show."""
 
     lines: frozenset[int] = frozenset()
-    """Lines that are not shown."""
+    """Hidden lines."""
     secrets: frozenset[int] = frozenset()
-    """Those of them that are of Secrets, about which nothing is quoted."""
+    """Hidden lines of Secrets, from which nothing is quoted."""
     values: frozenset[tuple[int, int]] = frozenset()
-    """Where values of variables begin, about which nothing is quoted either; their lines may contain other things."""
+    """Positions of values of variables, which are not quoted either; their lines may contain other values."""
 
 
 def hidden_parts(documents: Iterable[Document], findings: Iterable[Diagnostic]) -> dict[Source, Hidden]:
-    """Of the documents of files: every Secret at any depth, with what it refers to, and values of variables.
+    """Find every Secret, at any depth, and all values of variables.
 
-    A file that could not be read to its end, as the findings have it, and mentions a Secret is hidden as a whole.
+    A file that mentions a Secret and could not be parsed completely is hidden as a whole.
     """
     hidden: dict[Source, Hidden] = {}
     for finding in findings:
-        if finding.span and finding.code not in _READ_ON and re.search(_KIND, finding.span.source.text):
+        if finding.span and finding.code not in _NON_FATAL and re.search(_KIND, finding.span.source.text):
             lines = frozenset(range(1, len(lines_of(finding.span.source)) + 1))
             hidden[finding.span.source] = Hidden(lines, lines)
     for document in documents:
         secrets, values = [*_secrets(document.root)], [*_values(document.root)]
         if secrets or values:
-            known = hidden.get(document.source, Hidden())
+            present = hidden.get(document.source, Hidden())
             hidden[document.source] = Hidden(
-                known.lines.union(*map(_lines, (*secrets, *values))),
-                known.secrets.union(*map(_lines, secrets)),
-                known.values.union((span.line, span.column) for value in values for span in _spans(value)),
+                present.lines.union(*map(_lines, (*secrets, *values))),
+                present.secrets.union(*map(_lines, secrets)),
+                present.values.union((span.line, span.column) for value in values for span in _spans(value)),
             )
     return hidden
 
 
 def without_values(findings: Iterable[Diagnostic], hidden: Mapping[Source, Hidden]) -> Iterator[Diagnostic]:
-    """The findings; one that refers to a hidden line, itself or by a note, has no excerpt and quotes nothing of it."""
+    """The findings, without excerpts and quotes if they, or their notes, refer to hidden lines."""
     for finding in findings:
         spans = [span for span in (finding.span, *(note.span for note in finding.notes)) if span]
         covered = [span for span in spans if span.source in hidden and span.line in hidden[span.source].lines]
@@ -243,7 +243,7 @@ def without_values(findings: Iterable[Diagnostic], hidden: Mapping[Source, Hidde
 
 
 def _with_label(note: Note, covered: Sequence[Span], secret: Span) -> Note:
-    """A finding can hide lines at one place: of another, a note only says where it is."""
+    """Replace the excerpt of a note by its position if its lines are hidden, and not next to those of the finding."""
     span = note.span
     if (
         span is None
@@ -261,12 +261,12 @@ def _unquoted(finding: Diagnostic, covered: Sequence[Span], hidden: Mapping[Sour
         span.line in hidden[span.source].secrets or (span.line, span.column) in hidden[span.source].values
         for span in covered
     )
-    # Neither a key that is unknown nor a kind is a secret.
+    # Unknown keys and kinds are not secrets.
     is_key = bool(finding.path) and finding.message == f"unknown key {quote(finding.path[-1])}"
     if not is_value or is_key or finding.code == "api/unknown-kind":
         return finding
     message = re.sub(_ALL_QUOTED, _NOT_SHOWN, finding.message.partition(_FOUND)[0])
-    # The help repeats what the message does.
+    # The help may quote the same value.
     return finding._replace(message=message, help=finding.help if message == finding.message else None)
 
 
@@ -278,7 +278,7 @@ def _secrets(root: Node) -> Iterator[Node]:
 
 
 def _values(root: Node) -> Iterator[Node]:
-    """Everything in the variables of containers except names; passwords often are there."""
+    """The values of containers' environment variables, which often contain passwords."""
     for _, node in root.walk():
         variables = node.fields.get("env")
         yield from variables.fields.values() if variables else ()
@@ -295,7 +295,7 @@ def _lines(root: Node) -> frozenset[int]:
 
 
 def _around(span: Span, lines: frozenset[int]) -> Span:
-    """All hidden lines around the place, as others of them may be shown beside it."""
+    """The whole block of hidden lines around the span, because an excerpt may show neighbouring lines."""
     first = last = span.line
     while first - 1 in lines:
         first -= 1

@@ -1,4 +1,4 @@
-"""Severities of findings as a project and a command line set them, by code."""
+"""Severities by code, as set by a project file or the command line."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from speccompile.model.diagnostic import Diagnostic, Severity
 
 IGNORE = "ignore"
 Severities: TypeAlias = Mapping[str, str]
-"""For each code a severity, or `ignore`."""
+"""A severity, or `ignore`, by code."""
 STRICT: Severities = {"merge/overridden": Severity.ERROR, "merge/extended": Severity.ERROR}
-"""What `--strict` makes of what a profile or the platform does to a user's values."""
+"""The severities of `--strict`: overridden values of runs are errors."""
 
 
 def apply_severities(findings: Iterable[Diagnostic], severities: Severities) -> tuple[Diagnostic, ...]:
-    """The findings with the severity that is given for their code; without those that are to be ignored.
+    """Set the severities of findings, and drop those that are ignored.
 
-    Whether a run compiles does not hang on it: a run that has errors has no manifests, whatever they are called.
+    A run with errors has no manifests, whatever severity is set for them.
     """
-    return tuple(_with_severity(found, severities) for found in findings if severities.get(found.code) != IGNORE)
+    return tuple(_with_severity(finding, severities) for finding in findings if severities.get(finding.code) != IGNORE)
 
 
 def _with_severity(finding: Diagnostic, severities: Severities) -> Diagnostic:

@@ -8,7 +8,7 @@ from speccompile.model.light_namedtuple import NamedTuple
 
 
 class Layer(StrEnum):
-    """Who speaks: the four kinds of text a value can come from."""
+    """The kind of text that a value comes from."""
 
     RUN = "run"
     PROFILE = "profile"
@@ -17,7 +17,7 @@ class Layer(StrEnum):
 
 
 class Source(NamedTuple):
-    """A text with the name people know it by, and the layer it speaks for."""
+    """A text with its name and layer."""
 
     name: str
     text: str
@@ -28,7 +28,7 @@ class Source(NamedTuple):
 
 
 class Span(NamedTuple):
-    """A stretch of a source; lines and columns count from 1, and line 0 means a value that was never text."""
+    """A range of a source; lines and columns count from 1, and line 0 marks Python data, which has no text."""
 
     source: Source
     line: int = 0
@@ -38,14 +38,14 @@ class Span(NamedTuple):
 
     @property
     def label(self) -> str:
-        """`file:line:column`, or the source's name alone for a value that was never text."""
+        """`file:line:column`, or the source's name for Python data."""
         return f"{self.source.name}:{self.line}:{self.column}" if self.line else self.source.name
 
     @property
     def last_line(self) -> int:
-        """The last line it has part in; one that ends before the first character of a line ends with the one above."""
+        """The last line with a character of the range."""
         return self.end_line - (self.end_column <= 1) if self.end_line > self.line else self.line
 
 
 BUILT_IN = Span(Source("built-in platform", "", Layer.PLATFORM))
-"""The place of values that nobody wrote and the compiler brings along."""
+"""The span of built-in values."""

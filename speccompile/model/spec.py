@@ -12,66 +12,66 @@ from speccompile.model.origin import Override
 from speccompile.model.source import Span
 
 
-class Workload(NamedTuple):
-    """What a run can come to under a target."""
+class WorkloadRule(NamedTuple):
+    """A workload that runs can become under a target."""
 
-    called: str
-    actions: frozenset[str]
     name: str
-    """Which of the platform's names it has."""
-    longest: int | None
-    """The characters that its name may have; None for as many as any."""
-    letter: bool
-    """Whether its name begins with a letter."""
-    needs: tuple[KeyPath, ...]
-    """Fields that somebody must say."""
-    holds: Callable[[Merged], bool]
+    actions: frozenset[str]
+    name_pattern: str
+    """The platform's name pattern for it."""
+    max_name_length: int | None
+    """None for the limit of Kubernetes."""
+    letter_first: bool
+    """Whether its name must start with a letter."""
+    required: tuple[KeyPath, ...]
+    """Fields that the run or its profile must set."""
+    applies: Callable[[Merged], bool]
 
 
-class Making(NamedTuple):
-    """A kind of manifest that a target makes: its template, and the items to make one from each."""
+class ManifestRule(NamedTuple):
+    """A manifest of a target: its template, and the items that it is rendered for."""
 
     kind: str
     template: str
     workloads: frozenset[str] | None
-    """Those it belongs to; None for all."""
-    holds: Callable[[Merged], bool]
+    """Names of the workloads that it belongs to; None for all."""
+    applies: Callable[[Merged], bool]
     items: Callable[[Merged], Iterable[Node | None]]
-    """A manifest that is made once has the one item None."""
+    """A manifest that is rendered once has the single item None."""
 
 
-class Refusal(NamedTuple):
-    """What cannot be under a target."""
+class RejectRule(NamedTuple):
+    """A combination of values that a target does not support."""
 
     workloads: frozenset[str] | None
-    found: Callable[[Merged], Iterator[tuple[Node, Node | None]]]
-    """Where a spec is so, and what else has part in it."""
+    matches: Callable[[Merged], Iterator[tuple[Node, Node | None]]]
+    """The values at fault in a spec, each with a second value involved, if any."""
     message: str
     help: str
-    written: Span | None
-    """Where an admin says so."""
+    span: Span | None
+    """Where a custom target defines it; None for bundled targets."""
 
 
 class Target(NamedTuple):
-    """A family of templates, and what is to be known of it."""
+    """A set of templates, and the rules for using them."""
 
     name: str
     fields: frozenset[str] | None
-    """Those of the fields of all targets that it uses; None for all."""
+    """The common fields that it uses; None for all."""
     container: tuple[KeyPath, ...]
-    """Fields that name the main container."""
-    workloads: tuple[Workload, ...]
-    makings: tuple[Making, ...]
+    """Fields with the name of the main container."""
+    workloads: tuple[WorkloadRule, ...]
+    manifests: tuple[ManifestRule, ...]
     """In the order of output."""
-    refusals: tuple[Refusal, ...]
+    rejects: tuple[RejectRule, ...]
     pods: Mapping[str, KeyPath]
-    """Where each kind of object has its pod."""
+    """The path of the pod in each kind of object."""
     bases: Mapping[str, str]
-    """The kinds that base documents can be of, with their API versions."""
+    """Kinds of base documents, with their API versions."""
 
 
 class Merged(NamedTuple):
-    """The spec of one run after all layers have spoken; losers hang on the nodes that won."""
+    """The spec of one run, merged from all layers; nodes keep the values that they overrode."""
 
     run: Run
     profile: Profile | None
@@ -79,28 +79,28 @@ class Merged(NamedTuple):
     target: Target
     spec: Node
     replaced: tuple[Override, ...] = ()
-    """What any layer said and a stronger one replaced."""
+    """Values of any layer that a stronger one replaced."""
     overrides: tuple[Override, ...] = ()
-    """What became of the run's own words: replaced, or added to."""
-    workload: Workload | None = None
-    """What the target makes of it, chosen when the spec is complete; see `approve`."""
+    """Values of the run that a stronger layer replaced or added to."""
+    workload: WorkloadRule | None = None
+    """Chosen when the spec is complete; see `approve`."""
 
 
 class Approved(NamedTuple):
-    """A spec that satisfies every policy, with the resources derived that nobody had to write."""
+    """A spec that satisfies every policy, with derived resources filled in."""
 
     merged: Merged
 
 
 class Step(NamedTuple):
-    """One manifest to be made: from which template, with which values beside the spec."""
+    """One manifest to render: its template, and the item that it is rendered for."""
 
     template: str
     item: Node | None = None
 
 
 class Plan(NamedTuple):
-    """What templates see, by top-level name, and the manifests to be made, in order."""
+    """The context of templates, by top-level name, and the manifests to render, in order."""
 
     context: Mapping[str, Node]
     steps: tuple[Step, ...]

@@ -14,7 +14,7 @@ from speccompile.model.documents import Run
 from speccompile.model.findings import CompileError
 from speccompile.model.key_path import KeyPath, format_path
 from speccompile.model.node import Node
-from speccompile.model.origin import Change, Origin, Override, origin_of
+from speccompile.model.origin import Origin, Override, OverrideKind, origin_of
 from speccompile.model.source import Layer
 from speccompile.report.explain_json import origin_data, value_data
 from speccompile.report.findings_json import REPORT_VERSION, place_data, to_json
@@ -22,7 +22,7 @@ from speccompile.schema.field_path import node_at
 
 GENERATOR = '"generator": "speccompile"'
 """Text by which an existing report is recognized, so that it may be replaced."""
-_CODES = {Change.REPLACED: "merge/overridden", Change.EXTENDED: "merge/extended"}
+_CODES = {OverrideKind.REPLACED: "merge/overridden", OverrideKind.EXTENDED: "merge/extended"}
 _BOTH_APPLY = "the field is merged: the values of the run apply, and so do the added ones"
 _PARTS = {"rule": "rule", "policy": "setting"}
 """The part of the admin's file that refuses a value, by the group of the code."""
@@ -52,7 +52,7 @@ def _replaced(override: Override, run: Run | None) -> dict[str, Any]:
         "place": place_data(overridden.place),
         "value": value_data(overridden),
         "by": [{"value": value_data(overriding), "origin": origin_data(origin_of(overriding))}],
-        "rule": rule_between(overridden, overriding) if change is Change.REPLACED else _BOTH_APPLY,
+        "rule": rule_between(overridden, overriding) if change is OverrideKind.REPLACED else _BOTH_APPLY,
     }
 
 

@@ -16,7 +16,7 @@ from ruamel.yaml.events import Event
 from speccompile.model.diagnostic import Diagnostic, Note, quote
 from speccompile.model.documents import Document
 from speccompile.model.light_namedtuple import NamedTuple
-from speccompile.model.node import Node, Value
+from speccompile.model.node import Node, NodeValue
 from speccompile.model.redaction import lines_of
 from speccompile.model.source import Source, Span
 from speccompile.yaml_text.parsed import MAX_DEPTH, MAX_EXPANDED, control_character
@@ -125,7 +125,7 @@ def _close(reader: Reader, event: Any) -> _Built:
     frame = reader.stack.pop()
     end = event.end_mark
     span = frame.start._replace(end_line=end.line + 1, end_column=end.column + 1)
-    value: Value = tuple(frame.items)
+    value: NodeValue = tuple(frame.items)
     if frame.mapping:
         # As YAML defines it, explicit keys override merged ones, and the first of several merged maps the others.
         fields = dict(frame.fields)

@@ -35,7 +35,7 @@ class Rendered(NamedTuple):
     @property
     def asked(self) -> set[tuple[KeyPath, str, Any]]:
         """Path, question and answer; the name before the path is left out."""
-        return {(question.path[1:], question.asked, question.answer) for question in self.skeleton.questions}
+        return {(question.path[1:], question.operation, question.answer) for question in self.skeleton.questions}
 
     def layer(self, *path: str | int) -> Layer:
         node = self.tree.at(path)

@@ -50,7 +50,7 @@ def test_terms_of_an_own_server_config_are_narrowed() -> None:
 @pytest.mark.parametrize("target", ["seldon", "seldon-runtime"])
 def test_whatever_a_target_refuses_has_a_golden_case(target: str) -> None:
     told = "".join(path.read_text(encoding="utf-8") for path in (GOLDEN / "reject").glob("*/diagnostics.txt"))
-    refusals = targets_of(bundled_library())[target].refusals
+    refusals = targets_of(bundled_library())[target].rejects
     assert refusals
     assert [refusal.message for refusal in refusals if f"]: {refusal.message}\n" not in told] == []
 
@@ -227,7 +227,7 @@ def test_without_the_targets_refusals_the_law_would_be_broken(tmp_path: Path) ->
     """So that it is seen to notice: a target without them lets the operator widen what the profile allows."""
     library = bundled_library()
     (tmp_path / "seldon").mkdir()
-    text, _, _ = library.templates["seldon/target.yaml"].partition("refuse:")
+    text, _, _ = library.templates["seldon/target.yaml"].partition("reject:")
     (tmp_path / "seldon" / "target.yaml").write_text(text)
     fixed = {"affinity": term("pool")}
     pod = {"affinity": term("zone"), "containers": [{"name": STOCK}]}

@@ -23,7 +23,6 @@ from jsonschema import Draft7Validator
 from speccompile.cli.main import main
 from speccompile.compiler.bundled_library import bundled_library
 from speccompile.compiler.choose_manifests import target_of
-from speccompile.compiler.documents.run import _foreign
 from speccompile.compiler.documents.run_forms import flatten
 from speccompile.editor_schema.export import NOUNS, schema_of, schema_text
 from speccompile.editor_schema.format_patterns import (
@@ -67,7 +66,7 @@ def findings(document: Document, noun: str) -> tuple[Diagnostic, ...]:
             return flat.findings
         tree, found = validate(flat.fields, "run", LIBRARY)
         # The target depends on the profile, which is not part of the document.
-        foreign = _foreign(tree, None, target_of(None, LIBRARY), LIBRARY, knows_target=False)
+        foreign = _check_target(tree, None, target_of(None, LIBRARY), LIBRARY, knows_target=False)
         return tuple(one for one in (*flat.findings, *found, *foreign) if one.severity is Severity.ERROR)
     kind = document.root.fields.get("kind")
     name = "base" if noun == "profile" and kind is not None and kind.value is not None else noun

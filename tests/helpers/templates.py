@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from speccompile.compiler.rendering.references import Question, Record, Reference, is_there
+from speccompile.compiler.rendering.references import Question, Record, Reference, is_set
 from speccompile.model.node import Node
 from speccompile.model.source import Layer, Source
 from speccompile.yaml_text.from_python import wrap
@@ -29,9 +29,9 @@ def answered(question: Question, seen: Mapping[str, Node | None]) -> object:
         "keys": lambda: tuple(reference),
         "contains": lambda: question.operand in reference,
         "equals": lambda: reference == question.operand,
-        "there": lambda: is_there(reference),
+        "there": lambda: is_set(reference),
         "value": lambda: found.plain() if found else None,
     }
-    if question.asked in ("lt", "le", "gt", "ge"):
-        return found is not None and getattr(operator, question.asked)(found.plain(), question.operand)
-    return answers[question.asked]()
+    if question.operation in ("lt", "le", "gt", "ge"):
+        return found is not None and getattr(operator, question.operation)(found.plain(), question.operand)
+    return answers[question.operation]()

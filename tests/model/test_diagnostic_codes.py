@@ -124,11 +124,11 @@ def test_the_bad_example_of_a_code_gives_it(
 ) -> None:
     entry = CODES[code]
     exit_code, printed = shown_by(parts_of(entry.bad), code, tmp_path, monkeypatch)
-    told = printed + capsys.readouterr().err
-    assert told.count(f"{entry.severity}[{code}]:") == 1
-    others = {name for name in CODES if f"[{name}]:" in told} - {code}
+    output = printed + capsys.readouterr().err
+    assert output.count(f"{entry.severity}[{code}]:") == 1
+    others = {name for name in CODES if f"[{name}]:" in output} - {code}
     assert others == set(), "an example shows one thing"
-    assert (exit_code != 0) == (entry.severity == "error"), told
+    assert (exit_code != 0) == (entry.severity == "error"), output
 
 
 @pytest.mark.parametrize("code", CODES)
@@ -136,9 +136,9 @@ def test_the_good_example_of_a_code_is_good(
     code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     exit_code, printed = shown_by(parts_of(CODES[code].good), code, tmp_path, monkeypatch)
-    told = printed + capsys.readouterr().err
-    assert exit_code == 0, told
-    assert "]: " not in told
+    output = printed + capsys.readouterr().err
+    assert exit_code == 0, output
+    assert "]: " not in output
 
 
 @pytest.mark.parametrize("code", CODES)
@@ -151,7 +151,7 @@ def test_an_entry_reads_well(code: str) -> None:
     assert max(map(len, (*entry.bad.splitlines(), *entry.good.splitlines()))) <= 100
 
 
-def test_the_codes_stand_in_order() -> None:
+def test_codes_are_sorted() -> None:
     assert list(CODES) == sorted(CODES)
 
 

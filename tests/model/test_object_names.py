@@ -10,20 +10,20 @@ from hypothesis import assume, example, given
 
 from speccompile.compiler.bundled_library import bundled_library
 from speccompile.compiler.documents.targets import targets_of
-from speccompile.model.object_names import LABEL, named, object_name
+from speccompile.model.object_names import LABEL, build_name, object_name
 from speccompile.testing.strategies.text import dns_labels, run_names
 
-CRON_JOB = next(one.longest for one in targets_of(bundled_library())["kubernetes"].workloads if one.longest) or LABEL
+CRON_JOB = next(filter(None, (one.max_name_length for one in targets_of(bundled_library())["kubernetes"].workloads)))
 DNS_1123 = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?", re.ASCII)
 DNS_1035 = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?", re.ASCII)
 
 
 def service_name(name: str) -> str:
-    return named("{name}", {"name": name}, letter=True)
+    return build_name("{name}", {"name": name}, letter=True)
 
 
 def part_name(run: str, part: str) -> str:
-    return named("{name}-{volume}", {"name": run, "volume": part})
+    return build_name("{name}-{volume}", {"name": run, "volume": part})
 
 
 ALIKE = (
@@ -122,7 +122,7 @@ def test_names_of_parts_are_valid(run: str, part: str) -> None:
     assert len(part_name(run, part)) <= 63
 
 
-def test_alike_names_are_told_apart() -> None:
+def test_similar_names_differ() -> None:
     """No two of the names that look alike share an object, a Service or a CronJob."""
     for one, other in combinations(NAMES, 2):
         assert object_name(one) != object_name(other), (one, other)
@@ -131,7 +131,7 @@ def test_alike_names_are_told_apart() -> None:
 
 
 @given(run_names(), run_names())
-def test_distinct_names_are_told_apart(one: str, other: str) -> None:
+def test_distinct_names_differ(one: str, other: str) -> None:
     """Distinct names give distinct objects, and so does a name that was made for another."""
     assume(one != other)
     for make in (object_name, service_name, lambda name: object_name(name, CRON_JOB)):
@@ -142,7 +142,7 @@ def test_distinct_names_are_told_apart(one: str, other: str) -> None:
 PARTS = ("a", "b", "c", "a-b", "b-c", "a--b", "b--c", "-", "a-", "-a", "x0123456789", "y" * 63)
 
 
-def test_names_of_parts_are_told_apart() -> None:
+def test_names_of_parts_differ() -> None:
     """`a` + `b-c` and `a-b` + `c` are two claims, and so is every other pair of run and part."""
     made = {pair: part_name(*pair) for pair in product(NAMES, PARTS)}
     assert len(set(made.values())) == len(made)
@@ -152,6 +152,6 @@ def test_names_of_parts_are_told_apart() -> None:
 
 
 @given(run_names(), run_names(), dns_labels(), dns_labels())
-def test_distinct_parts_are_told_apart(one: str, other: str, part: str, next_part: str) -> None:
+def test_names_of_distinct_parts_differ(one: str, other: str, part: str, next_part: str) -> None:
     assume((one, part) != (other, next_part))
     assert part_name(one, part) != part_name(other, next_part)

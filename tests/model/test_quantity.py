@@ -1,4 +1,4 @@
-"""Takes spellings of quantities, gives proof that they are read, refused and scaled as documented."""
+"""Quantities are parsed, rejected and scaled as documented."""
 
 import math
 import pickle
@@ -122,19 +122,19 @@ REFUSED: list[tuple[str | float, str, str | None]] = [
     ("1,000,000Ki", "`1,000,000Ki` contains a comma", "write `1000000Ki`, without the comma"),
     ("1,000GB", "`1,000GB` contains a comma", "write `1000G` (powers of ten) or `1000Gi` (powers of two)"),
     (",", "`,` contains a comma", EXAMPLES),
-    ("Gi", "`Gi` does not begin with a number", EXAMPLES),
-    ("-", "`-` does not begin with a number", EXAMPLES),
-    (".", "`.` does not begin with a number", EXAMPLES),
-    ("--5", "`--5` does not begin with a number", EXAMPLES),
-    ("٨Gi", "`٨Gi` does not begin with a number", EXAMPLES),
-    ("\ud800", r"`\ud800` does not begin with a number", EXAMPLES),
-    ("1e41", "the exponent of `1e41` is out of range", "exponents go from -40 to 40"),
-    ("1e-41", "the exponent of `1e-41` is out of range", "exponents go from -40 to 40"),
-    ("1e9999999999", "the exponent of `1e9999999999` is out of range", "exponents go from -40 to 40"),
+    ("Gi", "`Gi` does not start with a number", EXAMPLES),
+    ("-", "`-` does not start with a number", EXAMPLES),
+    (".", "`.` does not start with a number", EXAMPLES),
+    ("--5", "`--5` does not start with a number", EXAMPLES),
+    ("٨Gi", "`٨Gi` does not start with a number", EXAMPLES),
+    ("\ud800", r"`\ud800` does not start with a number", EXAMPLES),
+    ("1e41", "the exponent of `1e41` is out of range", "use an exponent from -40 to 40"),
+    ("1e-41", "the exponent of `1e-41` is out of range", "use an exponent from -40 to 40"),
+    ("1e9999999999", "the exponent of `1e9999999999` is out of range", "use an exponent from -40 to 40"),
     ("8Ei", "`8Ei` is out of range", f"the largest quantity is `{LARGEST}`"),
     ("-8Ei", "`-8Ei` is out of range", f"the largest quantity is `{LARGEST}`"),
     (f"{LARGEST}.1", f"`{LARGEST}.1` is out of range", f"the largest quantity is `{LARGEST}`"),
-    ("1" * 65, f"`{'1' * 40}…` is 65 characters long, more than a quantity's 64", None),
+    ("1" * 65, f"`{'1' * 40}…` has 65 characters, and a quantity at most 64", None),
     (True, "`true` is not a quantity", EXAMPLES),
     (False, "`false` is not a quantity", EXAMPLES),
     (math.nan, "`nan` is not a quantity", EXAMPLES),
@@ -219,7 +219,7 @@ def test_a_number_is_written_out_without_an_exponent(number: float, text: str) -
 
 
 @pytest.mark.parametrize(("text", "message", "advice"), REFUSED)
-def test_a_refusal_states_the_fault_and_the_right_spelling(text: str | float, message: str, advice: str | None) -> None:
+def test_an_error_has_a_message_and_the_right_spelling(text: str | float, message: str, advice: str | None) -> None:
     with pytest.raises(QuantityError) as refused:
         parse_quantity(text)
     assert (refused.value.message, refused.value.help) == (message, advice)

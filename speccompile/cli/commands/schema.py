@@ -12,7 +12,7 @@ from speccompile.cli.findings import print_findings
 from speccompile.cli.options import COMMANDS, Commands, add_command, add_inputs, path
 from speccompile.compiler.bundled_library import library_of
 from speccompile.compiler.documents.profiles import choose
-from speccompile.compiler.documents.target_fields import target_faults
+from speccompile.compiler.documents.target_fields import target_findings
 from speccompile.compiler.policy import DEFAULT_PROFILE
 from speccompile.editor_schema.export import schema_text
 from speccompile.editor_schema.narrow import narrowed_text
@@ -22,7 +22,7 @@ from speccompile.files.find import identity
 from speccompile.files.load_admin_config import read_setting
 from speccompile.files.write_report import Report, write_report
 from speccompile.model.findings import CompileError, stop_if_any
-from speccompile.model.input_texts import Template
+from speccompile.model.input_texts import TemplateFile
 from speccompile.model.node import Node
 from speccompile.model.source import Layer, Source, Span
 from speccompile.schema.library import Library
@@ -88,9 +88,9 @@ def _text(arguments: argparse.Namespace) -> str:
 def _library(templates: str | None) -> Library:
     """The bundled library with an admin's targets, if any; raises CompileError if these are faulty."""
     read = tuple(read_templates(Path(templates))) if templates else ()
-    stop_if_any(finding for one in read if not isinstance(one, Template) for finding in one.findings)
-    library = library_of(tuple(one for one in read if isinstance(one, Template)))
-    stop_if_any(target_faults(library))
+    stop_if_any(finding for one in read if not isinstance(one, TemplateFile) for finding in one.findings)
+    library = library_of(tuple(one for one in read if isinstance(one, TemplateFile)))
+    stop_if_any(target_findings(library))
     return library
 
 

@@ -20,66 +20,76 @@ from speccompile.yaml_text.parse import parse, several_documents
 from speccompile.yaml_text.parsed import Parsed
 
 _LAYERS = ("defaults", "enforce")
-_SELECTING = frozenset({"own_labels", "selector_labels"})
-_DEMANDS = (*_LAYERS, "rules", "forbid", "preset")
-_TELLING = frozenset({"name", "id"})
-_MISSING = frozenset({"namespace", "user", "profile", "named_profile"})
-"""Placeholders that may have no value; a label that mentions one is then left out."""
+_LABEL_SETTINGS = frozenset({"own_labels", "selector_labels"})
+_NOT_SETTINGS = (*_LAYERS, "rules", "forbid", "preset")
+_IDENTIFYING = frozenset({"name", "id"})
+"""Placeholders that differ between runs."""
+_OPTIONAL = frozenset({"namespace", "user", "profile", "named_profile"})
+"""Placeholders that may be unset; a label that uses one is then left out."""
 
 
 def read_platform(parsed: Parsed | None, library: Library) -> tuple[Platform, tuple[Diagnostic, ...]]:
-    """The platform over its preset over the built-in one, which alone speaks where there is no file."""
+    """Read the platform file on top of its preset and the built-in platform, and report all errors."""
     platform = Platform(settings=_built_in(library), defaults=Node({}, BUILT_IN), enforced=Node({}, BUILT_IN))
     if parsed is None:
         return platform, ()
     findings = list(parsed.findings)
     findings += [several_documents(document, "platform") for document in parsed.documents[1:]]
     for document in parsed.documents[:1]:
-        tree, found = validate(document.root, "platform", library)
-        findings += found
+        tree, errors = validate(document.root, "platform", library)
+        if errors:
+            from speccompile.compiler.documents.wrong_document import wrong_document  # most files have no errors
+
+            if wrong := wrong_document(document.root, "platform", library):
+                return platform, (*findings, wrong)
+        findings += errors
         for text in _preset(tree, library):
             preset, _ = validate(text, "platform", library)
-            platform, _ = _over(platform, preset, library)
-        faulty = {finding.path[0] for finding in found if finding.path}
-        platform, more = _over(platform, without_faulty(tree, found), library)
-        # Labels that were refused are no reason to say that selectors lack them.
-        findings += [finding for finding in more if not faulty & _SELECTING or finding.code != "platform/selector"]
+            platform, _ = _apply(platform, preset, library)
+        faulty = {finding.path[0] for finding in errors if finding.path}
+        platform, file_errors = _apply(platform, without_faulty(tree, errors), library)
+        # A selector that uses a label with an error is not reported as well.
+        findings += [
+            finding for finding in file_errors if not faulty & _LABEL_SETTINGS or finding.code != "platform/selector"
+        ]
     return platform, tuple(findings)
 
 
 def _preset(tree: Node, library: Library) -> Iterator[Node]:
-    """The text of the preset that the file names; the schema has refused a name that is none."""
-    named = tree.fields.get("preset")
-    if named is not None and str(named.value) in library.presets:
-        source = Source(f"presets/{named.value}.yaml", library.presets[str(named.value)], Layer.PLATFORM)
+    """The documents of the preset that the file names; the schema reports an unknown name."""
+    name = tree.fields.get("preset")
+    if name is not None and str(name.value) in library.presets:
+        source = Source(f"presets/{name.value}.yaml", library.presets[str(name.value)], Layer.PLATFORM)
         yield from (document.root for document in parse(source).documents)
 
 
-def _over(weaker: Platform, tree: Node, library: Library) -> tuple[Platform, tuple[Diagnostic, ...]]:
-    """The platform with everything that the tree says of it."""
-    told = {name: node.marked(Part.SETTING, weak=True) for name, node in tree.fields.items() if name not in _DEMANDS}
-    settings = _settings(weaker.settings, tree.with_fields(told), library.schemas["platform"], library)
-    known = weaker._replace(settings=settings)
-    findings = list(_selector_faults(settings))
+def _apply(weaker: Platform, tree: Node, library: Library) -> tuple[Platform, tuple[Diagnostic, ...]]:
+    """Apply the file, or a preset, to a platform."""
+    changes = {
+        name: node.marked(Part.SETTING, weak=True) for name, node in tree.fields.items() if name not in _NOT_SETTINGS
+    }
+    settings = _merge_settings(weaker.settings, tree.with_fields(changes), library.schemas["platform"], library)
+    platform = weaker._replace(settings=settings)
+    findings = list(_check_selector(settings))
     layers: dict[str, Node] = {}
     for name in _LAYERS:
         if name in tree.fields:
-            layers[name], found = normalize(tree.fields[name], known, library, GPU)
-            findings += [finding._replace(path=(name, *finding.path)) for finding in found]
-    rules, unruly = read_rules(tree.fields.get("rules"), library)
-    bans, unbanned = read_bans(tree.fields.get("forbid"), library)
-    grown = known._replace(
-        defaults=_merged(known.defaults, layers["defaults"].marked(Part.DEFAULT, weak=True), library)
+            layers[name], errors = normalize(tree.fields[name], platform, library, GPU)
+            findings += [finding._replace(path=(name, *finding.path)) for finding in errors]
+    rules, rule_findings = read_rules(tree.fields.get("rules"), library)
+    bans, ban_findings = read_bans(tree.fields.get("forbid"), library)
+    platform = platform._replace(
+        defaults=_merge(platform.defaults, layers["defaults"].marked(Part.DEFAULT, weak=True), library)
         if "defaults" in layers
-        else known.defaults,
-        enforced=_merged(known.enforced, layers["enforce"], library) if "enforce" in layers else known.enforced,
-        rules=(*known.rules, *rules),
-        bans=(*known.bans, *bans),
+        else platform.defaults,
+        enforced=_merge(platform.enforced, layers["enforce"], library) if "enforce" in layers else platform.enforced,
+        rules=(*platform.rules, *rules),
+        bans=(*platform.bans, *bans),
     )
-    return grown, (*findings, *unruly, *unbanned)
+    return platform, (*findings, *rule_findings, *ban_findings)
 
 
-def _merged(weaker: Node, stronger: Node, library: Library) -> Node:
+def _merge(weaker: Node, stronger: Node, library: Library) -> Node:
     return merge_layers([weaker, stronger], library) if weaker.fields else stronger
 
 
@@ -101,41 +111,41 @@ def _node(value: Any) -> Node:
     return Node(value, BUILT_IN)
 
 
-def _settings(weaker: Node, stronger: Node, schema: Schema, library: Library) -> Node:
-    """Sections are merged key by key; a map of the admin's own keys is one value, unless its schema says otherwise."""
+def _merge_settings(weaker: Node, stronger: Node, schema: Schema, library: Library) -> Node:
+    """Merge sections key by key; a map with free keys is one value, unless its schema has `x-merge: map`."""
     properties = schema.get("properties", {})
-    known = {key: library.resolve(properties.get(key, {})) for key in stronger.fields}
-    grown = {
-        key: _settings(weaker.fields[key], child, known[key], library)
-        if key in weaker.fields and ("properties" in known[key] or known[key].get("x-merge") == "map")
+    schemas = {key: library.resolve(properties.get(key, {})) for key in stronger.fields}
+    merged = {
+        key: _merge_settings(weaker.fields[key], child, schemas[key], library)
+        if key in weaker.fields and ("properties" in schemas[key] or schemas[key].get("x-merge") == "map")
         else over_setting(child, weaker.fields.get(key))
         for key, child in stronger.fields.items()
     }
-    return stronger.with_fields({**weaker.fields, **grown})
+    return stronger.with_fields({**weaker.fields, **merged})
 
 
-def _selector_faults(settings: Node) -> Iterator[Diagnostic]:
-    """Selectors must find a run's own pods and no others."""
+def _check_selector(settings: Node) -> Iterator[Diagnostic]:
+    """Selectors must match the pods of one run only."""
     labels, selector = settings.fields["own_labels"], settings.fields["selector_labels"]
-    written = selector.place if selector.span is not BUILT_IN else labels.place
+    place = selector.place if selector.span is not BUILT_IN else labels.place
     unknown = [item for item in selector.items if item.value not in labels.fields]
-    for item in unknown if written is not labels.place else unknown[:1]:
+    for item in unknown if place is not labels.place else unknown[:1]:
         yield Diagnostic(
             code="platform/selector",
-            message=f"selectors use {quote(item.value)}, which is none of the platform's own labels",
-            span=item.span if item.span is not BUILT_IN else written,
+            message=f"`selector_labels` has {quote(item.value)}, which is not in `own_labels`",
+            span=item.span if item.span is not BUILT_IN else place,
             path=("selector_labels",),
-            notes=(Note("the labels stand here", labels.place),) if written is not labels.place else (),
-            help="name labels of `own_labels` under `selector_labels`",
+            notes=(Note("`own_labels` is set here", labels.place),) if place is not labels.place else (),
+            help="use labels of `own_labels`",
         )
     if unknown:
         return
     used = [set(placeholders(str(labels.fields[str(item.value)].value))) for item in selector.items]
-    if not any(names & _TELLING and not names & _MISSING for names in used):
+    if not any(names & _IDENTIFYING and not names & _OPTIONAL for names in used):
         yield Diagnostic(
             code="platform/selector",
-            message="the labels that select pods may be the same for two runs",
-            span=written,
+            message="two runs may have the same selector labels",
+            span=place,
             path=("selector_labels",),
-            help="name a label that says `{name}` or `{id}`, and nothing that a run may lack, such as `{user}`",
+            help="add a label with `{name}` or `{id}`, and without placeholders that a run may lack, such as `{user}`",
         )

@@ -1,4 +1,4 @@
-"""Read profiles, each with everything its parents bring, and choose a run's own."""
+"""Read profiles, merge them with their parents, and choose the profile of a run."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from speccompile.schema.suggestions import near
 from speccompile.schema.validate import describe_value, validate, without_faulty
 from speccompile.yaml_text.parsed import Parsed
 
-_OWN = ("id", "name", "description", "extends", "target", "gpu_key", "defaults", "rules", "forbid")
-Findings: TypeAlias = tuple[Diagnostic, ...]
-Demand = TypeVar("Demand", Rule, Ban)
+_PROFILE_KEYS = ("id", "name", "description", "extends", "target", "gpu_key", "defaults", "rules", "forbid")
+ProfileFindings: TypeAlias = tuple[Diagnostic, ...]
+Constraint = TypeVar("Constraint", Rule, Ban)
 
 
-class Written(NamedTuple):
-    """A profile as its file has it, before its parents have spoken."""
+class ProfileFile(NamedTuple):
+    """A profile as written, before it is merged with its parents."""
 
     source: Source
     tree: Node
@@ -45,38 +45,38 @@ class Written(NamedTuple):
 
     @property
     def parents(self) -> tuple[Node, ...]:
-        told = self.tree.fields.get("extends")
-        if told is None:
+        extends = self.tree.fields.get("extends")
+        if extends is None:
             return ()
-        return told.items if isinstance(told.value, tuple) else (told,)
+        return extends.items if isinstance(extends.value, tuple) else (extends,)
 
 
 def read_profiles(
     files: Iterable[Parsed], platform: Platform, library: Library
-) -> tuple[Mapping[str, Profile], Findings]:
-    """The profiles by id, resolved through their parents; no fault is passed over."""
-    written: dict[str, Written] = {}
+) -> tuple[Mapping[str, Profile], ProfileFindings]:
+    """Read profiles by id, merged with their parents, and report all errors."""
+    by_id: dict[str, ProfileFile] = {}
     findings: list[Diagnostic] = []
     for parsed in files:
-        for file in _unwrapped(parsed):
-            profile, found = _read_file(file, platform, library)
-            findings += found
+        for file in _unwrap(parsed):
+            profile, errors = _read_file(file, platform, library)
+            findings += errors
             if profile is None:
                 continue
-            first = written.setdefault(str(profile.id.value), profile)
+            first = by_id.setdefault(str(profile.id.value), profile)
             if first is not profile:
-                findings.append(_repeated(profile, first))
-    profiles, found = _resolved(written, platform, library)
-    return profiles, (*findings, *found)
+                findings.append(_duplicate_id(profile, first))
+    profiles, errors = _resolve_all(by_id, platform, library)
+    return profiles, (*findings, *errors)
 
 
-def _unwrapped(parsed: Parsed) -> Iterator[Parsed]:
-    """The file itself, and each file that stands in one of its ConfigMaps."""
-    wraps = [document for document in parsed.documents if _kind(document) == CONFIG_MAP]
+def _unwrap(parsed: Parsed) -> Iterator[Parsed]:
+    """The file itself, and each file in its ConfigMaps."""
+    config_maps = [document for document in parsed.documents if _kind(document) == CONFIG_MAP]
     others = tuple(document for document in parsed.documents if _kind(document) != CONFIG_MAP)
-    if others or parsed.findings or not wraps:
+    if others or parsed.findings or not config_maps:
         yield Parsed(others, parsed.findings)
-    for document in wraps:
+    for document in config_maps:
         yield from files_in(document)
 
 
@@ -85,143 +85,155 @@ def _kind(document: Document) -> object:
     return kind.value if kind else None
 
 
-def _read_file(parsed: Parsed, platform: Platform, library: Library) -> tuple[Written | None, Findings]:
-    """The profile of one file with its base documents; None if it has none or has faults."""
+def _read_file(parsed: Parsed, platform: Platform, library: Library) -> tuple[ProfileFile | None, ProfileFindings]:
+    """Read the profile of one file with its base documents; None if there is none, or there are errors."""
     findings = list(parsed.findings)
     bases: dict[str, Node] = {}
-    own: list[Document] = []
+    profiles: list[Document] = []
     for document in parsed.documents:
         if not isinstance(document.root.value, Mapping):
             findings.append(_no_object(document.root))
         elif _kind(document) is not None:
-            base, found = validate(document.root, "base", library)
-            findings += found
+            base, errors = validate(document.root, "base", library)
+            if errors and (wrong := _wrong_document(document, library)):
+                findings.append(wrong)
+                continue
+            findings += errors
             base = base.marked(Part.BASE)
             first = bases.setdefault(str(base.fields["kind"].value), base)
             if first is not base:
                 findings.append(_second_base(base, first))
         else:
-            own.append(document)
-    findings += [_second_profile(document, own[0]) for document in own[1:]]
-    if not own:
+            profiles.append(document)
+    findings += [_second_profile(document, profiles[0]) for document in profiles[1:]]
+    if not profiles:
         if parsed.documents and not findings:
             findings.append(_no_profile(parsed.documents[0]))
         return None, tuple(findings)
-    tree, found = validate(own[0].root, "profile", library)
-    findings += found
+    tree, schema_findings = validate(profiles[0].root, "profile", library)
+    if has_errors(schema_findings) and (wrong := _wrong_document(profiles[0], library)):
+        return None, (*findings, wrong)
+    findings += schema_findings
     if has_errors(findings):
-        # What no single value shows is told in the same go, as far as the tree allows.
-        rest = without_faulty(tree, found)
-        known = rest.with_fields({name: node for name, node in rest.fields.items() if name not in _OWN})
-        return None, (*findings, *normalize(known, platform, library)[1])
-    return Written(own[0].source, tree, bases), tuple(findings)
+        # Errors between valid fields are reported together with those of single fields.
+        valid = without_faulty(tree, schema_findings)
+        fields = valid.with_fields({name: node for name, node in valid.fields.items() if name not in _PROFILE_KEYS})
+        return None, (*findings, *normalize(fields, platform, library)[1])
+    return ProfileFile(profiles[0].source, tree, bases), tuple(findings)
 
 
-def _resolved(
-    written: Mapping[str, Written], platform: Platform, library: Library
-) -> tuple[Mapping[str, Profile], Findings]:
-    """Every profile over its parents, each parent resolved alone; those in or below a cycle are left out."""
+def _wrong_document(document: Document, library: Library) -> Diagnostic | None:
+    from speccompile.compiler.documents.wrong_document import wrong_document  # most profiles have no errors
+
+    return wrong_document(document.root, "profile", library)
+
+
+def _resolve_all(
+    files: Mapping[str, ProfileFile], platform: Platform, library: Library
+) -> tuple[Mapping[str, Profile], ProfileFindings]:
+    """Merge every profile with its parents; profiles in or below a cycle are left out."""
     findings = [
-        _no_parent(parent, one, written)
-        for one in written.values()
-        for parent in one.parents
-        if parent.value not in written
+        _unknown_parent(parent, file, files)
+        for file in files.values()
+        for parent in file.parents
+        if parent.value not in files
     ]
-    order, cycles = _ordered(written)
+    order, cycles = _parents_first(files)
     profiles: dict[str, Profile] = {}
     for name in order:
-        profile, found = _resolve(written[name], profiles, platform, library)
-        findings += found
+        profile, errors = _resolve(files[name], profiles, platform, library)
+        findings += errors
         if profile:
             profiles[name] = profile
     return dict(sorted(profiles.items())), (*findings, *cycles)
 
 
-def _ordered(written: Mapping[str, Written]) -> tuple[list[str], list[Diagnostic]]:
-    """The ids, parents first, without those that lead to themselves; and a finding for each such circle."""
+def _parents_first(files: Mapping[str, ProfileFile]) -> tuple[list[str], list[Diagnostic]]:
+    """Sort the ids, parents first, without those in cycles, and report each cycle."""
     graph = {
-        name: [str(parent.value) for parent in one.parents if parent.value in written] for name, one in written.items()
+        name: [str(parent.value) for parent in file.parents if parent.value in files] for name, file in files.items()
     }
     cycles: list[Diagnostic] = []
     while True:
         try:
             return list(TopologicalSorter(graph).static_order()), cycles
         except CycleError as error:
-            # graphlib lists a circle against the arrows of `extends`, and its first id again at the end.
-            circle: list[str] = list(reversed(error.args[1]))[:-1]
-            start = circle.index(min(circle))
-            circle = circle[start:] + circle[:start]
-            cycles.append(_cycle(circle, written))
-            graph = {name: parents for name, parents in graph.items() if name not in circle}
+            # graphlib lists a cycle from parent to child, and repeats the first id at the end.
+            cycle: list[str] = list(reversed(error.args[1]))[:-1]
+            start = cycle.index(min(cycle))
+            cycle = cycle[start:] + cycle[:start]
+            cycles.append(_cycle(cycle, files))
+            graph = {name: parents for name, parents in graph.items() if name not in cycle}
             graph = {name: [parent for parent in parents if parent in graph] for name, parents in graph.items()}
 
 
 def _resolve(
-    one: Written, known: Mapping[str, Profile], platform: Platform, library: Library
-) -> tuple[Profile | None, Findings]:
-    parents = [known[str(parent.value)] for parent in one.parents if parent.value in known]
+    file: ProfileFile, resolved: Mapping[str, Profile], platform: Platform, library: Library
+) -> tuple[Profile | None, ProfileFindings]:
+    parents = [resolved[str(parent.value)] for parent in file.parents if parent.value in resolved]
     findings: list[Diagnostic] = []
-    chosen = one.tree.fields.get("gpu_key")
+    chosen = file.tree.fields.get("gpu_key")
     gpu_key = next((parent.gpu_key for parent in reversed(parents) if parent.gpu_key), None)
     if chosen is not None:
-        gpu_key, found = _gpu_key(chosen, platform)
-        findings += found
+        gpu_key, errors = _gpu_key(chosen, platform)
+        findings += errors
     key = str(gpu_key.value) if gpu_key else None
     inherited = next((parent.target for parent in reversed(parents) if parent.target), None)
-    target = one.tree.fields.get("target") or inherited
-    if target is not None and target.value not in targets_of(library).named:
+    target = file.tree.fields.get("target") or inherited
+    if target is not None and target.value not in targets_of(library).names:
         findings.append(_unknown_target(target, library))
-    own = one.tree.with_fields({name: node for name, node in one.tree.fields.items() if name not in _OWN})
-    fields, found = normalize(own, platform, library, key)
-    findings += found
-    defaults, found = normalize(one.tree.fields.get("defaults", own.with_fields({})), platform, library, key)
+    fields = file.tree.with_fields({name: node for name, node in file.tree.fields.items() if name not in _PROFILE_KEYS})
+    empty = fields.with_fields({})
+    fields, errors = normalize(fields, platform, library, key)
+    findings += errors
+    defaults, errors = normalize(file.tree.fields.get("defaults", empty), platform, library, key)
     defaults = defaults.marked(Part.DEFAULT)
-    findings += [finding._replace(path=("defaults", *finding.path)) for finding in found]
-    rules, unruly = read_rules(one.tree.fields.get("rules"), library)
-    bans, unbanned = read_bans(one.tree.fields.get("forbid"), library)
-    findings += (*unruly, *unbanned)
+    findings += [finding._replace(path=("defaults", *finding.path)) for finding in errors]
+    rules, rule_findings = read_rules(file.tree.fields.get("rules"), library)
+    bans, ban_findings = read_bans(file.tree.fields.get("forbid"), library)
+    findings += (*rule_findings, *ban_findings)
     try:
         fields = merge_layers([*(parent.fields for parent in parents), fields], library)
         defaults = merge_layers([*(parent.defaults for parent in parents), defaults], library)
-        bases = one.bases
+        bases = file.bases
         for parent in reversed(parents):
             bases = joined(parent.bases, bases, library)
     except CompileError as error:
         return None, (*findings, *error.diagnostics)
     if parents:
         findings += [finding for rule in RULES_OF_A_LAYER for finding in rule(fields, platform)]
-    if len(parents) < len(one.parents):
+    if len(parents) < len(file.parents):
         return None, tuple(findings)
     return Profile(
-        source=one.source,
-        id=one.id,
-        about={name: one.tree.fields[name] for name in ("name", "description") if name in one.tree.fields},
-        parents=one.parents,
+        source=file.source,
+        id=file.id,
+        about={name: file.tree.fields[name] for name in ("name", "description") if name in file.tree.fields},
+        parents=file.parents,
         target=target,
         gpu_key=gpu_key,
         fields=fields,
         defaults=defaults,
-        rules=_once((*(rule for parent in parents for rule in parent.rules), *rules)),
-        bans=_once((*(ban for parent in parents for ban in parent.bans), *bans)),
+        rules=_unique((*(rule for parent in parents for rule in parent.rules), *rules)),
+        bans=_unique((*(ban for parent in parents for ban in parent.bans), *bans)),
         bases=bases,
     ), tuple(findings)
 
 
-def _once(demands: Iterable[Demand]) -> tuple[Demand, ...]:
-    """What two parents have from one grandparent holds once."""
-    return tuple({(demand[0], id(demand[1])): demand for demand in demands}.values())
+def _unique(constraints: Iterable[Constraint]) -> tuple[Constraint, ...]:
+    """Drop repetitions, which two parents inherit from one grandparent."""
+    return tuple({(one[0], id(one[1])): one for one in constraints}.values())
 
 
-def _gpu_key(chosen: Node, platform: Platform) -> tuple[Node | None, Findings]:
-    """The resource a profile's `gpu_key` stands for: one of the platform's names, or a resource name itself."""
-    named = gpu_kinds(platform)
+def _gpu_key(chosen: Node, platform: Platform) -> tuple[Node | None, ProfileFindings]:
+    """The resource of a profile's `gpu_key`, which is a name from the platform's `gpu_keys` or a resource name."""
+    kinds = gpu_kinds(platform)
     text = str(chosen.value)
-    if text in named:
-        return chosen.but(value=named[text].value, derived=f"the platform's `{text}`", derived_from=(named[text],)), ()
+    if text in kinds:
+        return chosen.but(value=kinds[text].value, derived=f"the platform's `{text}`", derived_from=(kinds[text],)), ()
     fault = FORMAT_CHECKS["extended-resource"](text)
     if fault is None:
         return chosen, ()
-    meant = near(text, named)
+    meant = near(text, kinds)
     return None, (
         Diagnostic(
             code="profile/unknown-gpu",
@@ -237,20 +249,20 @@ def _unknown_target(target: Node, library: Library) -> Diagnostic:
     meant = near(str(target.value), targets_of(library))
     return Diagnostic(
         code="profile/unknown-target",
-        message=f"there is no target {quote(target.value)}",
+        message=f"unknown target {quote(target.value)}",
         span=target.span,
         path=("target",),
         notes=(Note(f"known targets: {', '.join(f'`{name}`' for name in targets_of(library))}"),),
-        help=f"did you mean `{meant}`?" if meant else "name a known target, or give the folder above it by --templates",
+        help=f"did you mean `{meant}`?" if meant else "use a known target, or pass its parent folder with --templates",
     )
 
 
 def _no_object(node: Node) -> Diagnostic:
     return Diagnostic(
         code="profile/not-an-object",
-        message=f"expected a profile or a base document, which are mappings, found {describe_value(node.plain())}",
+        message=f"expected a profile or a base document, found {describe_value(node.plain())}",
         span=node.span,
-        help="a profile has an `id`; a base document has `apiVersion`, `kind` and `spec`",
+        help="write a mapping: a profile has an `id`, a base document has `apiVersion` and `kind`",
     )
 
 
@@ -258,71 +270,71 @@ def _second_base(base: Node, first: Node) -> Diagnostic:
     kind = base.fields["kind"]
     return Diagnostic(
         code="profile/duplicate-base",
-        message=f"the profile has a base {kind.value} already",
+        message=f"the profile has two base documents of kind {quote(kind.value)}",
         span=kind.span,
         notes=(Note("first here", first.fields["kind"].span),),
-        help="join the two into one",
+        help="merge the two",
     )
 
 
 def _second_profile(document: Document, first: Document) -> Diagnostic:
     return Diagnostic(
         code="input/several-documents",
-        message="a profile file holds one profile, and this is another",
+        message="this file has a second profile",
         span=document.root.span,
-        notes=(Note("the first begins here", first.root.span),),
-        help="put each into a file of its own; a base document has a `kind`",
+        notes=(Note("first here", first.root.span),),
+        help="move it to another file; a base document needs a `kind`",
     )
 
 
 def _no_profile(document: Document) -> Diagnostic:
     return Diagnostic(
         code="profile/no-profile",
-        message="the file has base documents but no profile they belong to",
+        message="the file has base documents, but no profile",
         span=document.root.span,
-        help="add a document with the profile's `id`, and `---` between the two",
+        help="add a document with the `id` of the profile, separated by `---`",
     )
 
 
-def _repeated(profile: Written, first: Written) -> Diagnostic:
+def _duplicate_id(profile: ProfileFile, first: ProfileFile) -> Diagnostic:
     return Diagnostic(
         code="profile/duplicate-id",
-        message=f"profile {quote(profile.id.value)} is defined a second time",
+        message=f"profile {quote(profile.id.value)} is defined twice",
         span=profile.id.span,
         notes=(Note("first here", first.id.span),),
         help="rename one of the two",
     )
 
 
-def _no_parent(parent: Node, child: Written, written: Mapping[str, Written]) -> Diagnostic:
-    meant = near(str(parent.value), (name for name in written if name != child.id.value))
+def _unknown_parent(parent: Node, child: ProfileFile, files: Mapping[str, ProfileFile]) -> Diagnostic:
+    meant = near(str(parent.value), (name for name in files if name != child.id.value))
     return Diagnostic(
         code="profile/unknown-parent",
-        message=f"profile {quote(child.id.value)} extends {quote(parent.value)}, which is not there",
+        message=f"parent profile {quote(parent.value)} not found",
         span=parent.span,
         path=("extends",),
-        help=f"did you mean `{meant}`?" if meant else "give the parent's file with --profiles",
+        help=f"did you mean `{meant}`?" if meant else "pass the parent's file with --profiles",
     )
 
 
-def _cycle(circle: list[str], written: Mapping[str, Written]) -> Diagnostic:
-    def arrow(child: str, parent: str) -> Node:
-        return next(node for node in written[child].parents if node.value == parent)
+def _cycle(cycle: list[str], files: Mapping[str, ProfileFile]) -> Diagnostic:
+    def extends(child: str, parent: str) -> Node:
+        return next(node for node in files[child].parents if node.value == parent)
 
-    steps = [arrow(child, parent) for child, parent in zip(circle, (*circle[1:], circle[0]), strict=True)]
-    way = " → ".join((*circle, circle[0]))
+    steps = [extends(child, parent) for child, parent in zip(cycle, (*cycle[1:], cycle[0]), strict=True)]
+    path = " → ".join((*cycle, cycle[0]))
     return Diagnostic(
         code="profile/cycle",
-        message=f"profiles extend each other in a circle: {way}" if steps[1:] else f"a profile extends itself: {way}",
+        message=f"profiles extend each other in a cycle: {path}" if steps[1:] else f"a profile extends itself: {path}",
         span=steps[0].span,
         path=("extends",),
         notes=tuple(Note(f"{quote(node.value)} is extended here", node.span) for node in steps[1:]),
-        help="take one of these out of `extends`" if steps[1:] else "take it out of `extends`",
+        help="remove one of these from `extends`" if steps[1:] else "remove it from `extends`",
     )
 
 
-def choose(wanted: Node | None, profiles: Mapping[str, Profile]) -> tuple[Profile | None, Findings]:
-    """The profile a run names, else the one with id `default`, else none; an unknown name is an error."""
+def choose(wanted: Node | None, profiles: Mapping[str, Profile]) -> tuple[Profile | None, ProfileFindings]:
+    """The profile that a run names, or `default` if it exists; an unknown name is an error."""
     if wanted is None:
         return profiles.get(DEFAULT_PROFILE), ()
     profile = profiles.get(str(wanted.value))

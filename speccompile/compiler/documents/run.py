@@ -1,4 +1,4 @@
-"""Read a run in any written form into its canonical form."""
+"""Read a run of any form into its canonical form."""
 
 from __future__ import annotations
 
@@ -24,114 +24,117 @@ from speccompile.schema.validate import validate, without_faulty
 
 
 class ReadRun(NamedTuple):
-    """A run, and the profile and target that it is compiled under."""
+    """A run, with its profile and target."""
 
     run: Run
     profile: Profile | None
     target: Target
     notices: tuple[Diagnostic, ...]
     unknown: tuple[Diagnostic, ...]
-    """What is wrong with the profile that it names."""
+    """The error of a profile that does not exist."""
 
 
 def read_run(document: Document, setting: Setting) -> ReadRun:
-    """Read a run, whatever form it was written in. Raises whatever the document alone shows wrong."""
+    """Read a run of any form. Raises CompileError with all errors of the document."""
     flat = flatten(document, facts_used(setting.platform), setting.library)
     if flat.fields is None:
         raise CompileError(flat.findings)
-    tree, found = validate(flat.fields, "run", setting.library)
-    profile, unknown = choose(_said(tree.fields.get("profile")), setting.profiles)
+    tree, errors = validate(flat.fields, "run", setting.library)
+    if errors:
+        from speccompile.compiler.documents.wrong_document import wrong_document  # most runs have no errors
+
+        if wrong := wrong_document(document.root, "run", setting.library):
+            raise CompileError((wrong,))
+    profile, unknown = choose(_profile_name(tree.fields.get("profile")), setting.profiles)
     gpu_key = str(profile.gpu_key.value) if profile and profile.gpu_key else None
-    fields, more = normalize(without_faulty(tree, found), setting.platform, setting.library, gpu_key)
+    fields, field_errors = normalize(without_faulty(tree, errors), setting.platform, setting.library, gpu_key)
     target = target_of(profile, setting.library)
-    # Nobody knows the target of a profile that is not there.
-    foreign = _foreign(tree, profile, target, setting.library, knows_target=not unknown)
-    findings = (*flat.findings, *found, *foreign, *more)
+    # The target of an unknown profile is unknown.
+    foreign = _check_target(tree, profile, target, setting.library, knows_target=not unknown)
+    findings = (*flat.findings, *errors, *foreign, *field_errors)
     if has_errors(findings):
-        # A profile that could not be read is unknown as well, and not for the run to answer for.
+        # A profile with errors is missing too, which is not an error of the run.
         raise CompileError((*findings, *(() if setting.is_broken else unknown)))
-    named = tree.fields
-    project = named.get("project") or Node(
+    top = tree.fields
+    project = top.get("project") or Node(
         setting.library.schemas["run"]["properties"]["project"]["default"], BUILT_IN, part=Part.DEFAULT
     )
     run = Run(
         source=document.source,
-        name=named["name"],
+        name=top["name"],
         project=project,
-        action=named["action"],
-        profile=_said(named.get("profile")),
+        action=top["action"],
+        profile=_profile_name(top.get("profile")),
         facts=flat.facts,
         fields=fields,
     )
     return ReadRun(run, profile, target, findings, unknown)
 
 
-def _said(profile: Node | None) -> Node | None:
+def _profile_name(profile: Node | None) -> Node | None:
+    """The profile that a run names; None for null, an empty string and values of the wrong type."""
     return profile if profile is not None and profile.is_scalar and profile.value != "" else None
 
 
-def _foreign(
+def _check_target(
     tree: Node, profile: Profile | None, target: Target, library: Library, *, knows_target: bool
 ) -> Iterator[Diagnostic]:
-    """The fields that are not for this action or this target, and an action that is not for this target."""
+    """Report an action that the target does not support, and fields that do not apply to the action or target."""
     action = tree.fields.get("action")
     if action is None or not isinstance(action.value, str):
         return
-    known = actions_of(target)
-    knows_target = knows_target and not _is_faulty(profile, library)
-    if knows_target and action.value in _actions(library) and action.value not in known:
-        yield _no_action(action, target, profile, known)
+    supported = actions_of(target)
+    knows_target = knows_target and not _has_errors(profile, library)
+    if knows_target and action.value in _actions(library) and action.value not in supported:
+        yield _unsupported_action(action, target, profile, supported)
         return
-    wanted = _fields_of_others(action.value, target, library)
+    scopes = _fields_of_others(action.value, target, library)
     for name, node in tree.fields.items():
-        if name in wanted and (knows_target or not wanted[name].targets):
+        if name in scopes and (knows_target or not scopes[name].targets):
+            excluded = f"target `{target.name}`" if scopes[name].targets else f"action `{action.value}`"
             yield Diagnostic(
                 code="run/foreign-field",
-                message=f"`{name}` does not apply to {_scope(wanted[name], action.value, target)}",
+                message=f"`{name}` does not apply to {excluded}",
                 span=node.key or node.span,
                 path=(name,),
-                notes=_chosen(profile) if wanted[name].targets else (),
-                help=f"remove it, or {_cure(wanted[name])}",
+                notes=_target_note(profile) if scopes[name].targets else (),
+                help=f"remove it, or use {_use(scopes[name])}",
             )
 
 
-def _is_faulty(profile: Profile | None, library: Library) -> bool:
-    """Whether the target cannot be read, for which the run is not to blame."""
-    named = profile.target if profile else None
-    return named is not None and named.value not in targets_of(library)
+def _has_errors(profile: Profile | None, library: Library) -> bool:
+    """Whether the profile's target has errors, which are not errors of the run."""
+    target = profile.target if profile else None
+    return target is not None and target.value not in targets_of(library)
 
 
-class _Wanted(NamedTuple):
-    """The actions, or else the targets, that a field is for."""
+class _Scope(NamedTuple):
+    """The actions, or else the targets, that a field applies to."""
 
     actions: Sequence[str]
     targets: Sequence[str]
 
 
-def _scope(wanted: _Wanted, action: str, target: Target) -> str:
-    return f"target `{target.name}`" if wanted.targets else f"action `{action}`"
+def _use(scope: _Scope) -> str:
+    if scope.targets:
+        return f"a profile with target {' or '.join(f'`{other}`' for other in scope.targets)}"
+    return f"action {' or '.join(f'`{other}`' for other in scope.actions)}"
 
 
-def _cure(wanted: _Wanted) -> str:
-    if wanted.targets:
-        return f"name a profile of target {' or '.join(f'`{other}`' for other in wanted.targets)}"
-    return f"use action {' or '.join(f'`{other}`' for other in wanted.actions)}"
+def _target_note(profile: Profile | None) -> tuple[Note, ...]:
+    """Where the profile sets the target; empty for the default target."""
+    target = profile.target if profile else None
+    return (Note("target set here by the profile", target.span),) if target else ()
 
 
-def _chosen(profile: Profile | None) -> tuple[Note, ...]:
-    """Where the target is chosen; nowhere, if it is the usual one."""
-    named = profile.target if profile else None
-    return (Note("the profile chooses the target here", named.span),) if named else ()
-
-
-def _no_action(action: Node, target: Target, profile: Profile | None, known: frozenset[str]) -> Diagnostic:
+def _unsupported_action(action: Node, target: Target, profile: Profile | None, supported: frozenset[str]) -> Diagnostic:
     return Diagnostic(
         code="run/foreign-action",
-        message=f"target `{target.name}` makes nothing of action `{action.value}`",
+        message=f"target `{target.name}` does not support action `{action.value}`",
         span=action.span,
         path=("action",),
-        notes=_chosen(profile),
-        help=f"use action {' or '.join(f'`{other}`' for other in sorted(known))}, or another profile",
+        notes=_target_note(profile),
+        help=f"use action {' or '.join(f'`{other}`' for other in sorted(supported))}, or another profile",
     )
 
 
@@ -141,15 +144,15 @@ def _actions(library: Library) -> Sequence[str]:
 
 
 @by_identity(64)
-def _fields_of_others(action: str, target: Target, library: Library) -> Mapping[str, _Wanted]:
-    """What every field is for that is not for this action and target; an action that nobody knows has all fields."""
+def _fields_of_others(action: str, target: Target, library: Library) -> Mapping[str, _Scope]:
+    """The fields that do not apply to this action and target, with their scope; none for an unknown action."""
     if action not in _actions(library):
         return {}
-    others: dict[str, _Wanted] = {}
-    own = fields_of(target, library)
+    others: dict[str, _Scope] = {}
+    applicable = fields_of(target, library)
     for name, schema in library.fields.items():
-        if name not in own:
-            others[name] = _Wanted((), schema.get("x-targets") or (DEFAULT_TARGET,))
+        if name not in applicable:
+            others[name] = _Scope((), schema.get("x-targets") or (DEFAULT_TARGET,))
         elif action not in schema.get("x-actions", (action,)):
-            others[name] = _Wanted(schema["x-actions"], ())
+            others[name] = _Scope(schema["x-actions"], ())
     return others

@@ -6,87 +6,95 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final, TypeAlias
 
 from speccompile.compiler.container_resources import amount
-from speccompile.compiler.documents.target_checks import ABOUT, Findings, faults_of, names_in, template_of
+from speccompile.compiler.documents.target_checks import (
+    TARGET_FILE,
+    TargetFindings,
+    check_target,
+    target_names,
+    template_path,
+)
 from speccompile.compiler.pod_structure import PODS
 from speccompile.model.identity_cache import by_identity
 from speccompile.model.key_path import KeyPath, parse_path
 from speccompile.model.node import Node
 from speccompile.model.quantity import QuantityError
 from speccompile.model.source import Layer, Source
-from speccompile.model.spec import Making, Merged, Refusal, Target, Workload
+from speccompile.model.spec import ManifestRule, Merged, RejectRule, Target, WorkloadRule
 from speccompile.schema.formats.safe_regex import matches_whole
 from speccompile.schema.library import Library
 from speccompile.schema.validate import validate
 from speccompile.yaml_text.parse import parse, several_documents
 
-Check: TypeAlias = Callable[[Merged], bool]
+Condition: TypeAlias = Callable[[Merged], bool]
 DEFAULT_TARGET = "kubernetes"
-"""The target of runs whose profile names none."""
+"""The target of runs whose profile sets none."""
 
 
 @by_identity(64)
 def targets_of(library: Library) -> Targets:
-    """The targets among the library's templates, read once."""
+    """The targets of the library, read once."""
     return Targets(library)
 
 
 class Targets(Mapping[str, Target]):
-    """The targets of a library by name, each read when first asked for; those with faults are not there."""
+    """The targets of a library by name, each read on first access; those with errors are missing."""
 
     def __init__(self, library: Library) -> None:
         self._library = library
-        self.named: Final = names_in(library.templates)
-        """Those with faults too."""
-        self._read: dict[str, tuple[Target | None, Findings]] = {}
+        self.names: Final = target_names(library.templates)
+        """Including targets with errors."""
+        self._results: dict[str, tuple[Target | None, TargetFindings]] = {}
 
-    def _known(self, name: str) -> tuple[Target | None, Findings]:
-        if name not in self._read:
-            self._read[name] = _read_target(name, self._library)
-        return self._read[name]
+    def _result(self, name: str) -> tuple[Target | None, TargetFindings]:
+        if name not in self._results:
+            self._results[name] = _read_target(name, self._library)
+        return self._results[name]
 
-    def faults(self) -> Findings:
-        """What is wrong with targets that admins wrote; the bundled ones are good, which tests see to."""
-        own = [name for name in self.named if self._library.is_custom(f"{name}/{ABOUT}")]
-        return tuple(finding for name in own for finding in self._known(name)[1])
+    def findings(self) -> TargetFindings:
+        """The errors of custom targets; tests check the bundled ones."""
+        custom = [name for name in self.names if self._library.is_custom(f"{name}/{TARGET_FILE}")]
+        return tuple(finding for name in custom for finding in self._result(name)[1])
 
     def __getitem__(self, name: str) -> Target:
-        target = self._known(name)[0] if name in self.named else None
+        target = self._result(name)[0] if name in self.names else None
         if target is None:
             raise KeyError(name)
         return target
 
     def __iter__(self) -> Iterator[str]:
-        return (name for name in self.named if self._known(name)[0])
+        return (name for name in self.names if self._result(name)[0])
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
 
 
-def _read_target(name: str, library: Library) -> tuple[Target | None, Findings]:
-    path = f"{name}/{ABOUT}"
+def _read_target(name: str, library: Library) -> tuple[Target | None, TargetFindings]:
+    path = f"{name}/{TARGET_FILE}"
     parsed = parse(Source(library.name_of(path), library.templates[path], Layer.TEMPLATE))
     if not library.is_custom(path):
-        # Tests have read it as if it were somebody's own, and every call would pay for doing so again.
-        return _target(name, parsed.documents[0].root, is_own=False), ()
+        # Tests validate the bundled targets, so that calls need not.
+        return _target(name, parsed.documents[0].root, is_custom=False), ()
     findings = [*parsed.findings, *(several_documents(document, "target") for document in parsed.documents[1:])]
     if not parsed.documents:
         return None, tuple(findings)
-    tree, found = validate(parsed.documents[0].root, "target", library.core)
-    findings += found or faults_of(tree, name, library)
-    return (None if findings else _target(name, tree, is_own=True)), tuple(findings)
+    tree, errors = validate(parsed.documents[0].root, "target", library.core)
+    findings += errors or check_target(tree, name, library)
+    return (None if findings else _target(name, tree, is_custom=True)), tuple(findings)
 
 
-def _target(name: str, tree: Node, *, is_own: bool) -> Target:
-    told = tree.fields
-    rows = told["manifests"].items
+def _target(name: str, tree: Node, *, is_custom: bool) -> Target:
+    fields = tree.fields
+    rows = fields["manifests"].items
     pods = {str(row.fields["kind"].value): _path(row.fields["pod"]) for row in rows if "pod" in row.fields}
     return Target(
         name=name,
-        fields=frozenset(str(item.value) for item in told["fields"].items) if "fields" in told else None,
-        container=tuple(_path(item) for item in told["container"].items) if "container" in told else (),
-        workloads=tuple(_workload(row) for row in told["workloads"].items),
-        makings=tuple(_making(row, name) for row in rows),
-        refusals=tuple(_refusal(row, is_own=is_own) for row in told["refuse"].items) if "refuse" in told else (),
+        fields=_names(tree, "fields"),
+        container=_paths(tree, "container"),
+        workloads=tuple(_workload_rule(row) for row in fields["workloads"].items),
+        manifests=tuple(_manifest_rule(row, name) for row in rows),
+        rejects=tuple(_reject_rule(row, is_custom=is_custom) for row in fields["reject"].items)
+        if "reject" in fields
+        else (),
         pods={**PODS, **pods},
         bases={
             str(row.fields["kind"].value): str(row.fields["api_version"].value)
@@ -96,192 +104,198 @@ def _target(name: str, tree: Node, *, is_own: bool) -> Target:
     )
 
 
-def _path(node: Node) -> KeyPath:
-    return parse_path(str(node.value))
-
-
-def _paths(row: Node, key: str) -> tuple[KeyPath, ...]:
-    listed = row.fields.get(key)
-    return tuple(_path(item) for item in listed.items) if listed else ()
-
-
-def _workload(row: Node) -> Workload:
-    told = row.fields
-    return Workload(
-        called=str(told["called"].value),
-        actions=frozenset(str(item.value) for item in told["actions"].items),
-        name=str(told["name"].value),
-        longest=int(str(told["longest"].value)) if "longest" in told else None,
-        letter="letter" in told and bool(told["letter"].value),
-        needs=_paths(row, "needs"),
-        holds=_condition(row),
+def _workload_rule(row: Node) -> WorkloadRule:
+    fields = row.fields
+    return WorkloadRule(
+        name=str(fields["name"].value),
+        actions=frozenset(str(item.value) for item in fields["actions"].items),
+        name_pattern=str(fields["name_pattern"].value),
+        max_name_length=int(str(fields["max_name_length"].value)) if "max_name_length" in fields else None,
+        letter_first="letter_first" in fields and bool(fields["letter_first"].value),
+        required=_paths(row, "requires"),
+        applies=_condition(row),
     )
 
 
-def _making(row: Node, name: str) -> Making:
-    told = row.fields
-    return Making(
-        kind=str(told["kind"].value),
-        template=template_of(told["template"], name),
+def _manifest_rule(row: Node, target: str) -> ManifestRule:
+    fields = row.fields
+    return ManifestRule(
+        kind=str(fields["kind"].value),
+        template=template_path(fields["template"], target),
         workloads=_names(row, "workloads"),
-        holds=_condition(row),
-        items=_each(told["each"]) if "each" in told else lambda _: (None,),
+        applies=_condition(row),
+        items=_each(fields["each"]) if "each" in fields else lambda _: (None,),
     )
 
 
-def _names(row: Node, key: str) -> frozenset[str] | None:
-    return frozenset(str(item.value) for item in row.fields[key].items) if key in row.fields else None
+def _each(row: Node) -> Callable[[Merged], Iterable[Node]]:
+    """Select the items of a field that satisfy `with` and `where`."""
+    field = _path(row.fields["field"])
+    required = _paths(row, "with")
+    where = _values(row, "where")
 
-
-def _each(told: Node) -> Callable[[Merged], Iterable[Node]]:
-    """What gives the items of a field that have what is asked of them."""
-    field = _path(told.fields["field"])
-    wanted = _paths(told, "with")
-    where = _values(told, "where")
-
-    def is_wanted(item: Node) -> bool:
-        has_all = all(_is_there(item.at(path)) for path in wanted)
-        return has_all and all(_says(item.at(path), values) for path, values in where)
+    def is_selected(item: Node) -> bool:
+        has_all = all(_is_set(item.at(path)) for path in required)
+        return has_all and all(_has_value(item.at(path), values) for path, values in where)
 
     def items(merged: Merged) -> Iterable[Node]:
         node = merged.spec.at(field)
-        if node is None:
-            return ()
-        return [item for item in (node.items if isinstance(node.value, tuple) else (node,)) if is_wanted(item)]
+        return () if node is None else [item for item in _items(node) if is_selected(item)]
 
     return items
 
 
-def _refusal(row: Node, *, is_own: bool) -> Refusal:
-    told = row.fields
-    said, above, not_in, not_own, bases = (_paths(row, key) for key in ("says", "above", "not_in", "not_own", "bases"))
-    about = (*_paths(row, "with"), *(path for key in ("matches", "where") for path in _keys(row, key)))
-    holds = _condition(row)
+def _reject_rule(row: Node, *, is_custom: bool) -> RejectRule:
+    fields = row.fields
+    run_sets, above, not_in, run_not_in, bases = (
+        _paths(row, key) for key in ("run_sets", "above", "not_in", "run_not_in", "bases")
+    )
+    mentioned = (*_paths(row, "with"), *(path for key in ("matches", "where") for path in _keys(row, key)))
+    applies = _condition(row)
 
-    def found(merged: Merged) -> Iterator[tuple[Node, Node | None]]:
-        """Where it is wrong; the run's name where nothing is there that could be pointed at."""
-        if not holds(merged):
+    def find_matches(merged: Merged) -> Iterator[tuple[Node, Node | None]]:
+        """Yield the values to report; the run's name if the row is about values that are unset."""
+        if not applies(merged):
             return
         pair = tuple(merged.spec.at(path) for path in above or not_in)
-        if said:
-            yield from ((node, None) for path in said if (node := merged.run.fields.at(path)))
+        if run_sets:
+            yield from ((node, None) for path in run_sets if (node := merged.run.fields.at(path)))
         elif above:
             low, high = pair
             if low and high and _is_above(low, high):
                 yield (high, low) if high.span.source.layer is Layer.RUN else (low, high)
         elif not_in:
-            yield from ((item, pair[1]) for item in _strangers(*pair)) if pair[1] else ()
-        elif not_own:
-            yield from ((item, None) for item in _strangers(*map(merged.run.fields.at, not_own)))
+            yield from ((item, pair[1]) for item in _missing_items(*pair)) if pair[1] else ()
+        elif run_not_in:
+            yield from ((item, None) for item in _missing_items(*map(merged.run.fields.at, run_not_in)))
         else:
-            told = (*map(merged.spec.at, about), *(_base(merged, path) for path in reversed(bases)))
-            there = [node for node in told if node]
-            # What the run itself says is what its author can change.
-            by_run = [node for node in there if node.place.source.layer is Layer.RUN]
-            yield (*by_run, *there, merged.run.name)[0], None
+            nodes = (*map(merged.spec.at, mentioned), *(_base(merged, path) for path in reversed(bases)))
+            present = [node for node in nodes if node]
+            # A value of the run is preferred, because its author can change it.
+            of_run = [node for node in present if node.place.source.layer is Layer.RUN]
+            yield (*of_run, *present, merged.run.name)[0], None
 
-    # The words of a bundled target say enough; nobody can change its lines.
-    written = row.span if is_own else None
-    return Refusal(_names(row, "workloads"), found, str(told["message"].value), str(told["help"].value), written)
+    # Nobody can edit a bundled target, so a note that points to it would not help.
+    span = row.span if is_custom else None
+    message, help_text = str(fields["message"].value), str(fields["help"].value)
+    return RejectRule(_names(row, "workloads"), find_matches, message, help_text, span)
 
 
 def _is_above(low: Node, high: Node) -> bool:
     try:
         return amount(low) > amount(high)
     except QuantityError:
-        # What is no amount is for the schema to refuse, and compares with nothing.
+        # The schema reports values that are no amounts.
         return False
 
 
-def _strangers(some: Node | None, many: Node | None) -> list[Node]:
-    """What one, or a list, says that is no item of the other."""
-    known = [item.fields.get("name", item).value for item in many.items] if many else []
-    wanted = () if some is None else some.items if isinstance(some.value, tuple) else (some,)
-    return [item for item in wanted if item.value not in known]
+def _missing_items(field: Node | None, others: Node | None) -> list[Node]:
+    """The value, or the items, of a field that are not among the items of the other."""
+    known = [item.fields.get("name", item).value for item in others.items] if others else []
+    return [item for item in _items(field) if item.value not in known]
 
 
-def _values(row: Node, key: str) -> tuple[tuple[KeyPath, tuple[object, ...]], ...]:
-    told = row.fields.get(key)
-    return tuple(
-        (parse_path(path), tuple(item.value for item in node.items) if isinstance(node.value, tuple) else (node.value,))
-        for path, node in (told.fields.items() if told else ())
-    )
+# Keys of a row
 
 
-def _is_there(node: Node | None) -> bool:
-    """Whether anything is said: an empty list or map says nothing."""
-    return node is not None and node.value not in ((), {})
+def _path(node: Node) -> KeyPath:
+    return parse_path(str(node.value))
+
+
+def _paths(row: Node, key: str) -> tuple[KeyPath, ...]:
+    return tuple(_path(item) for item in row.fields[key].items) if key in row.fields else ()
 
 
 def _keys(row: Node, key: str) -> tuple[KeyPath, ...]:
     return tuple(parse_path(path) for path in row.fields[key].fields) if key in row.fields else ()
 
 
-def _says(node: Node | None, values: tuple[object, ...]) -> bool:
-    """Whether it is one of the values; of a list, whether any of its items is."""
+def _names(row: Node, key: str) -> frozenset[str] | None:
+    return frozenset(str(item.value) for item in row.fields[key].items) if key in row.fields else None
+
+
+def _values(row: Node, key: str) -> tuple[tuple[KeyPath, tuple[object, ...]], ...]:
+    fields = row.fields[key].fields if key in row.fields else {}
+    return tuple((parse_path(path), tuple(item.value for item in _items(node))) for path, node in fields.items())
+
+
+def _items(node: Node | None) -> tuple[Node, ...]:
+    """The items of a list; a single value as one item."""
+    return () if node is None else node.items if isinstance(node.value, tuple) else (node,)
+
+
+def _is_set(node: Node | None) -> bool:
+    """Whether there is a value; an empty list or map counts as unset."""
+    return node is not None and node.value not in ((), {})
+
+
+def _has_value(node: Node | None, values: tuple[object, ...]) -> bool:
+    """Whether the field, or any of its items, has one of the values."""
     items = () if node is None else node.items if isinstance(node.value, tuple) else (node,)
     return any(type(item.value) is type(value) and item.value == value for item in items for value in values)
 
 
-def _condition(row: Node) -> Check:
-    """Whether all holds that the row asks for; what it asks is read once."""
-    checks = [make(row) for word, make in CONDITIONS.items() if word in row.fields]
-    return lambda merged: all(check(merged) for check in checks)
+# Conditions
 
 
-def _with(row: Node) -> Check:
+def _condition(row: Node) -> Condition:
+    """Combine all conditions of the row, which are read once."""
+    conditions = [make(row) for key, make in CONDITIONS.items() if key in row.fields]
+    return lambda merged: all(condition(merged) for condition in conditions)
+
+
+def _with(row: Node) -> Condition:
     paths = _paths(row, "with")
-    return lambda merged: all(_is_there(merged.spec.at(path)) for path in paths)
+    return lambda merged: all(_is_set(merged.spec.at(path)) for path in paths)
 
 
-def _without(row: Node) -> Check:
+def _without(row: Node) -> Condition:
     paths = _paths(row, "without")
-    return lambda merged: not any(_is_there(merged.spec.at(path)) for path in paths)
+    return lambda merged: not any(_is_set(merged.spec.at(path)) for path in paths)
 
 
-def _where(row: Node) -> Check:
+def _where(row: Node) -> Condition:
     values = _values(row, "where")
-    return lambda merged: all(_says(merged.spec.at(path), known) for path, known in values)
+    return lambda merged: all(_has_value(merged.spec.at(path), known) for path, known in values)
 
 
-def _unless(row: Node) -> Check:
+def _unless(row: Node) -> Condition:
     values = _values(row, "unless")
-    return lambda merged: not any(_says(merged.spec.at(path), known) for path, known in values)
+    return lambda merged: not any(_has_value(merged.spec.at(path), known) for path, known in values)
 
 
-def _matches(row: Node) -> Check:
+def _matches(row: Node) -> Condition:
     patterns = tuple((parse_path(path), str(node.value)) for path, node in row.fields["matches"].fields.items())
-    return lambda merged: all(_is_match(merged.spec.at(path), pattern) for path, pattern in patterns)
+    return lambda merged: all(
+        any(matches_whole(pattern, str(item.value)) for item in _items(merged.spec.at(path)))
+        for path, pattern in patterns
+    )
 
 
-def _is_match(node: Node | None, pattern: str) -> bool:
-    items = () if node is None else node.items if isinstance(node.value, tuple) else (node,)
-    return any(matches_whole(pattern, str(item.value)) for item in items)
-
-
-def _settings(row: Node) -> Check:
+def _settings(row: Node) -> Condition:
     values = _values(row, "settings")
-    return lambda merged: all(_says(merged.platform.settings.at(path), known) for path, known in values)
+    return lambda merged: all(_has_value(merged.platform.settings.at(path), known) for path, known in values)
 
 
-def _with_bases(row: Node) -> Check:
+def _with_bases(row: Node) -> Condition:
     paths = _paths(row, "bases")
     return lambda merged: all(_base(merged, path) for path in paths)
 
 
-def _without_bases(row: Node) -> Check:
+def _without_bases(row: Node) -> Condition:
     paths = _paths(row, "no_bases")
     return lambda merged: not any(_base(merged, path) for path in paths)
 
 
 def _base(merged: Merged, path: KeyPath) -> Node | None:
+    """The value at the path (kind first) in the profile's base document, if the target uses its API version."""
     kind = str(path[0])
     base = merged.profile.bases.get(kind) if merged.profile else None
-    is_ours = base is not None and base.fields["apiVersion"].value == merged.target.bases.get(kind)
-    return base.at(path[1:]) if base and is_ours else None
+    is_used = base is not None and base.fields["apiVersion"].value == merged.target.bases.get(kind)
+    return base.at(path[1:]) if base and is_used else None
 
 
-CONDITIONS: Mapping[str, Callable[[Node], Check]] = {
+CONDITIONS: Mapping[str, Callable[[Node], Condition]] = {
     "with": _with,
     "without": _without,
     "where": _where,

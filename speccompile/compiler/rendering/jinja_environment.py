@@ -1,4 +1,4 @@
-"""Jinja environment of a library: sandboxed, strict, with a step count, and printing tokens only."""
+"""Jinja environment of a library: sandboxed and strict, with a step limit and tokens for values."""
 
 from __future__ import annotations
 
@@ -21,38 +21,38 @@ from speccompile.compiler.rendering.references import (
     Reference,
     ReferenceFault,
     child_of,
-    is_there,
+    is_set,
     length_of,
-    path_of,
-    plain,
+    real_value,
+    reference_path,
     weight,
 )
 from speccompile.compiler.rendering.template_errors import TemplateFault
 from speccompile.schema.library import Library
 
-_LONGEST_MADE = 100_000
-_LARGEST_POWER = 64
-_DEEPEST_CALL = 32
-_CALL = 5
-"""Steps that a call takes."""
-_MOST_TOKENS = 50_000
-"""Words and signs of one template: more would take Jinja seconds to read."""
+_MAX_RESULT_LENGTH = 100_000
+_MAX_EXPONENT = 64
+_MAX_CALL_DEPTH = 32
+_CALL_STEPS = 5
+"""Steps that a call costs."""
+_MAX_TOKENS = 50_000
+"""Lexer tokens of one template; more would take Jinja seconds to compile."""
 
 
 @lru_cache(maxsize=256)
-def template_of(library: Library, name: str) -> Template:
-    """The template, compiled once; raises jinja2's TemplateError if there is none, or TemplateFault."""
+def compiled_template(library: Library, name: str) -> Template:
+    """The template, compiled once. Raises TemplateFault, or jinja2's TemplateError."""
     return environment_of(library).get_template(name)
 
 
 @lru_cache(maxsize=8)
 def environment_of(library: Library) -> SandboxedEnvironment:
-    """Jinja with nothing but the templates: sandboxed, strict, and printing tokens only."""
+    """The Jinja environment of the library: sandboxed, strict, without globals."""
 
     def load(name: str) -> tuple[str, str, None] | None:
         text = library.templates.get(name)
         if text is not None and (RESERVED.search(text) or not name.isprintable()):
-            message = "the template holds private-use characters, or its name some that cannot be shown"
+            message = "the template contains private-use characters, or its name unprintable ones"
             raise TemplateFault.of(library, name, message, "remove them")
         return None if text is None else (text, name, None)
 
@@ -64,15 +64,15 @@ def environment_of(library: Library) -> SandboxedEnvironment:
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
-        autoescape=False,  # the output is a skeleton in YAML, and values never pass through it
+        autoescape=False,  # the output is YAML with tokens, without values
     )
-    # Jinja's own filters and tests look at types, and a reference has the type of what it refers to only in its value.
+    # Jinja's filters and tests check types, so they get values instead of references.
     environment.filters = {name: on_values(name, filter_) for name, filter_ in environment.filters.items()}
     environment.tests = {name: on_values(name, test) for name, test in environment.tests.items()}
     environment.filters |= {"default": _default, "d": _default, "length": _length, "count": _length, "each": _each}
     environment.filters |= COUNTING_FILTERS
     environment.tests |= {"defined": _is_defined, "undefined": lambda value: not _is_defined(value), "sameas": _is_same}
-    for name in _REFUSED:
+    for name in _REMOVED_FILTERS:
         del environment.filters[name]
     environment.globals.clear()
     return environment
@@ -83,18 +83,18 @@ class _LineMarks(Extension):
 
     def filter_stream(self, stream: TokenStream) -> Iterator[Token]:
         for number, token in enumerate(stream):
-            if number == _MOST_TOKENS:
-                raise SecurityError(f"the template has more than {_MOST_TOKENS} words and signs")
+            if number == _MAX_TOKENS:
+                raise SecurityError(f"the template has more than {_MAX_TOKENS} tokens")
             if token.type != "data":
                 yield token
                 continue
-            *ended, last = token.value.split("\n")
-            marked = [f"{line}\ue002{stream.name}:{token.lineno + at}\ue003" for at, line in enumerate(ended)]
+            *complete, last = token.value.split("\n")
+            marked = [f"{line}\ue002{stream.name}:{token.lineno + at}\ue003" for at, line in enumerate(complete)]
             yield Token(token.lineno, "data", "\n".join([*marked, last]))
 
 
 class _Environment(ImmutableSandboxedEnvironment):
-    """References answer for themselves; everything else is sandboxed."""
+    """Sandbox in which references resolve their own attributes and items."""
 
     intercepted_binops = frozenset({"+", "*", "**", "%"})
     code_generator_class = CountingGenerator
@@ -106,37 +106,38 @@ class _Environment(ImmutableSandboxedEnvironment):
         return child_of(obj, argument) if isinstance(obj, Reference) else super().getitem(obj, argument)
 
     def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
-        """As everywhere, except that a few characters cannot make a value of gigabytes."""
-        one, other = plain(left), plain(right)
+        """Compute an operator on values, unless the result would be too large."""
+        one, other = real_value(left), real_value(right)
         record_of(context).spend(weight([one, other]))
-        if (operator == "*" and _times(one, other) > _LONGEST_MADE) or (
-            operator == "**" and (other > _LARGEST_POWER or _power(one, other) > _LONGEST_MADE)
+        if (operator == "*" and _product_length(one, other) > _MAX_RESULT_LENGTH) or (
+            operator == "**" and (other > _MAX_EXPONENT or _power_length(one, other) > _MAX_RESULT_LENGTH)
         ):
-            raise SecurityError(f"`{operator}` would make too large a value")
+            raise SecurityError(f"the result of `{operator}` would be too large")
         if operator == "%" and isinstance(one, str):
-            raise SecurityError("`%` does not format text here; use `~`")
+            raise SecurityError("`%` cannot format strings here; use `~`")
         return super().call_binop(context, operator, one, other)
 
     def call(self, context: Any, obj: Any, /, *arguments: Any, **named: Any) -> Any:
-        """Macros, blocks and a few methods of texts, lists and maps can be called, and nothing else."""
+        """Call a macro, a block, or one of the allowed methods of strings, lists and maps."""
         record = record_of(context)
-        record.spend(_CALL)
+        record.spend(_CALL_STEPS)
         owner = getattr(obj, "__self__", None)
         if isinstance(obj, (Macro, BlockReference)) or isinstance(owner, LoopContext):
-            return self._deeper(context, record, obj, *arguments, **named)
+            return self._call_nested(context, record, obj, *arguments, **named)
         if isinstance(obj, Undefined):
             return str(obj)
         name = getattr(obj, "__name__", "")
         if name not in _METHODS.get(type(owner), ()):
-            what = f"`{name}`" if name and owner is not None else "what is no macro"
+            what = f"`{name}`" if name and owner is not None else "this value"
             raise SecurityError(f"{what} cannot be called here")
-        values, told = [plain(value) for value in arguments], {key: plain(value) for key, value in named.items()}
-        record.spend(weight([owner, values, told]))
-        return context.call(obj, *values, **told)
+        values = [real_value(value) for value in arguments]
+        named_values = {key: real_value(value) for key, value in named.items()}
+        record.spend(weight([owner, values, named_values]))
+        return context.call(obj, *values, **named_values)
 
-    def _deeper(self, context: Any, record: Record, obj: Any, /, *arguments: Any, **named: Any) -> Any:
-        if record.depth == _DEEPEST_CALL:
-            raise SecurityError(f"macros call each other more than {_DEEPEST_CALL} deep")
+    def _call_nested(self, context: Any, record: Record, obj: Any, /, *arguments: Any, **named: Any) -> Any:
+        if record.depth == _MAX_CALL_DEPTH:
+            raise SecurityError(f"macros are nested more than {_MAX_CALL_DEPTH} levels deep")
         record.depth += 1
         try:
             return super().call(context, obj, *arguments, **named)
@@ -150,19 +151,19 @@ def _finalize(context: Mapping[str, Any], value: Any) -> str:
 
 
 def _is_defined(value: Any) -> bool:
-    return is_there(value) if isinstance(value, Reference) else not isinstance(value, Undefined)
+    return is_set(value) if isinstance(value, Reference) else not isinstance(value, Undefined)
 
 
 def _default(value: Any, fallback: Any) -> Any:
     if isinstance(value, Undefined):
-        # A name that nobody provides is a slip of the pen, and no value that may be missing.
+        # An unknown name is a mistake, unlike an unset value; str raises UndefinedError.
         return str(value)
     return value if _is_defined(value) else fallback
 
 
 def _is_same(value: Any, other: Any) -> bool:
-    # Which objects Python shares is chance: that would give the same run another manifest some day.
-    one, two = plain(value), plain(other)
+    # Identity of Python objects is not deterministic, so values are compared.
+    one, two = real_value(value), real_value(other)
     return type(one) is type(two) and bool(one == two)
 
 
@@ -172,36 +173,36 @@ def _length(value: Any) -> int:
 
 def _each(value: Any, template: Any) -> Each:
     if not isinstance(value, Reference):
-        raise ReferenceFault("`each` takes a list of what the template sees")
-    return Each(path_of(value), str(plain(template)))
+        raise ReferenceFault("`each` needs a list of the template's context")
+    return Each(reference_path(value), str(real_value(template)))
 
 
-_FORMATTING = ("center", "format", "pprint", "urlize", "xmlattr", "wordwrap", "filesizeformat")
-"""Filters that pad or mark up text: nothing a manifest needs, and some can make gigabytes."""
-_REFUSED = (*_FORMATTING, "random")
-"""These, and the one that would give the same run another manifest each time."""
-_OF_TEXT = (
+_FORMATTING_FILTERS = ("center", "format", "pprint", "urlize", "xmlattr", "wordwrap", "filesizeformat")
+"""Filters that pad or mark up text, which manifests do not need; some can produce gigabytes."""
+_REMOVED_FILTERS = (*_FORMATTING_FILTERS, "random")
+"""Formatting filters, and `random`, which is not deterministic."""
+_STRING_METHODS = (
     *("capitalize", "casefold", "count", "endswith", "find", "isalnum", "isalpha", "isascii", "isdecimal", "isdigit"),
     *("islower", "isupper", "lower", "lstrip", "partition", "removeprefix", "removesuffix", "rfind", "rpartition"),
     *("rsplit", "rstrip", "split", "splitlines", "startswith", "strip", "title", "upper"),
 )
 _METHODS: Mapping[type, tuple[str, ...]] = {
-    str: _OF_TEXT,
+    str: _STRING_METHODS,
     list: ("count", "index"),
     tuple: ("count", "index"),
     dict: ("get", "items", "keys", "values"),
 }
-"""Methods that can be called: those that change nothing, and make nothing that is much larger than what is given."""
+"""Methods that can be called: those without side effects whose result is not much larger than their arguments."""
 
 
-def _times(one: Any, other: Any) -> int:
-    """How long a repeated text or list would be; a product of numbers is never long."""
+def _product_length(one: Any, other: Any) -> int:
+    """The length of a repeated string or list, or about the number of digits of a product."""
     if isinstance(one, int) and isinstance(other, int):
         return (one.bit_length() + other.bit_length()) // 3
     sizes = [len(value) if hasattr(value, "__len__") else value for value in (one, other)]
     return int(sizes[0] * sizes[1]) if all(isinstance(size, int) for size in sizes) else 0
 
 
-def _power(one: Any, other: Any) -> int:
-    """About how many digits a power has."""
+def _power_length(one: Any, other: Any) -> int:
+    """About the number of digits of a power."""
     return one.bit_length() * other // 3 if isinstance(one, int) and isinstance(other, int) else 0

@@ -1,4 +1,4 @@
-"""Errors of Jinja, and of expressions in templates, as faults in plain words at a line of the template."""
+"""Explain errors of Jinja, and of expressions in templates, at a line of the template."""
 
 from __future__ import annotations
 
@@ -14,73 +14,75 @@ from speccompile.model.diagnostic import quote
 from speccompile.schema.library import Library
 from speccompile.schema.suggestions import near
 
-_LONGEST = 300
+_MAX_LENGTH = 300
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+", re.IGNORECASE)
 _QUOTED = re.compile(r"'([^'`]*)'")
 _NO_SUCH = re.compile(r"No (filter|test) named `(.*)`(?: found)?", re.DOTALL)
 _NO_NAME = re.compile(r"`([^` ]*)` is undefined")
-_COMPUTED = "the expressions of this line"
+_CHECK_HELP = "check the expressions of this line"
 
 
-def worded(error: Exception, template: str, library: Library, known: Mapping[str, Iterable[str]]) -> TemplateFault:
-    """What an error of Jinja, or of an expression, says about the template; `known` has filters and tests by kind."""
-    name, line = _place(error, template, library)
-    told = _plain(str(error)) or type(error).__name__
+def explain_error(
+    error: Exception, template: str, library: Library, known: Mapping[str, Iterable[str]]
+) -> TemplateFault:
+    """Convert an error of Jinja or of an expression; `known` has the names of filters and tests, by kind."""
+    name, line = _position(error, template, library)
+    text = _clean(str(error)) or type(error).__name__
     if isinstance(error, TemplateSyntaxError):
         name, line = error.name or name, error.lineno
-        message, cure = _misspelt(_plain(error.message or told), known)
+        message, help_text = _syntax_error(_clean(error.message or text), known)
     elif isinstance(error, TemplateNotFound):
-        message, cure = _missing(str(error.name or told), library)
+        message, help_text = _missing_template(str(error.name or text), library)
     elif isinstance(error, UndefinedError):
-        message, cure = _undefined(told)
+        message, help_text = _undefined(text)
     elif isinstance(error, (ReferenceFault, SecurityError)):
-        message, cure = told, f"check {_COMPUTED}"
+        message, help_text = text, _CHECK_HELP
     elif isinstance(error, (RecursionError, SyntaxError)):
-        # Python cannot compile what stands in twenty loops.
-        message = "templates, macros, blocks or expressions stand in each other too deeply"
-        cure = "see that no template includes itself"
-    elif _NO_SUCH.fullmatch(told):
-        # In a condition, Jinja looks for filters and tests only when it gets there.
-        message, cure = _misspelt(told, known)
+        # Python cannot compile twenty nested loops.
+        message = "templates, macros, blocks or expressions are nested too deeply"
+        help_text = "check that no template includes itself"
+    elif _NO_SUCH.fullmatch(text):
+        # In a condition, Jinja looks up filters and tests at run time.
+        message, help_text = _syntax_error(text, known)
     else:
-        message, cure = f"an expression cannot be computed: {told}", f"check {_COMPUTED}"
-    return TemplateFault.of(library, name, message, cure, line)
+        message, help_text = f"an expression cannot be evaluated: {text}", _CHECK_HELP
+    return TemplateFault.of(library, name, message, help_text, line)
 
 
-def _place(error: Exception, template: str, library: Library) -> tuple[str, int]:
-    """The template and line in which the error came up, as far as Jinja tells."""
-    place, traceback = (template, 1), error.__traceback__
+def _position(error: Exception, template: str, library: Library) -> tuple[str, int]:
+    """The template and line of the error, from the traceback."""
+    position, traceback = (template, 1), error.__traceback__
     while traceback:
         file = traceback.tb_frame.f_code.co_filename
-        place = (file, traceback.tb_lineno) if file in library.templates else place
+        position = (file, traceback.tb_lineno) if file in library.templates else position
         traceback = traceback.tb_next
-    return place
+    return position
 
 
-def _plain(words: str) -> str:
-    """Words of others with nothing in them that no terminal can show, or that is another in every process."""
-    told = _QUOTED.sub(r"`\1`", _ADDRESS.sub("", words).strip().removesuffix("."))
-    return quote(told, _LONGEST)[1:-1] if told else ""
+def _clean(message: str) -> str:
+    """A message of Jinja or Python without memory addresses and unprintable characters."""
+    text = _QUOTED.sub(r"`\1`", _ADDRESS.sub("", message).strip().removesuffix("."))
+    return quote(text, _MAX_LENGTH)[1:-1] if text else ""
 
 
-def _misspelt(told: str, known: Mapping[str, Iterable[str]]) -> tuple[str, str]:
-    unknown = _NO_SUCH.fullmatch(told)
+def _syntax_error(text: str, known: Mapping[str, Iterable[str]]) -> tuple[str, str]:
+    unknown = _NO_SUCH.fullmatch(text)
     if unknown is None:
-        return f"the template cannot be read: {told[:1].lower()}{told[1:]}", "mend the line, or one above it"
+        return f"invalid template: {text[:1].lower()}{text[1:]}", "fix this line, or one above it"
     kind, name = unknown.groups()
-    return f"there is no {kind} `{name}`", _did_you_mean(name, known.get(kind, ()), f"use another {kind}")
+    return f"unknown {kind} `{name}`", _did_you_mean(name, known.get(kind, ()), f"use another {kind}")
 
 
-def _missing(name: str, library: Library) -> tuple[str, str]:
-    cure = "name it by its folder and file, such as `kubernetes/_env.j2`"
-    return f"there is no template {quote(name)}", _did_you_mean(name, library.templates, cure)
+def _missing_template(name: str, library: Library) -> tuple[str, str]:
+    otherwise = "write its folder and file, such as `kubernetes/_env.j2`"
+    return f"template {quote(name)} not found", _did_you_mean(name, library.templates, otherwise)
 
 
-def _undefined(told: str) -> tuple[str, str]:
-    name = _NO_NAME.fullmatch(told)
+def _undefined(text: str) -> tuple[str, str]:
+    name = _NO_NAME.fullmatch(text)
     if name is None:
-        return told, f"check {_COMPUTED}"
-    return f"there is no name `{name[1]}` here", _did_you_mean(name[1], NAMES, f"a template sees {', '.join(NAMES)}")
+        return text, _CHECK_HELP
+    return f"unknown name `{name[1]}`", _did_you_mean(name[1], NAMES, f"use one of {', '.join(NAMES)}")
 
 
 def _did_you_mean(name: str, known: Iterable[str], otherwise: str) -> str:

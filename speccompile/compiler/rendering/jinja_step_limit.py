@@ -1,7 +1,7 @@
-"""Jinja's compiler and filters with a step count, so that no template runs forever.
+"""Jinja's compiler and filters with a step limit, so that no template runs forever.
 
-What can take long is a loop, a text or a list that grows, and whatever goes through it. So each turn counts one, and
-each value by its size wherever it is made, joined, compared or handed to a filter.
+Loops and growing values take time. So each iteration costs a step, and each value costs steps by its size wherever it
+is created, joined, compared or passed to a filter.
 """
 
 from __future__ import annotations
@@ -14,56 +14,59 @@ from jinja2.compiler import CodeGenerator
 from jinja2.exceptions import TemplateAssertionError
 from jinja2.visitor import NodeTransformer
 
-from speccompile.compiler.rendering.references import Record, ReferenceFault, plain, weight
+from speccompile.compiler.rendering.references import Record, ReferenceFault, real_value, weight
 
 RECORD = "the record"
-"""What the record of a rendering is called among its names; no template can spell a name with a space in it."""
-_STEPS, _TURNS, _JOINED, _WEIGHED = "the steps", "the turns", "the joined", "the weighed"
-"""Filters that the compiler puts around what templates do, so that it is counted."""
-_GROWING = frozenset({"batch", "indent", "join", "replace", "round", "slice", "sum", "tojson"})
-"""Filters that can make more than they are given: as much as it times what stands beside it."""
+"""The name of the record in the context; templates cannot use a name with a space."""
+_STEPS, _LOOP, _CONCAT, _VALUE = "the steps", "the loop", "the concatenation", "the value"
+"""Filters that the compiler adds to count steps."""
+_GROWING_FILTERS = frozenset({"batch", "indent", "join", "replace", "round", "slice", "sum", "tojson"})
+"""Filters whose result can be as large as the product of their arguments."""
 
 
 def record_of(context: Mapping[str, Any]) -> Record:
     try:
         record: Record = context[RECORD]
     except KeyError:
-        raise ReferenceFault("what is imported sees nothing: write `with context` behind the import") from None
+        raise ReferenceFault("imported templates have no context: write `with context` after the import") from None
     return record
 
 
 def on_values(name: str, function: Any) -> Callable[..., Any]:
-    """The filter or test on real values, and counted."""
-    wanted = getattr(getattr(function, "jinja_pass_arg", None), "name", "")
+    """Wrap a filter or test: it gets values instead of references, and costs steps."""
+    first_argument = getattr(getattr(function, "jinja_pass_arg", None), "name", "")
 
     @pass_context
-    def called(context: Any, *arguments: Any, **named: Any) -> Any:
+    def wrapper(context: Any, *arguments: Any, **named: Any) -> Any:
         record = record_of(context)
-        values, told = [plain(value) for value in arguments], {key: plain(value) for key, value in named.items()}
-        record.spend(weight([values, told]))
-        if name in _GROWING:
-            record.spend(_growth(*values, *told.values()))
-        first = {"context": context, "eval_context": context.eval_ctx, "environment": context.environment}.get(wanted)
-        made = function(*values, **told) if first is None else function(first, *values, **told)
-        if isinstance(made, Iterator):
-            # What is made when it is asked for would be made uncounted.
-            made = list(made)
-        record.spend(weight(made))
-        return made
+        values = [real_value(value) for value in arguments]
+        named_values = {key: real_value(value) for key, value in named.items()}
+        record.spend(weight([values, named_values]))
+        if name in _GROWING_FILTERS:
+            record.spend(_growth(*values, *named_values.values()))
+        first = {"context": context, "eval_context": context.eval_ctx, "environment": context.environment}.get(
+            first_argument
+        )
+        result = function(*values, **named_values) if first is None else function(first, *values, **named_values)
+        if isinstance(result, Iterator):
+            # A lazy result would not be counted.
+            result = list(result)
+        record.spend(weight(result))
+        return result
 
-    return called
-
-
-def _growth(value: Any, *beside: Any) -> int:
-    """The most that the value and what stands beside it can come to."""
-    whole = weight(value)
-    # To add lists to a list is to copy it for each of them.
-    sizes = [abs(one) if isinstance(one, int) else len(one) if isinstance(one, str) else whole for one in beside]
-    return whole * max((1, *sizes))
+    return wrapper
 
 
-class _Turns:
-    """What a loop goes through, each turn counted."""
+def _growth(value: Any, *arguments: Any) -> int:
+    """An upper bound for the size of the result."""
+    size = weight(value)
+    # Adding lists to a list copies it for each of them.
+    factors = [abs(one) if isinstance(one, int) else len(one) if isinstance(one, str) else size for one in arguments]
+    return size * max((1, *factors))
+
+
+class _CountedLoop:
+    """An iterable that costs a step per item."""
 
     def __init__(self, record: Record, value: Any) -> None:
         self._record, self._value = record, value
@@ -83,32 +86,32 @@ def _steps(context: Any, count: int) -> None:
 
 
 @pass_context
-def _turns(context: Any, value: Any) -> _Turns:
-    return _Turns(record_of(context), value)
+def _loop(context: Any, value: Any) -> _CountedLoop:
+    return _CountedLoop(record_of(context), value)
 
 
 @pass_context
-def _joined(context: Any, *values: Any) -> str:
+def _concat(context: Any, *values: Any) -> str:
     record = record_of(context)
     texts = []
     for value in values:
-        known = plain(value)
-        record.spend(weight(known))
-        texts.append(str(known))
+        resolved = real_value(value)
+        record.spend(weight(resolved))
+        texts.append(str(resolved))
     return "".join(texts)
 
 
 @pass_context
-def _weighed(context: Any, value: Any) -> Any:
+def _value(context: Any, value: Any) -> Any:
     record_of(context).spend(weight(value))
     return value
 
 
 COUNTING_FILTERS: Mapping[str, Callable[..., Any]] = {
     _STEPS: _steps,
-    _TURNS: _turns,
-    _JOINED: _joined,
-    _WEIGHED: _weighed,
+    _LOOP: _loop,
+    _CONCAT: _concat,
+    _VALUE: _value,
 }
 
 
@@ -128,19 +131,19 @@ class _Counting(NodeTransformer):
 
     def visit_For(self, node: Any) -> Any:  # noqa: N802
         if node.recursive:
-            raise TemplateAssertionError("a loop cannot be recursive here", node.lineno, self._template)
+            raise TemplateAssertionError("recursive loops are not supported", node.lineno, self._template)
         self.generic_visit(node)
-        node.iter = _counted(_TURNS, node.iter)
+        node.iter = _counted(_LOOP, node.iter)
         return node
 
     def visit_Concat(self, node: Any) -> Any:  # noqa: N802
         self.generic_visit(node)
         first, *others = node.nodes
-        return _counted(_JOINED, first, *others)
+        return _counted(_CONCAT, first, *others)
 
     def visit_Operand(self, node: Any) -> Any:  # noqa: N802
         self.generic_visit(node)
-        node.expr = _counted(_WEIGHED, node.expr)
+        node.expr = _counted(_VALUE, node.expr)
         return node
 
     visit_Compare = visit_Operand  # noqa: N815
@@ -148,28 +151,28 @@ class _Counting(NodeTransformer):
     def visit_Getitem(self, node: Any) -> Any:  # noqa: N802
         self.generic_visit(node)
         if isinstance(node.arg, nodes.Slice):
-            node.node = _counted(_WEIGHED, node.node)
+            node.node = _counted(_VALUE, node.node)
         return node
 
     def visit_Include(self, node: Any) -> Any:  # noqa: N802
         self.generic_visit(node)
-        node.template = _counted(_WEIGHED, node.template)
+        node.template = _counted(_VALUE, node.template)
         return node
 
     visit_Import = visit_FromImport = visit_Include  # noqa: N815
 
     def visit_List(self, node: Any) -> Any:  # noqa: N802
         self.generic_visit(node)
-        # What is assigned to may stand in a tuple as well.
-        return node if getattr(node, "ctx", "load") != "load" else _counted(_WEIGHED, node)
+        # The target of an assignment may be a tuple too.
+        return node if getattr(node, "ctx", "load") != "load" else _counted(_VALUE, node)
 
     visit_Tuple = visit_Dict = visit_List  # noqa: N815
 
 
 class CountingGenerator(CodeGenerator):
-    """Jinja's compiler, which has whatever can take long counted: text, loops, joining, comparing, including."""
+    """Jinja's compiler, with steps counted for output, loops, concatenation, comparisons and includes."""
 
     def visit_Template(self, node: Any, frame: Any = None) -> None:  # noqa: N802
-        changed = _Counting(self.name).visit(node)
-        changed.set_environment(self.environment)
-        super().visit_Template(changed, frame)
+        counted = _Counting(self.name).visit(node)
+        counted.set_environment(self.environment)
+        super().visit_Template(counted, frame)

@@ -1,7 +1,7 @@
-"""Skeletons as text that another process can read, so that rendering needs no Jinja.
+"""Skeletons as JSON, so that rendering needs no Jinja.
 
-Those of the bundled templates are made ahead from the golden runs, by `scripts/prepare.py`, in
-`prebuilt_skeletons.json`. Those of custom templates go from one call to the next, in the cache.
+`scripts/prepare.py` renders those of the bundled templates for the golden runs and writes `prebuilt_skeletons.json`.
+Those of custom templates are stored in the cache between calls.
 """
 
 from __future__ import annotations
@@ -23,89 +23,91 @@ _VALUE = "value"
 _TEMPLATE = ".j2"
 
 
-def written(skeletons: Iterable[tuple[str, Skeleton]], library: Library) -> str:
-    """The skeletons by template, with the texts of all templates: made from other texts, they would be others."""
-    told: dict[str, list[Any]] = {}
+def dump_skeletons(skeletons: Iterable[tuple[str, Skeleton]], library: Library) -> str:
+    """Serialize the skeletons, with the texts of all templates, because they are valid for these texts only."""
+    by_template: dict[str, list[Any]] = {}
     for template, skeleton in skeletons:
-        told.setdefault(template, []).append(_plain(skeleton, library))
+        by_template.setdefault(template, []).append(_plain(skeleton, library))
     texts = {name: library.templates[name] for name in sorted(library.templates) if name.endswith(_TEMPLATE)}
-    # Each template's skeletons are text of their own, so that only those are read that are wanted.
-    apart = {
+    # The skeletons of each template are a separate string, which is parsed only when it is needed.
+    skeleton_texts = {
         template: json.dumps(sorted(plain, key=json.dumps), separators=(",", ":"))
-        for template, plain in sorted(told.items())
+        for template, plain in sorted(by_template.items())
     }
-    return json.dumps({_TEMPLATES: texts, _SKELETONS: apart}, indent=1) + "\n"
+    return json.dumps({_TEMPLATES: texts, _SKELETONS: skeleton_texts}, indent=1) + "\n"
 
 
 def prebuilt_of(library: Library) -> Mapping[str, str]:
-    """The skeletons made ahead, each still text, by template: those of an earlier call, or those that ship with it."""
+    """The prebuilt skeletons as text, by template: from an earlier call, or bundled."""
     shelf = shelf_of(library)
     if shelf.prebuilt is None:
-        shelf.prebuilt = fitting(library.prebuilt, library) if library.prebuilt else {}
+        shelf.prebuilt = matching_skeletons(library.prebuilt, library) if library.prebuilt else {}
     return shelf.prebuilt
 
 
-def lend(text: str, library: Library) -> None:
-    """Take over skeletons that an earlier call made: they change nothing but how long rendering takes."""
-    shelf_of(library).prebuilt = fitting(text, library)
+def lend_skeletons(text: str, library: Library) -> None:
+    """Use skeletons of an earlier call; they make rendering faster, and change nothing else."""
+    shelf_of(library).prebuilt = matching_skeletons(text, library)
 
 
-def fitting(text: str, library: Library) -> Mapping[str, str]:
-    """The skeletons by template, each still text; none if they were made from templates that the library has not."""
+def matching_skeletons(text: str, library: Library) -> Mapping[str, str]:
+    """The skeletons as text, by template; none if they were built from other templates than the library's."""
     try:
-        told = json.loads(text)
-        known: Mapping[str, str] = told[_SKELETONS]
-        fits = all(library.templates.get(name) == source for name, source in told[_TEMPLATES].items())
-        is_text = all(isinstance(part, str) for skeletons in known.items() for part in skeletons)
-    except _MISTAKES:
+        data = json.loads(text)
+        skeletons: Mapping[str, str] = data[_SKELETONS]
+        is_current = all(library.templates.get(name) == source for name, source in data[_TEMPLATES].items())
+        is_text = all(isinstance(part, str) for item in skeletons.items() for part in item)
+    except _INVALID:
         return {}
-    return known if fits and is_text else {}
+    return skeletons if is_current and is_text else {}
 
 
-def read(text: str, library: Library) -> Iterator[Skeleton]:
-    """The skeletons of one template; what is none that the library's templates can have given is passed over."""
+def load_skeletons(text: str, library: Library) -> Iterator[Skeleton]:
+    """Parse the skeletons of one template; invalid ones are skipped."""
     try:
-        told = json.loads(text)
-    except _MISTAKES:
+        data = json.loads(text)
+    except _INVALID:
         return
-    for plain in told if isinstance(told, list) else ():
+    for plain in data if isinstance(data, list) else ():
         try:
-            known = _skeleton(plain, library)
-        except _MISTAKES:
+            skeleton = _skeleton(plain, library)
+        except _INVALID:
             continue
-        yield known
+        yield skeleton
 
 
-_MISTAKES = (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError)
-"""What comes of reading text that this module did not write."""
+_INVALID = (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError)
+"""Errors raised by data that this module did not write."""
 
 
-def of_any_run(shelf: Iterable[tuple[str, Skeleton]], library: Library) -> Iterator[tuple[str, Skeleton]]:
-    """Of templates and skeletons, those that hang on no value of one run, and that come back as they were."""
+def reusable_skeletons(shelf: Iterable[tuple[str, Skeleton]], library: Library) -> Iterator[tuple[str, Skeleton]]:
+    """The skeletons that do not depend on a run's values, and that survive serialization unchanged."""
     for template, skeleton in shelf:
-        if any(question.asked == _VALUE for question in skeleton.questions):
+        if any(question.operation == _VALUE for question in skeleton.questions):
             continue
         try:
-            again = _skeleton(json.loads(json.dumps(_plain(skeleton, library))), library)
-        except _MISTAKES:
+            parsed = _skeleton(json.loads(json.dumps(_plain(skeleton, library))), library)
+        except _INVALID:
             continue
-        # By how they are written: to Python `True` is `1`, and a key `1` comes back as text.
-        if repr((again.placed, again.questions)) == repr((skeleton.placed, skeleton.questions)):
+        # Compared as text, because `True == 1`, and a key `1` becomes a string.
+        if repr((parsed.placed, parsed.questions)) == repr((skeleton.placed, skeleton.questions)):
             yield template, skeleton
 
 
 def _skeleton(plain: list[Any], library: Library) -> Skeleton:
-    """Raises one of the mistakes if it is no skeleton of the library."""
+    """Parse a skeleton. Raises one of `_INVALID` if it is not one of the library's."""
     tree, placed, questions, steps = plain
     texts: list[str] = []
-    made = Skeleton(_tree(tree, library, texts), tuple(map(_placed, placed)), tuple(map(_question, questions)), steps)
+    skeleton = Skeleton(
+        _tree(tree, library, texts), tuple(map(_placed, placed)), tuple(map(_question, questions)), steps
+    )
     _check(steps.__class__ is int and steps > 0)
-    _check(all(int(token) < len(made.placed) for token in TOKEN.findall("\n".join(texts))))
-    return made
+    _check(all(int(token) < len(skeleton.placed) for token in TOKEN.findall("\n".join(texts))))
+    return skeleton
 
 
-def _check(is_good: bool) -> None:
-    if not is_good:
+def _check(is_valid: bool) -> None:
+    if not is_valid:
         raise ValueError
 
 
@@ -119,7 +121,7 @@ def _plain(skeleton: Skeleton, library: Library) -> list[Any]:
 
 
 def _plain_node(node: Node, library: Library) -> list[Any]:
-    """Template and line, then what stands there."""
+    """Template, line and value."""
     value: Any = node.value
     if isinstance(value, dict):
         value = {key: _plain_node(child, library) for key, child in value.items()}
@@ -129,7 +131,7 @@ def _plain_node(node: Node, library: Library) -> list[Any]:
 
 
 def _tree(plain: list[Any], library: Library, texts: list[str]) -> Node:
-    """The tree, whose keys and strings are added to the texts: every cold start reads some thousand of them."""
+    """Parse a tree, and add its keys and strings to `texts`; a cold start parses thousands of nodes."""
     name, line, value = plain
     if line.__class__ is not int or line <= 0:
         raise ValueError
@@ -166,10 +168,10 @@ def _path(plain: Any) -> KeyPath:
 
 
 def _question(plain: list[Any]) -> Question:
-    path, asked, operand, answer = plain
-    _check(asked in ANSWERS)
-    # Keys are the one answer that is a tuple.
-    known = tuple(answer) if asked == "keys" and answer is not None else answer
-    # Real values are told apart by how they are written, all other answers by what they are.
-    _check(asked == _VALUE or isinstance(hash(known), int))
-    return Question(_path(path), asked, operand, known)
+    path, operation, operand, answer = plain
+    _check(operation in ANSWERS)
+    # `keys` is the only answer that is a tuple.
+    answer = tuple(answer) if operation == "keys" and answer is not None else answer
+    # Answers are keys of branches, except for values, which are compared as text.
+    _check(operation == _VALUE or isinstance(hash(answer), int))
+    return Question(_path(path), operation, operand, answer)

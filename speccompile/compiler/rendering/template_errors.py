@@ -1,4 +1,4 @@
-"""Faults of templates: what is wrong, at which line, and how to fix it."""
+"""Errors in templates: what is wrong, at which line, and how to fix it."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ NAMES = (
     *("run", "spec", "item", "names", "labels", "annotations", "workload_annotations"),
     *("selector", "container_ports", "platform"),
 )
-"""The names that a template sees."""
-SMALLER = "see that loops do not multiply, and that templates do not name each other in circles"
-TOO_LARGE = "the manifests of this run take too much work, or the template gives too much text"
-MEND = "mend the line; each `{{ … }}` stands for one value, which leaves nothing if it is absent"
+"""The top-level names that a template can use."""
+SMALLER_HELP = "check for nested loops, and for templates that include each other in a cycle"
+TOO_LARGE = "the manifests of this run take too many steps, or the output of the template is too long"
+FIX_HELP = "fix the line; `{{ … }}` is replaced by one value, or removed if the value is unset"
 
 
-class Fault(NamedTuple):
-    """What is wrong with a template, where, and what to do about it."""
+class TemplateProblem(NamedTuple):
+    """One error in a template."""
 
     message: str
     span: Span
@@ -31,26 +31,26 @@ class Fault(NamedTuple):
         return Diagnostic(code="template/fault", message=self.message, span=self.span, help=self.help)
 
 
-class TemplateFault(Exception):  # noqa: N818  a fault of the template, which for a bundled one is a bug of ours
-    """Templates that do not give a manifest."""
+class TemplateFault(Exception):  # noqa: N818  an error of the user's template, not of the program
+    """Templates that do not produce a manifest."""
 
-    def __init__(self, *faults: Fault) -> None:
+    def __init__(self, *faults: TemplateProblem) -> None:
         self.faults = faults
         super().__init__("; ".join(f"{fault.span.label}: {fault.message}" for fault in faults))
 
     @classmethod
-    def at(cls, node: Node, message: str, cure: str) -> TemplateFault:
-        """The fault of what stands at a line of a template."""
-        return cls(Fault(message, node.span, cure))
+    def at(cls, node: Node, message: str, help_text: str) -> TemplateFault:
+        """The error of a node of a skeleton."""
+        return cls(TemplateProblem(message, node.span, help_text))
 
     @classmethod
-    def of(cls, library: Library, template: str, message: str, cure: str, line: int = 1) -> TemplateFault:
-        """The fault of a line; of the first, if there is no such line, and of a template that may not be there."""
-        return cls(Fault(message, place_of(library, template, line), cure))
+    def of(cls, library: Library, template: str, message: str, help_text: str, line: int = 1) -> TemplateFault:
+        """The error of a line; see `line_span`."""
+        return cls(TemplateProblem(message, line_span(library, template, line), help_text))
 
 
-def place_of(library: Library, template: str, line: int) -> Span:
-    """The line of the template, as far as both are there."""
+def line_span(library: Library, template: str, line: int) -> Span:
+    """The line of the template; its first line, or an empty span, if there is no such line or template."""
     if template not in library.templates:
         return Span(Source(library.name_of(template), "", Layer.TEMPLATE))
     return template_span(library, template, line if 1 <= line <= lines_in(library, template) else 1)

@@ -9,12 +9,12 @@ from speccompile.model.source import Layer, Source, Span
 from speccompile.schema.library import Library
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
-"""What ends a line to Jinja."""
+"""Line ends of Jinja."""
 
 
 @lru_cache(maxsize=4096)
 def template_span(library: Library, template: str, line: int) -> Span:
-    """The whole line, without what it is indented by. Raises KeyError or IndexError if there is no such line."""
+    """The whole line without its indentation. Raises KeyError or IndexError if there is no such line."""
     source, lines = _lines(library, template)
     text = lines[line - 1]
     start = len(text) - len(text.lstrip()) + 1
@@ -28,5 +28,5 @@ def _lines(library: Library, name: str) -> tuple[Source, tuple[str, ...]]:
 
 
 def lines_in(library: Library, template: str) -> int:
-    """How many lines the template has."""
+    """The number of lines of the template."""
     return len(_lines(library, template)[1])

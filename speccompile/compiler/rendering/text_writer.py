@@ -1,7 +1,7 @@
 """Write the text of manifests from skeletons, without building trees.
 
-What `serialize` would write of a filled skeleton is fixed but for its values, once it is known which of them are there.
-So each skeleton keeps its text with holes, a page, for each such case. The text is that of the plain way, to the byte.
+The text of a skeleton depends only on its values, once it is known which of them are set. So each skeleton caches its
+text with holes, a page, for each set of values. The result is byte for byte what `serialize` writes.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ from speccompile.model.source import Layer
 from speccompile.yaml_text.serialize import add_mapping, add_sequence, entries, key_text, string_text
 
 _STEP = "  "
-_MOST_PAGES = 64
-"""How many pages a skeleton keeps: which of its values are there, and how deep it stands."""
+_MAX_PAGES = 64
+"""Pages cached for a skeleton, by which values are set and the indentation."""
 
 
-class _OddError(Exception):
-    """The page cannot be written ahead: the plain way has to say what comes of it."""
+class _NotPreparedError(Exception):
+    """The page cannot be prepared; `serialize` writes the manifest, or an error is raised."""
 
 
 class _Place:
-    """Where in a text a value stands: what is before it, and how deep."""
+    """The position of a value in a text: its key and indentation."""
 
     __slots__ = ("deeper", "head", "indent", "key", "lead")
 
     def __init__(self, key: str | None, lead: str, indent: str) -> None:
         self.key: Final = key
-        """The key before it; an item of a list has none."""
+        """None for an item of a list."""
         self.lead: Final = lead
         self.indent: Final = indent
         self.deeper: Final = indent + _STEP
@@ -43,18 +43,18 @@ class _Place:
 
 
 _place = lru_cache(maxsize=1024)(_Place)
-"""Places are shared, so that a value which many manifests have in the same place is written once."""
+"""Places are shared, so that a value at the same place of many manifests is written once."""
 
 
 class _Hole(NamedTuple):
-    """A place for the value of a token."""
+    """The place of a token's value."""
 
     token: int
     place: _Place
 
 
 class _Items:
-    """A place for the items that `each` gives."""
+    """The place of the items of `each`."""
 
     __slots__ = ("deeper", "lead", "token")
 
@@ -64,13 +64,13 @@ class _Items:
         self.deeper: Final = indent + _STEP
 
 
-Piece: TypeAlias = str | _Hole | _Items
-Page: TypeAlias = tuple[Piece, ...]
-"""The pieces of the text; none of them if the page is for the plain way to write."""
+PagePart: TypeAlias = str | _Hole | _Items
+Page: TypeAlias = tuple[PagePart, ...]
+"""The parts of the text; empty if the page cannot be prepared."""
 
 
-def text_of(sketches: Iterable[Sketch]) -> str:
-    """What `serialize` writes of the filled sketches, in their order. Raises TemplateFault."""
+def manifest_text(sketches: Iterable[Sketch]) -> str:
+    """The text of the sketches, as `serialize` writes them. Raises TemplateFault."""
     lines: list[str] = []
     blocks: Blocks = {}
     for sketch in sketches:
@@ -85,7 +85,7 @@ def _lines(sketch: Sketch, blocks: Blocks) -> list[str]:
     lines: list[str] = []
     try:
         _write(sketch, "", "", lines, blocks)
-    except _OddError:
+    except _NotPreparedError:
         return entries(fill(sketch).plain())
     return lines
 
@@ -94,12 +94,12 @@ def _write(sketch: Sketch, lead: str, indent: str, lines: list[str], blocks: Blo
     values = sketch.values
     page = _page(sketch, lead, indent)
     if not page:
-        raise _OddError
-    for piece in page:
-        if piece.__class__ is str:
-            lines.append(piece)
-        elif piece.__class__ is _Hole:
-            token, place = piece
+        raise _NotPreparedError
+    for part in page:
+        if part.__class__ is str:
+            lines.append(part)
+        elif part.__class__ is _Hole:
+            token, place = part
             node: Any = values[token]
             value = node.value
             if value.__class__ is str:
@@ -107,26 +107,26 @@ def _write(sketch: Sketch, lead: str, indent: str, lines: list[str], blocks: Blo
             elif value.__class__ is int:
                 lines.append(f"{place.head}{value}")
             elif node.span.source.layer is Layer.RUN:
-                # Labels stand in every manifest of a run, and in none of the next.
-                known = blocks.get((id(node), place))
-                if known is None:
-                    known = blocks[id(node), place] = (node, _block(node, place))
-                lines.append(known[1])
+                # Labels are in every manifest of a run, but not in those of the next run.
+                cached = blocks.get((id(node), place))
+                if cached is None:
+                    cached = blocks[id(node), place] = (node, _block(node, place))
+                lines.append(cached[1])
             else:
-                lines.append(_kept_block(node, place))
+                lines.append(_cached_block(node, place))
         else:
-            items: Any = piece
+            items: Any = part
             inner: Any = values[items.token]
             for one in inner:
                 _write(one, items.lead, items.deeper, lines, blocks)
 
 
 Blocks: TypeAlias = dict[tuple[int, _Place], tuple[Node, str]]
-"""The lines of values of one run, by identity and place; as long as a value is here, no other has its identity."""
+"""The lines of values of one run, by identity and place; the value is stored to keep its identity unique."""
 
 
 def _block(node: Node, place: _Place) -> str:
-    """The lines of a value that is no text."""
+    """The lines of a value that is not a string."""
     lines: list[str] = []
     if place.key is None:
         add_sequence((node.plain(),), place.lead, place.indent, lines)
@@ -136,56 +136,56 @@ def _block(node: Node, place: _Place) -> str:
 
 
 # The values of an admin are the same in all runs.
-_kept_block = by_identity(512)(_block)
+_cached_block = by_identity(512)(_block)
 
 
 def _page(sketch: Sketch, lead: str, indent: str) -> Page:
-    there = tuple(map(bool, sketch.values))
+    is_set = tuple(map(bool, sketch.values))
     pages = sketch.skeleton.pages
-    found = pages.get((there, lead, indent), pages)
-    if found is pages:
+    cached = pages.get((is_set, lead, indent), pages)
+    if cached is pages:
         try:
-            found = tuple(_joined(_Writer(sketch.skeleton, there).mapping(sketch.skeleton.tree, lead, indent)))
-        except _OddError:
-            found = ()
-        if len(pages) >= _MOST_PAGES:
-            # Not the oldest alone: between finding it and dropping it, another thread may do the same.
+            cached = tuple(_joined(_Writer(sketch.skeleton, is_set).mapping(sketch.skeleton.tree, lead, indent)))
+        except _NotPreparedError:
+            cached = ()
+        if len(pages) >= _MAX_PAGES:
+            # All of them, because two threads might drop the same oldest page.
             pages.clear()
-        pages[there, lead, indent] = found
-    page: Page = found
+        pages[is_set, lead, indent] = cached
+    page: Page = cached
     return page
 
 
-def _joined(pieces: Iterable[Piece]) -> list[Piece]:
-    """The pieces, lines that follow each other as one."""
-    joined: list[Piece] = []
-    for piece in pieces:
-        if joined and isinstance(piece, str) and isinstance(joined[-1], str):
-            joined[-1] = f"{joined[-1]}\n{piece}"
+def _joined(parts: Iterable[PagePart]) -> list[PagePart]:
+    """Join consecutive lines."""
+    joined: list[PagePart] = []
+    for part in parts:
+        if joined and isinstance(part, str) and isinstance(joined[-1], str):
+            joined[-1] = f"{joined[-1]}\n{part}"
         else:
-            joined.append(piece)
+            joined.append(part)
     return joined
 
 
 class _Writer:
-    """Writes the page of one skeleton, for one case of which of its values are there."""
+    """Prepare the page of a skeleton for one set of values."""
 
-    def __init__(self, skeleton: Skeleton, there: tuple[bool, ...]) -> None:
+    def __init__(self, skeleton: Skeleton, is_set: tuple[bool, ...]) -> None:
         self._placed: Final = skeleton.placed
-        self._there: Final = there
+        self._is_set: Final = is_set
 
-    def mapping(self, node: Node, lead: str, indent: str) -> Iterator[Piece]:
+    def mapping(self, node: Node, lead: str, indent: str) -> Iterator[PagePart]:
         if not isinstance(node.value, dict):
-            raise _OddError
+            raise _NotPreparedError
         for key, child in node.value.items():
             if TOKEN.search(key) or "\n" in key_text(key):
-                raise _OddError
+                raise _NotPreparedError
             if self._vanishes(child):
                 continue
             yield from self._entry(key, child, lead, indent)
             lead = indent
 
-    def _entry(self, key: str, child: Node, lead: str, indent: str) -> Iterator[Piece]:
+    def _entry(self, key: str, child: Node, lead: str, indent: str) -> Iterator[PagePart]:
         value = child.value
         token = self._token(value)
         if isinstance(token, int):
@@ -201,19 +201,19 @@ class _Writer:
             add_mapping({key: child.plain() if token is None else token.value}, lead, indent, lines)
             yield from lines
 
-    def _sequence(self, node: Node, lead: str, indent: str) -> Iterator[Piece]:
+    def _sequence(self, node: Node, lead: str, indent: str) -> Iterator[PagePart]:
         for child in node.items:
             if self._vanishes(child, item=True):
                 continue
             yield from self._item(child, lead, indent)
             lead = indent
 
-    def _item(self, child: Node, lead: str, indent: str) -> Iterator[Piece]:
+    def _item(self, child: Node, lead: str, indent: str) -> Iterator[PagePart]:
         value = child.value
         token = self._token(value)
         if isinstance(token, int) and isinstance(self._placed[token], Each):
             if lead != indent:
-                raise _OddError
+                raise _NotPreparedError
             yield _Items(token, indent)
         elif isinstance(token, int):
             yield _Hole(token, _place(None, lead, indent))
@@ -227,35 +227,35 @@ class _Writer:
             yield from lines
 
     def _vanishes(self, node: Node, *, item: bool = False) -> bool:
-        """Whether nothing of the node is left once it is filled, and nothing in it is a fault even so."""
+        """Whether the node is empty once it is filled, and has no error."""
         value = node.value
         if isinstance(value, dict):
             if any(map(TOKEN.search, value)):
-                raise _OddError
+                raise _NotPreparedError
             return bool(value) and all(self._vanishes(child) for child in value.values())
         if isinstance(value, tuple):
             return bool(value) and all(self._vanishes(child, item=True) for child in value)
         token = self._token(value)
         if isinstance(token, int) and isinstance(self._placed[token], Each) and not item:
-            raise _OddError
-        return value is None or (isinstance(token, int) and not self._there[token])
+            raise _NotPreparedError
+        return value is None or (isinstance(token, int) and not self._is_set[token])
 
-    def _token(self, value: object) -> int | _Known | None:
-        """The number of the token that the value is, or what an expression gave in its place; None if it is neither."""
+    def _token(self, value: object) -> int | _Computed | None:
+        """The number of the token that is the value, or the result of its expression; None for other values."""
         if not isinstance(value, str) or not TOKEN.search(value):
             return None
         whole = TOKEN.fullmatch(value)
         if whole is None:
-            raise _OddError
+            raise _NotPreparedError
         placed = self._placed[int(whole[1])]
         if not isinstance(placed, Computed):
             return int(whole[1])
         if not isinstance(placed.value, (str, int, float)):
-            raise _OddError
-        return _Known(placed.value)
+            raise _NotPreparedError
+        return _Computed(placed.value)
 
 
-class _Known(NamedTuple):
-    """A value that the skeleton has already."""
+class _Computed(NamedTuple):
+    """The result of an expression, which is part of the skeleton."""
 
     value: str | float

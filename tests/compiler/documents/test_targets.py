@@ -1,4 +1,4 @@
-"""Targets: what the files of a folder make of runs, bundled or somebody's own."""
+"""Bundled and custom targets: what runs become under them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from speccompile.compiler.documents.admin_config import Setting, prepare
 from speccompile.compiler.documents.targets import targets_of
 from speccompile.compiler.pipeline import compile_document
 from speccompile.editor_schema.narrow import narrowed_schema
-from speccompile.model.input_texts import Template
+from speccompile.model.input_texts import TemplateFile
 from speccompile.model.source import Layer, Source
 from speccompile.schema.library import Library
 from speccompile.yaml_text.from_python import wrap
@@ -34,15 +34,21 @@ Data = dict[str, Any]
 ABOUT = """\
 fields: [image, labels]
 workloads:
-- {called: long, actions: [job], with: [queue.priority], name: job, longest: 20, letter: true, needs: [image]}
-- {called: short, actions: [job], where: {queue.name: [a, b]}, name: job}
+- name: long
+  actions: [job]
+  with: [queue.priority]
+  name_pattern: job
+  max_name_length: 20
+  letter_first: true
+  requires: [image]
+- {name: short, actions: [job], where: {queue.name: [a, b]}, name_pattern: job}
 manifests:
 - {kind: Queued, api_version: acme.example/v1, template: queued.yaml.j2, workloads: [long]}
 - {kind: Quick, template: quick.yaml.j2, workloads: [short], unless: {image: none}}
 - {kind: Label, template: label.yaml.j2, each: {field: queue.names, where: {kind: big}}}
-refuse:
+reject:
 - {workloads: [long], above: [queue.priority, queue.most], message: too urgent, help: lower it}
-- {says: [queue.most], message: not for you, help: leave it out}
+- {run_sets: [queue.most], message: not for you, help: leave it out}
 """
 FIELDS = """\
 {"properties": {"queue": {
@@ -76,7 +82,7 @@ class Answer(NamedTuple):
 
 
 @pytest.fixture
-def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def targets_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     write(FILES)
     return Path("own")
@@ -90,94 +96,100 @@ def write(texts: Mapping[str, str]) -> None:
 
 
 @pytest.fixture
-def call(own: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., Answer]:
+def call(targets_folder: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., Answer]:
     Path("profiles").mkdir()
     Path("profiles/default.yaml").write_text(json.dumps(PROFILE))
 
     def answer(*arguments: str) -> Answer:
-        code = main([*arguments, "--profiles", "profiles", "--templates", str(own)])
+        code = main([*arguments, "--profiles", "profiles", "--templates", str(targets_folder)])
         return Answer(code, *capsys.readouterr())
 
     return answer
 
 
-def made(own: Path, profile: Data = PROFILE, **fields: Any) -> list[str]:
+def render(targets_folder: Path, profile: Data = PROFILE, **fields: Any) -> list[str]:
     """What comes of a job: kinds and names, or codes of errors."""
     run = {"name": "train", "action": "job", **fields}
     try:
-        compiled = compile_run(run, profiles=[profile], templates=own)
+        compiled = compile_run(run, profiles=[profile], templates=targets_folder)
     except CompileError as error:
         return [finding.code for finding in error.diagnostics]
     return [f"{manifest.kind} {manifest.name}" for manifest in compiled.manifests]
 
 
-def test_a_run_is_the_first_workload_whose_conditions_hold(own: Path) -> None:
-    assert made(own, image="a:1", queue={"priority": 1, "name": "a"}) == ["Queued train"]
-    assert made(own, queue={"name": "b"}) == ["Quick train"]
-    assert made(own, queue={"name": "c"}) == ["run/foreign-action"]
+def test_the_first_workload_with_satisfied_conditions_applies(targets_folder: Path) -> None:
+    assert render(targets_folder, image="a:1", queue={"priority": 1, "name": "a"}) == ["Queued train"]
+    assert render(targets_folder, queue={"name": "b"}) == ["Quick train"]
+    assert render(targets_folder, queue={"name": "c"}) == ["run/foreign-action"]
 
 
-def test_a_manifest_is_made_where_its_conditions_hold_and_of_each_item(own: Path) -> None:
+def test_manifests_are_rendered_if_conditions_are_satisfied_and_for_each_item(targets_folder: Path) -> None:
     some = [{"kind": "big", "name": "x"}, {"kind": "small", "name": "y"}, {"kind": "big", "name": "z"}]
-    assert made(own, queue={"name": "a", "names": some}) == ["Quick train", "Label x", "Label z"]
-    assert made(own, image="none", queue={"name": "a", "names": some}) == ["Label x", "Label z"]
+    assert render(targets_folder, queue={"name": "a", "names": some}) == ["Quick train", "Label x", "Label z"]
+    assert render(targets_folder, image="none", queue={"name": "a", "names": some}) == ["Label x", "Label z"]
 
 
-def test_what_the_target_needs_or_refuses_is_an_error(own: Path) -> None:
-    assert made(own, queue={"priority": 1}) == ["policy/no-image"]
-    assert made(own, {**PROFILE, "queue": {"most": 3}}, image="a:1", queue={"priority": 4}) == ["target/refused"]
-    assert made(own, {**PROFILE, "queue": {"most": 3}}, image="a:1", queue={"priority": 3}) == ["Queued train"]
-    assert made(own, image="a:1", queue={"priority": 1, "most": 2}) == ["target/refused"]
+def test_missing_and_rejected_values_are_errors(targets_folder: Path) -> None:
+    assert render(targets_folder, queue={"priority": 1}) == ["policy/no-image"]
+    assert render(targets_folder, {**PROFILE, "queue": {"most": 3}}, image="a:1", queue={"priority": 4}) == [
+        "target/refused"
+    ]
+    assert render(targets_folder, {**PROFILE, "queue": {"most": 3}}, image="a:1", queue={"priority": 3}) == [
+        "Queued train"
+    ]
+    assert render(targets_folder, image="a:1", queue={"priority": 1, "most": 2}) == ["target/refused"]
 
 
-def test_fields_that_it_does_not_use_are_errors_of_runs_and_notices_of_profiles(own: Path) -> None:
-    assert made(own, image="a:1", queue={"priority": 1}, args=["a"]) == ["run/foreign-field"]
+def test_fields_that_it_does_not_use_are_errors_of_runs_and_notices_of_profiles(targets_folder: Path) -> None:
+    assert render(targets_folder, image="a:1", queue={"priority": 1}, args=["a"]) == ["run/foreign-field"]
     run = {"name": "train", "action": "job", "image": "a:1", "queue": {"priority": 1}}
-    compiled = compile_run(run, profiles=[{**PROFILE, "args": ["a"]}], templates=own)
+    compiled = compile_run(run, profiles=[{**PROFILE, "args": ["a"]}], templates=targets_folder)
     assert [finding.code for finding in compiled.diagnostics] == ["profile/foreign-field"]
 
 
-def test_names_keep_to_what_the_target_says(own: Path) -> None:
-    (found,) = made(own, name="7-is-a-number-and-this-is-long", image="a:1", queue={"priority": 1})
+def test_names_follow_the_limits_of_the_target(targets_folder: Path) -> None:
+    (found,) = render(targets_folder, name="7-is-a-number-and-this-is-long", image="a:1", queue={"priority": 1})
     name = found.removeprefix("Queued ")
     assert len(name) <= 20
     assert name[0].isalpha()
 
 
-def test_rules_bans_and_precedence_reach_its_fields(own: Path) -> None:
+def test_rules_bans_and_precedence_reach_its_fields(targets_folder: Path) -> None:
     profile = {**PROFILE, "queue": {"priority": 2}, "rules": {"queue.name": {"options": ["a"]}}, "forbid": ["labels"]}
     run = {"name": "train", "action": "job", "image": "a:1", "queue": {"priority": 9, "name": "a"}}
-    compiled = compile_run(run, profiles=[profile], templates=own)
+    compiled = compile_run(run, profiles=[profile], templates=targets_folder)
     assert compiled.manifests[0].data["spec"]["priority"] == 2
     assert [finding.code for finding in compiled.diagnostics] == ["merge/overridden"]
-    assert made(own, profile, image="a:1", queue={"name": "b"}) == ["rule/options"]
-    assert made(own, profile, image="a:1", labels={"a": "b"}) == ["rule/forbidden"]
+    assert render(targets_folder, profile, image="a:1", queue={"name": "b"}) == ["rule/options"]
+    assert render(targets_folder, profile, image="a:1", labels={"a": "b"}) == ["rule/forbidden"]
 
 
-def test_base_documents_go_under_its_kinds_but_not_under_those_of_another_target(own: Path) -> None:
+def test_base_documents_go_under_its_kinds_but_not_under_those_of_another_target(targets_folder: Path) -> None:
     base = {"apiVersion": "acme.example/v1", "kind": "Queued", "spec": {"image": "base:1", "room": 7}}
     run = {"name": "train", "action": "job", "image": "a:1", "queue": {"priority": 1}}
-    (manifest,) = compile_run(run, profiles=[[PROFILE, base]], templates=own).manifests
+    (manifest,) = compile_run(run, profiles=[[PROFILE, base]], templates=targets_folder).manifests
     assert manifest.data["spec"] == {"priority": 1, "image": "a:1", "room": 7}
     server = {"apiVersion": "mlops.seldon.io/v1alpha1", "kind": "Server", "spec": {}}
-    compiled = compile_run(run, profiles=[[PROFILE, server]], templates=own)
+    compiled = compile_run(run, profiles=[[PROFILE, server]], templates=targets_folder)
     assert [finding.code for finding in compiled.diagnostics] == ["profile/unused-base"]
 
 
-def test_a_child_has_the_target_of_its_parents_unless_it_names_one(own: Path) -> None:
+def test_a_child_has_the_target_of_its_parents_unless_it_names_one(targets_folder: Path) -> None:
     parent = {"id": "parent", "target": "queued"}
     run = {"name": "train", "action": "job", "image": "a:1", "profile": "child"}
     heir, other = {"id": "child", "extends": "parent"}, {"id": "child", "extends": "parent", "target": "kubernetes"}
-    found = compile_run({**run, "queue": {"priority": 1}}, profiles=[parent, heir], templates=own)
+    found = compile_run({**run, "queue": {"priority": 1}}, profiles=[parent, heir], templates=targets_folder)
     assert [manifest.kind for manifest in found.manifests] == ["Queued"]
-    assert [one.kind for one in compile_run(run, profiles=[parent, other], templates=own).manifests] == ["Job"]
+    assert [one.kind for one in compile_run(run, profiles=[parent, other], templates=targets_folder).manifests] == [
+        "Job"
+    ]
 
 
-def test_a_resolved_profile_tells_its_target(call: Callable[..., Answer]) -> None:
+def test_a_resolved_profile_has_its_target(call: Callable[..., Answer]) -> None:
     assert "target: queued" in call("profiles", "show", "default").stdout
 
 
-def test_a_change_of_the_target_is_no_matter_for_the_cache(call: Callable[..., Answer]) -> None:
+def test_the_cache_notices_a_changed_target(call: Callable[..., Answer]) -> None:
     Path("run.yaml").write_text("name: train\naction: job\nimage: a:1\nqueue: {priority: 1}\n")
     assert "kind: Queued" in call("render", "run.yaml").stdout
     assert "kind: Queued" in call("render", "run.yaml").stdout
@@ -231,8 +243,8 @@ def test_every_field_of_all_targets_that_a_bundled_target_names_is_used_by_its_t
 
 
 @pytest.mark.parametrize("module", sorted((ROOT / "speccompile").rglob("*.py")), ids=lambda path: path.name)
-def test_the_compiler_has_no_word_for_one_target(module: Path) -> None:
-    """What is known of Seldon stands in its target's folder, and where manifests of all kinds are judged."""
+def test_the_compiler_mentions_no_single_target(module: Path) -> None:
+    """Knowledge about Seldon is only in its target's folder, and in the packages that check manifests of all kinds."""
     if "placement" not in module.parts:
         assert "seldon" not in module.read_text(encoding="utf-8").lower()
 
@@ -244,7 +256,7 @@ trees = st.recursive(
         st.lists(inner, max_size=3)
         | st.dictionaries(
             st.sampled_from(
-                ["workloads", "manifests", "refuse", "with", "where", "each", "called", "properties", "type"]
+                ["workloads", "manifests", "reject", "with", "where", "each", "name", "properties", "type"]
             ),
             inner,
             max_size=4,
@@ -258,21 +270,23 @@ GOOD = {name: FILES[f"queued/{name}"] for name in ("target.yaml", "fields.schema
 
 
 @given(st.data(), st.sampled_from(sorted(GOOD)))
-def test_whatever_stands_in_its_files_is_read_or_told_at_its_place(data: st.DataObject, name: str) -> None:
+def test_any_content_of_its_files_is_read_or_reported_at_its_position(data: st.DataObject, name: str) -> None:
     good = YAML(typ="safe", pure=True).load(GOOD[name])
     wrong = with_change(good, data.draw(st.sampled_from(paths(good))), data.draw(trees))
     texts = {**FILES, f"queued/{name}": json.dumps(wrong)}
-    library = with_templates(bundled_library(), [Template(path, f"own/{path}", text) for path, text in texts.items()])
+    library = with_templates(
+        bundled_library(), [TemplateFile(path, f"own/{path}", text) for path, text in texts.items()]
+    )
     setting = setting_with(library, PROFILE)
-    told = [finding.span for finding in setting.findings]
-    assert all(place and place.source.name.startswith("own/") for place in told)
+    spans = [finding.span for finding in setting.findings]
+    assert all(place and place.source.name.startswith("own/") for place in spans)
     run = {"name": "train", "action": "job", "image": "a:1", "queue": {"priority": 1, "name": "a"}}
     document = wrap(run, Source("<run>", "", Layer.RUN)).documents[0]
     with suppress(CompileError):
         compile_document(document, setting)
 
 
-def test_a_comment_of_a_template_is_no_use_of_a_field(call: Callable[..., Answer]) -> None:
+def test_a_comment_in_a_template_does_not_use_a_field(call: Callable[..., Answer]) -> None:
     Path("run.yaml").write_text("name: train\naction: job\nimage: a:1\nqueue: {priority: 1}\n")
     write({"queued/queued.yaml.j2": "{# spec.queue.gone #}\n" + FILES["queued/queued.yaml.j2"]})
     assert call("validate", "run.yaml").code == 0
@@ -288,25 +302,28 @@ WORDS = """\
 """
 
 
-def odd(own: Path, profile: Data, **fields: Any) -> list[str]:
-    about = "workloads: [{called: a, actions: [job], name: job}]\nmanifests: [{kind: Quick, template: quick.yaml.j2}]\n"
+def render_fields(targets_folder: Path, profile: Data, **fields: Any) -> list[str]:
+    about = "workloads: [{name: a, actions: [job], name_pattern: job}]\n"
+    about += "manifests: [{kind: Quick, template: quick.yaml.j2}]\n"
     head = FILES["queued/quick.yaml.j2"].partition("  labels")[0]
     spec = "spec:\n  a: {{ spec.size }}\n  b: {{ spec.most }}\n  c: {{ spec.parts }}\n  d: {{ spec.tags }}\n"
-    about += "refuse: [{above: [most, most], message: never, help: never}]\n"
+    about += "reject: [{above: [most, most], message: never, help: never}]\n"
     write({"queued/target.yaml": about, "queued/fields.schema.json": WORDS, "queued/quick.yaml.j2": head + spec})
-    return made(own, {**PROFILE, **profile}, **fields)
+    return render(targets_folder, {**PROFILE, **profile}, **fields)
 
 
-def test_values_without_a_size_break_rules_and_nothing_else(own: Path) -> None:
-    assert odd(own, {"rules": {"size": {"max": 3}}}, size="hello") == ["rule/max"]
-    assert odd(own, {"rules": {"size": {"min": 3}}}, size="1e400") == ["rule/min"]
-    assert odd(own, {"rules": {"size": {"max": 3}}}, size=2) == ["Quick train"]
-    assert odd(own, {}, most=123456789012345678901234567890.5) == ["Quick train"]
+def test_values_without_a_size_break_rules_and_nothing_else(targets_folder: Path) -> None:
+    assert render_fields(targets_folder, {"rules": {"size": {"max": 3}}}, size="hello") == ["rule/max"]
+    assert render_fields(targets_folder, {"rules": {"size": {"min": 3}}}, size="1e400") == ["rule/min"]
+    assert render_fields(targets_folder, {"rules": {"size": {"max": 3}}}, size=2) == ["Quick train"]
+    assert render_fields(targets_folder, {}, most=123456789012345678901234567890.5) == ["Quick train"]
 
 
-def test_lists_that_meet_by_key_or_as_unions_lose_nothing(own: Path) -> None:
-    assert odd(own, {"parts": [{"k": "b"}]}, parts=[{"k": "a"}, {"k": "a"}]) == ["schema/duplicate-item"]
-    assert odd(own, {"tags": ["b"]}, tags=["a"]) == ["Quick train"]
+def test_lists_merged_by_key_or_as_unions_keep_all_items(targets_folder: Path) -> None:
+    assert render_fields(targets_folder, {"parts": [{"k": "b"}]}, parts=[{"k": "a"}, {"k": "a"}]) == [
+        "schema/duplicate-item"
+    ]
+    assert render_fields(targets_folder, {"tags": ["b"]}, tags=["a"]) == ["Quick train"]
 
 
 # The third target, KubeAI's, in examples/targets
@@ -319,11 +336,11 @@ def test_the_manifests_of_the_example_are_those_of_its_runs(
 ) -> None:
     monkeypatch.chdir(THIRD)
     assert main(["check"]) == 0
-    assert "the manifests of 5 runs" in capsys.readouterr().err
+    assert "5 files up to date" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("case", sorted((THIRD / "refused").glob("*.yaml")), ids=lambda path: path.stem)
-def test_the_example_refuses_with_the_words_that_stand_beside(
+def test_the_example_reports_the_expected_errors(
     case: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(THIRD)
@@ -331,14 +348,16 @@ def test_the_example_refuses_with_the_words_that_stand_beside(
     assert capsys.readouterr().err == case.with_suffix(".txt").read_text(encoding="utf-8")
 
 
-def test_every_refusal_of_the_example_is_seen() -> None:
-    own = [Template(str(path.relative_to(THIRD)), str(path), path.read_text()) for path in THIRD.glob("kubeai/*")]
-    refusals = targets_of(with_templates(bundled_library(), own))["kubeai"].refusals
-    told = "".join(path.read_text(encoding="utf-8") for path in THIRD.glob("refused/*.txt"))
-    assert [refusal.message for refusal in refusals if refusal.message not in told] == []
+def test_every_reject_rule_of_the_example_is_tested() -> None:
+    targets_folder = [
+        TemplateFile(str(path.relative_to(THIRD)), str(path), path.read_text()) for path in THIRD.glob("kubeai/*")
+    ]
+    rules = targets_of(with_templates(bundled_library(), targets_folder))["kubeai"].rejects
+    expected = "".join(path.read_text(encoding="utf-8") for path in THIRD.glob("refused/*.txt"))
+    assert [rule.message for rule in rules if rule.message not in expected] == []
 
 
-def test_editors_know_the_fields_of_an_own_target(capsys: pytest.CaptureFixture[str]) -> None:
+def test_editor_schemas_have_the_fields_of_a_custom_target(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["schema", "run", "--templates", str(THIRD)]) == 0
     run = json.loads(capsys.readouterr().out)
     assert Draft7Validator(run).is_valid({"name": "a", "action": "serve", "model": {"url": "hf://a/b"}})
@@ -371,31 +390,41 @@ WRONG = {
         "fields: [image, args]",
         "no template uses",
     ),
-    "an own field that no template uses": ("quick.yaml.j2", "{{ spec.queue.most }}", "1", "no template uses `queue"),
+    "a custom field that no template uses": ("quick.yaml.j2", "{{ spec.queue.most }}", "1", "no template uses `queue"),
     "a misspelled field": ("queued.yaml.j2", "spec.queue.priority", "spec.queue.prority", "did you mean `priority`"),
-    "another kind": ("target.yaml", "kind: Quick", "kind: Quicker", "the template gives Quick"),
-    "another version": ("target.yaml", "acme.example/v1,", "acme.example/v2,", "the template gives acme.example/v1"),
-    "no number": ("target.yaml", "above: [queue.priority,", "above: [queue.name,", "has no size"),
+    "another kind": ("target.yaml", "kind: Quick", "kind: Quicker", "the template has kind Quick"),
+    "another version": (
+        "target.yaml",
+        "acme.example/v1,",
+        "acme.example/v2,",
+        "the template has api_version acme.example/v1",
+    ),
+    "no number": (
+        "target.yaml",
+        "above: [queue.priority,",
+        "above: [queue.name,",
+        "is neither a number nor a quantity",
+    ),
     "a value of another type": ("target.yaml", "{queue.name: [a, b]}", "{queue.priority: [a]}", "is never `a`"),
-    "one item of a list": ("target.yaml", "with: [queue.priority]", "with: [envs.HOME]", "one item of a list"),
+    "one item of a list": ("target.yaml", "with: [queue.priority]", "with: [envs.HOME]", "is an item of a list"),
     "a setting that is none": (
         "target.yaml",
         "unless: {image: none}",
         "settings: {secret.x: a}",
-        "no setting `secret.x`",
+        "unknown setting `secret.x`",
     ),
     "a base of no kind": ("target.yaml", "unless: {image: none}", "bases: [Queeud]", "did you mean `Queued`"),
     "a container that is no text": (
         "target.yaml",
         "workloads:\n",
         "container: [queue.priority]\nworkloads:\n",
-        "is no text",
+        "is not a string",
     ),
     "a name that runs have": (
         "fields.schema.json",
         '"queue": {',
         '"action": {"type": "string", "description": "No."}, "queue": {',
-        "`action` is there already",
+        "`action` exists with another schema",
     ),
     "a key that need not be there": (
         "fields.schema.json",
@@ -413,11 +442,13 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize(("file", "good", "bad", "told"), WRONG.values(), ids=WRONG.keys())
-def test_a_fault_of_the_target_is_told(file: str, good: str, bad: str, told: str, call: Callable[..., Answer]) -> None:
+@pytest.mark.parametrize(("file", "good", "bad", "expected"), WRONG.values(), ids=WRONG.keys())
+def test_an_error_of_the_target_is_reported(
+    file: str, good: str, bad: str, expected: str, call: Callable[..., Answer]
+) -> None:
     Path("run.yaml").write_text("name: train\naction: job\nimage: a:1\nqueue: {priority: 1}\n")
     assert good in FILES[f"queued/{file}"]
     write({**FILES, f"queued/{file}": FILES[f"queued/{file}"].replace(good, bad)})
     found = call("validate", "run.yaml")
     assert found.code == 1
-    assert told in found.stderr
+    assert expected in found.stderr

@@ -1,4 +1,4 @@
-"""Admins' own templates: they replace bundled ones everywhere, and what is wrong with them is told at their line."""
+"""Custom templates: they replace bundled ones everywhere, and errors are reported at their line."""
 
 from __future__ import annotations
 
@@ -25,12 +25,19 @@ from speccompile import Compiled, CompileError, Function, compile_many, compile_
 from speccompile.cli.main import main
 from speccompile.compiler.bundled_library import bundled_library, library_of, with_templates
 from speccompile.compiler.render import fill, sketch
-from speccompile.compiler.rendering.prebuilt_skeletons import fitting, lend, of_any_run, prebuilt_of, read, written
+from speccompile.compiler.rendering.prebuilt_skeletons import (
+    dump_skeletons,
+    lend_skeletons,
+    load_skeletons,
+    matching_skeletons,
+    prebuilt_of,
+    reusable_skeletons,
+)
 from speccompile.compiler.rendering.references import MOST_STEPS, weight
 from speccompile.compiler.rendering.skeleton_cache import Shelf, shelf_of
 from speccompile.compiler.rendering.skeleton_from_template import skeleton
 from speccompile.compiler.rendering.template_errors import TemplateFault
-from speccompile.model.input_texts import Template
+from speccompile.model.input_texts import TemplateFile
 from speccompile.schema.library import Library
 
 ENV = "own/kubernetes/_env.j2"
@@ -93,7 +100,7 @@ def test_the_project_file_names_them_too(project: Call) -> None:
     assert project("validate").code == 0
 
 
-def test_the_command_line_wins_over_the_project_file(project: Call) -> None:
+def test_the_command_line_overrides_the_project_file(project: Call) -> None:
     files({"other/kubernetes/_env.j2": "name: {{ item.name }}\nother: literal\n"})
     assert project("render", "-o", "-", "--templates", "other").stdout.count("other: literal") == 2
 
@@ -172,8 +179,8 @@ def test_yaml_files_beside_templates_are_no_runs(call: Call) -> None:
 def test_explain_shows_the_admins_file(call: Call) -> None:
     found = call("explain", "run.yaml", "env", "--templates", "own").stdout
     assert "ours: literal          # template  own/kubernetes/_env.j2:3" in found
-    told = json.loads(call("explain", "run.yaml", "env", "--templates", "own", "--format", "json").stdout)
-    assert '"own/kubernetes/_env.j2"' in json.dumps(told)
+    report = json.loads(call("explain", "run.yaml", "env", "--templates", "own", "--format", "json").stdout)
+    assert '"own/kubernetes/_env.j2"' in json.dumps(report)
     assert (
         call("explain", "run.yaml", "apiVersion", "--templates", "own").stdout.count("  # template  job.yaml.j2:1\n")
         == 1
@@ -217,7 +224,7 @@ def test_reports_for_programs_name_the_file(call: Call) -> None:
         ({"mine/kubernetes/_env.j2": "x" * (1024 * 1024 + 1)}, "error[input/too-large]: the file is larger than 1 MiB"),
     ],
 )
-def test_a_directory_that_gives_no_templates_is_told(texts: Mapping[str, str], expected: str, call: Call) -> None:
+def test_a_directory_without_templates_is_reported(texts: Mapping[str, str], expected: str, call: Call) -> None:
     files(texts)
     for command in ("render", "validate", "explain"):
         found = call(command, "run.yaml", "--templates", "mine")
@@ -228,13 +235,13 @@ def test_a_directory_that_gives_no_templates_is_told(texts: Mapping[str, str], e
         compile_run(Path("run.yaml"), templates="mine")
 
 
-def test_a_template_that_is_no_text_is_told(call: Call) -> None:
+def test_a_template_that_is_not_text_is_reported(call: Call) -> None:
     Path(ENV).write_bytes(b"name: \xe4\n")
     found = call("render", "run.yaml", "--templates", "own")
     assert found.stderr.startswith("error[input/encoding]: byte 0xe4 is not UTF-8\n  --> own/kubernetes/_env.j2:1:7\n")
 
 
-def test_a_project_that_names_no_directory_is_told_at_its_line(call: Call) -> None:
+def test_a_missing_directory_of_a_project_is_reported_at_its_line(call: Call) -> None:
     files({"speccompile.yaml": "runs: [run.yaml]\ntemplates: mine\n"})
     found = call("validate")
     assert "error[project/no-match]: `mine` does not exist\n  --> speccompile.yaml:2:12\n" in found.stderr
@@ -258,10 +265,10 @@ def test_nothing_is_written_over_a_template(call: Call) -> None:
 
 
 FAULTS = {
-    "syntax": ("# one\nname: {{ item.name\n", 2, "the template cannot be read: unexpected end of template"),
-    "tag": ("name: x\n{% do x %}\n", 2, "the template cannot be read: encountered unknown tag `do`"),
-    "filter": ("name: x\nvalue: {{ item.value | uper }}\n", 2, "there is no filter `uper`"),
-    "test": ("{% if item.name is dfined %}\n{% endif %}\n", 1, "there is no test `dfined`"),
+    "syntax": ("# one\nname: {{ item.name\n", 2, "invalid template: unexpected end of template"),
+    "tag": ("name: x\n{% do x %}\n", 2, "invalid template: encountered unknown tag `do`"),
+    "filter": ("name: x\nvalue: {{ item.value | uper }}\n", 2, "unknown filter `uper`"),
+    "test": ("{% if item.name is dfined %}\n{% endif %}\n", 1, "unknown test `dfined`"),
     "field": ("name: x\n\nvalue: {{ spec.imag }}\n", 3, "`spec` has no field `imag`"),
     "name": ("name: x\nvalue: {{ itm.value }}\n", 2, "there is no name `itm` here"),
     "include": ("name: x\n{% include 'kubernetes/nope.j2' %}\n", 2, "there is no template `kubernetes/nope.j2`"),
@@ -280,19 +287,19 @@ FAULTS = {
     "absent": (
         "name: {{ spec.command ~ 'x' }}\n",
         1,
-        "`spec.command` is not there, and nothing can be computed from it",
+        "`spec.command` is unset, and cannot be used in an expression",
     ),
-    "division": ("name: {{ 1 // 0 }}\n", 1, "an expression cannot be computed: integer division or modulo by zero"),
+    "division": ("name: {{ 1 // 0 }}\n", 1, "an expression cannot be evaluated: integer division or modulo by zero"),
     "method": ("name: {{ 'x'.ljust(3) }}\n", 1, "`ljust` cannot be called here"),
-    "call": ("name: {{ item.name() }}\n", 1, "what is no macro cannot be called here"),
-    "private": ("name: x\nvalue: \ue000\n", 1, "the template holds private-use characters"),
+    "call": ("name: {{ item.name() }}\n", 1, "this value cannot be called here"),
+    "private": ("name: x\nvalue: \ue000\n", 1, "the template contains private-use characters"),
     "items": ("name: {{ spec.envs | each('kubernetes/_mount.j2') }}\n", 1, "what `each` gives can only stand alone"),
-    "recursive": ("{% for x in 'ab' recursive %}{% endfor %}\n", 1, "a loop cannot be recursive here"),
+    "recursive": ("{% for x in 'ab' recursive %}{% endfor %}\n", 1, "recursive loops are not supported"),
 }
 
 
 @pytest.mark.parametrize("name", FAULTS)
-def test_a_fault_is_told_once_at_its_line(name: str, call: Call) -> None:
+def test_an_error_is_reported_once_at_its_line(name: str, call: Call) -> None:
     text, line, message = FAULTS[name]
     files({ENV: text, "runs.yaml": RUN + "---\n" + RUN.replace("train", "other")})
     found = call("render", "runs.yaml", "--templates", "own")
@@ -306,7 +313,7 @@ def test_a_fault_is_told_once_at_its_line(name: str, call: Call) -> None:
     assert "Traceback" not in found.stderr
 
 
-def test_a_near_name_is_told(call: Call) -> None:
+def test_a_near_name_is_suggested(call: Call) -> None:
     for text, meant in (("a: {{ item.name | uper }}\n", "upper"), ("a: {{ itm }}\n", "item")):
         files({ENV: text})
         assert f"= help: did you mean `{meant}`?" in call("render", "run.yaml", "--templates", "own").stderr
@@ -316,7 +323,7 @@ def test_a_near_name_is_told(call: Call) -> None:
     "text", ["kind: Job\n", "metadata: {name: x}\n", "- a\n", "text\n", "kind: [Job]\nmetadata: 1\n"]
 )
 @pytest.mark.parametrize("base", [False, True])
-def test_what_is_no_manifest_is_a_fault(text: str, call: Call, *, base: bool) -> None:
+def test_output_that_is_not_a_manifest_is_an_error(text: str, call: Call, *, base: bool) -> None:
     files({"own/kubernetes/job.yaml.j2": text})
     base_document = "---\napiVersion: batch/v1\nkind: Job\nspec: {backoffLimit: 1}\n" if base else ""
     files({"profiles/default.yaml": f"id: default\n{base_document}"})
@@ -360,7 +367,7 @@ def copies(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda path: path.name)
-def test_templates_that_say_the_same_give_the_same(case: Path, copies: Path) -> None:
+def test_equal_templates_produce_equal_manifests(case: Path, copies: Path) -> None:
     profiles, platform = case / "profiles", case / "platform.yaml"
     results = compile_many(
         [case / "run.yaml"],
@@ -431,7 +438,7 @@ def test_items_of_items_of_items_are_refused(call: Call) -> None:
     files({"run.yaml": RUN.replace("{A: a, B: b}", "{" + ", ".join(f"A{at}: a" for at in range(10)) + "}")})
     with at_most_calls(MOST_CALLS):
         found = call("render", "run.yaml", "--templates", "own", "--no-cache")
-    assert "the manifests of this run take too much work" in found.stderr
+    assert "the manifests of this run take too many steps" in found.stderr
 
 
 def test_a_real_process_ends_within_bounds_of_memory_and_cpu_time(call: Call) -> None:
@@ -440,7 +447,7 @@ def test_a_real_process_ends_within_bounds_of_memory_and_cpu_time(call: Call) ->
     limited = f"{limits}; exec {program('speccompile')} render run.yaml --templates own"
     done = subprocess.run(["bash", "-c", limited], capture_output=True, text=True, check=False, env={**os.environ})
     assert done.returncode == 1
-    assert "error[template/fault]: the template does too much" in done.stderr
+    assert "error[template/fault]: the template takes too many steps" in done.stderr
     assert call("validate", "run.yaml").code == 0
 
 
@@ -454,7 +461,7 @@ def test_ordinary_work_is_far_from_the_bounds(call: Call) -> None:
     assert call("render", "run.yaml", "--templates", "own").stdout == call("render", "run.yaml").stdout
 
 
-def test_whether_a_run_is_too_much_does_not_hang_on_what_is_kept(call: Call) -> None:
+def test_the_step_limit_does_not_depend_on_the_cache(call: Call) -> None:
     """Skeletons count what they were to make, found or made."""
     many = ", ".join(f"A{at}: a" for at in range(40))
     loops = f"{{% for a in '{'x' * 700}' %}}" * 2 + "{% endfor %}" * 2
@@ -463,7 +470,7 @@ def test_whether_a_run_is_too_much_does_not_hang_on_what_is_kept(call: Call) -> 
     found = [call("render", "run.yaml", "--templates", "own") for _ in range(2)]
     assert found[0] == found[1]
     assert found[0].code == 1
-    assert "take too much work" in found[0].stderr
+    assert "take too many steps" in found[0].stderr
     files({"run.yaml": RUN})
     assert call("render", "run.yaml", "--templates", "own").code == 0
 
@@ -485,7 +492,7 @@ def test_values_of_a_run_are_no_template(call: Call) -> None:
 # Who has to know of them
 
 
-def test_another_text_gives_another_result_and_the_first_one_the_first(call: Call) -> None:
+def test_results_follow_changes_of_the_text(call: Call) -> None:
     first = call("render", "run.yaml", "--templates", "own")
     files({ENV: OURS.replace("literal", "literas")})
     assert "ours: literas" in call("render", "run.yaml", "--templates", "own").stdout
@@ -528,14 +535,14 @@ def test_a_removed_template_concerns_all_runs(project: Call) -> None:
     assert project("check", "--changed").code == 4
 
 
-def test_verify_looks_at_what_they_give(call: Call) -> None:
+def test_verify_checks_their_manifests(call: Call) -> None:
     found = call("verify", "run.yaml", "--templates", "own", "--kubernetes", "1.33")
     assert found.code == 1
     assert "error[api/violation]" in found.stderr
     assert "  --> own/kubernetes/_env.j2:3:1" in found.stderr
 
 
-def test_the_impact_of_profiles_is_told_with_the_same_templates_on_both_sides(call: Call) -> None:
+def test_the_impact_of_profiles_is_computed_with_the_same_templates_on_both_sides(call: Call) -> None:
     files({"old/a.yaml": "id: default\n", "new/a.yaml": "id: default\npriority_class: low\n"})
     found = call("profiles", "impact", "--old", "old", "--new", "new", "run.yaml", "--templates", "own")
     assert found.code == 4
@@ -614,7 +621,7 @@ def test_a_second_call_needs_no_jinja(call: Call) -> None:
     assert call("validate", "run.yaml").code == 0
 
 
-def test_what_hangs_on_a_value_is_rendered_again(call: Call) -> None:
+def test_skeletons_that_depend_on_a_value_are_rendered_again(call: Call) -> None:
     files({ENV: "name: {{ item.name ~ '_X' }}\nvalue: {{ item.value }}\n"})
     arguments = ("render", "run.yaml", "--templates", "own")
     assert cold(*arguments).stderr == "jinja2"
@@ -626,12 +633,12 @@ def test_what_hangs_on_a_value_is_rendered_again(call: Call) -> None:
 
 
 def own_library(text: str = OURS) -> Library:
-    return with_templates(bundled_library(), [Template("kubernetes/_env.j2", ENV, text)])
+    return with_templates(bundled_library(), [TemplateFile("kubernetes/_env.j2", ENV, text)])
 
 
 def test_one_library_serves_equal_templates() -> None:
-    templates = (Template("kubernetes/_env.j2", ENV, OURS),)
-    assert library_of(templates) is library_of((Template("kubernetes/_env.j2", ENV, OURS),))
+    templates = (TemplateFile("kubernetes/_env.j2", ENV, OURS),)
+    assert library_of(templates) is library_of((TemplateFile("kubernetes/_env.j2", ENV, OURS),))
     assert library_of(()) is bundled_library()
     assert library_of(templates).digest != bundled_library().digest
 
@@ -640,19 +647,19 @@ def item(**data: str) -> dict[str, Any]:
     from speccompile.model.source import Layer, Source
     from speccompile.yaml_text.from_python import wrap
 
-    told = wrap({"item": data}, Source("<run>", "", Layer.RUN)).documents[0].root
-    return {"spec": None, **told.fields}
+    report = wrap({"item": data}, Source("<run>", "", Layer.RUN)).documents[0].root
+    return {"spec": None, **report.fields}
 
 
 def lent() -> tuple[str, Library]:
     library = own_library()
     made = skeleton("kubernetes/_env.j2", item(name="A", value="a"), library)
-    return written([("kubernetes/_env.j2", made)], library), library
+    return dump_skeletons([("kubernetes/_env.j2", made)], library), library
 
 
 def test_lent_skeletons_have_the_places_of_the_admins_file() -> None:
     text, library = lent()
-    [known] = read(fitting(text, library)["kubernetes/_env.j2"], library)
+    [known] = load_skeletons(matching_skeletons(text, library)["kubernetes/_env.j2"], library)
     assert known.tree.fields["ours"].span.label == f"{ENV}:3:1"
     assert known.steps > 1
 
@@ -672,25 +679,25 @@ def test_any_json_in_place_of_skeletons_is_survived(value: Any, at: int) -> None
     whole = [tree, placed, questions, steps]
     damaged = [*whole[:at], value, *whole[at + 1 :]]
     shelf = Shelf()
-    for told in (json.dumps(value), json.dumps([damaged]), json.dumps([whole, damaged])):
-        for known in read(told, library):
+    for report in (json.dumps(value), json.dumps([damaged]), json.dumps([whole, damaged])):
+        for known in load_skeletons(report, library):
             shelf.lend("kubernetes/_env.j2", known)
-    lend(json.dumps({"templates": {}, "skeletons": {"kubernetes/_env.j2": json.dumps([damaged])}}), library)
+    lend_skeletons(json.dumps({"templates": {}, "skeletons": {"kubernetes/_env.j2": json.dumps([damaged])}}), library)
     with suppress(TemplateFault):
         fill(sketch("kubernetes/_env.j2", item(name="A", value="a"), library))
-    lend(json.dumps(value), library)
+    lend_skeletons(json.dumps(value), library)
     assert prebuilt_of(library) == {}
 
 
 @pytest.mark.parametrize("text", ["[" * 100_000, "\ud800", "{", "[[[]]]", "null"])
 def test_text_that_is_no_json_is_survived(text: str) -> None:
     library = own_library()
-    assert list(read(text, library)) == []
-    lend(text, library)
+    assert list(load_skeletons(text, library)) == []
+    lend_skeletons(text, library)
     assert prebuilt_of(library) == {}
 
 
-def test_a_skeleton_that_asks_otherwise_is_not_taken() -> None:
+def test_a_skeleton_with_other_questions_is_not_used() -> None:
     _, library = lent()
     texts = {
         "test/a.j2": "{% if spec.image %}\na: 1\n{% endif %}\nb: 1\n",
@@ -703,9 +710,9 @@ def test_a_skeleton_that_asks_otherwise_is_not_taken() -> None:
     assert len(shelf) == 1
 
 
-def test_only_what_comes_back_as_it_was_is_lent() -> None:
+def test_only_skeletons_that_survive_serialization_are_lent() -> None:
     """JSON has no keys but text, so that a question about `{1: 2}` would come back as another."""
     library = Library(bundled_library().schemas, {"test/a.j2": "a: {{ 'x' if spec.labels == {1: 2} else 'y' }}\n"})
     sketch("test/a.j2", {"spec": None, "item": None}, library)
     assert len(shelf_of(library)) == 1
-    assert list(of_any_run(shelf_of(library), library)) == []
+    assert list(reusable_skeletons(shelf_of(library), library)) == []

@@ -16,7 +16,12 @@ from speccompile.compiler.bundled_library import bundled_library
 from speccompile.compiler.compile_files import compile_files
 from speccompile.compiler.compiled import Compiled
 from speccompile.compiler.documents.admin_config import prepare
-from speccompile.compiler.rendering.prebuilt_skeletons import fitting, prebuilt_of, read, written
+from speccompile.compiler.rendering.prebuilt_skeletons import (
+    dump_skeletons,
+    load_skeletons,
+    matching_skeletons,
+    prebuilt_of,
+)
 from speccompile.compiler.rendering.skeleton_cache import shelf_of
 from speccompile.compiler.rendering.skeleton_from_template import skeleton
 from speccompile.model.source import Layer, Source
@@ -110,12 +115,12 @@ def test_skeletons_survive_being_written() -> None:
         .root
     )
     made = skeleton("test/main.j2", {"spec": spec, "item": None}, library)
-    text = written([("test/main.j2", made)], library)
-    [again] = read(fitting(text, library)["test/main.j2"], library)
+    text = dump_skeletons([("test/main.j2", made)], library)
+    [again] = load_skeletons(matching_skeletons(text, library)["test/main.j2"], library)
     assert again.tree == made.tree
     assert again.placed == made.placed
     assert again.questions == made.questions
-    assert written([("test/main.j2", again)], library) == text
+    assert dump_skeletons([("test/main.j2", again)], library) == text
 
 
 def test_most_runs_have_their_skeletons_prepared() -> None:

@@ -26,10 +26,10 @@ from speccompile.compiler.pipeline import compile_document
 from speccompile.compiler.render import fill, sketch
 from speccompile.compiler.rendering import skeleton_from_template
 from speccompile.compiler.rendering import text_writer as staged
-from speccompile.compiler.rendering.jinja_environment import template_of
-from speccompile.compiler.rendering.skeleton_cache import Context, Shelf, Skeleton, shelf_of
+from speccompile.compiler.rendering.jinja_environment import compiled_template
+from speccompile.compiler.rendering.skeleton_cache import Shelf, Skeleton, TemplateContext, shelf_of
 from speccompile.compiler.rendering.template_errors import TemplateFault
-from speccompile.compiler.rendering.text_writer import text_of
+from speccompile.compiler.rendering.text_writer import manifest_text
 from speccompile.model import identity_cache as memo
 from speccompile.model.findings import stop_if_any
 from speccompile.model.node import Node
@@ -73,11 +73,11 @@ def library(templates: Templates) -> Library:
     return Library(bundled_library().schemas, templates)
 
 
-def context(spec: Data, platform: Node | None = None, item: Any = None) -> Context:
+def context(spec: Data, platform: Node | None = None, item: Any = None) -> TemplateContext:
     return {"spec": node(spec), "platform": platform, "item": None if item is None else node(item)}
 
 
-def plainly(texts: Templates, *contexts: Context) -> list[Outcome]:
+def plainly(texts: Templates, *contexts: TemplateContext) -> list[Outcome]:
     """The plain way: a library that nobody has used, and for each skeleton a shelf with nothing on it."""
     fresh = library(texts)
     with pytest.MonkeyPatch.context() as patch:
@@ -86,11 +86,11 @@ def plainly(texts: Templates, *contexts: Context) -> list[Outcome]:
     return [Outcome(serialize([tree.plain()]) if isinstance(tree, Node) else tree, tree) for tree in trees]
 
 
-def in_stages(known: Library, *contexts: Context) -> list[Outcome]:
+def in_stages(known: Library, *contexts: TemplateContext) -> list[Outcome]:
     """With what the library has kept, of these and of whatever came before."""
 
-    def outcome(seen: Context) -> Outcome:
-        text = tried(lambda: text_of([sketch(MAIN, seen, known)]))
+    def outcome(seen: TemplateContext) -> Outcome:
+        text = tried(lambda: manifest_text([sketch(MAIN, seen, known)]))
         return Outcome(text, tried(lambda: fill(sketch(MAIN, seen, known))))
 
     return [outcome(seen) for seen in contexts]
@@ -284,7 +284,7 @@ templates = st.fixed_dictionaries({MAIN: main, SUB: template(ITEM, 1, DEEP), DEE
 
 
 @st.composite
-def sequences(draw: st.DrawFn) -> list[Context]:
+def sequences(draw: st.DrawFn) -> list[TemplateContext]:
     """What several runs let templates see, in some order, some of it again; few values, so that answers agree."""
     value = st.sampled_from(draw(st.lists(st.sampled_from(COMMON) | st.sampled_from(VALUES), min_size=3, max_size=5)))
     spec = st.fixed_dictionaries({}, optional=dict.fromkeys(("image", "command", "args", "labels"), value))
@@ -296,14 +296,14 @@ def sequences(draw: st.DrawFn) -> list[Context]:
 # The law
 
 
-def same_both_ways(texts: Templates, contexts: Sequence[Context]) -> None:
+def same_both_ways(texts: Templates, contexts: Sequence[TemplateContext]) -> None:
     known = library(texts)
     assert in_stages(known, *contexts) == plainly(texts, *contexts)
 
 
 @settings(max_examples=settings().max_examples * 6)
 @given(templates, sequences())
-def test_staged_text_is_the_plain_text(texts: Templates, contexts: list[Context]) -> None:
+def test_staged_text_is_the_plain_text(texts: Templates, contexts: list[TemplateContext]) -> None:
     """Whatever came before, a run has the bytes, the origins or the fault that it has alone."""
     known, expected = library(texts), plainly(texts, *contexts)
     event(f"refused: {sum(isinstance(one.text, Refused) for one in expected)} of {len(expected)}")
@@ -412,7 +412,7 @@ UNFIT = (
 )
 def test_what_no_manifest_can_hold_is_a_fault_both_ways(expression: str, pattern: str) -> None:
     texts, seen = {MAIN: pattern.replace("X", expression)}, context({"image": "a"})
-    assert re.search("no manifest can hold|it cannot be", str(plainly(texts, seen)))
+    assert re.search("a manifest cannot contain|no value can have", str(plainly(texts, seen)))
     same_both_ways(texts, [seen, seen])
 
 
@@ -423,7 +423,7 @@ def test_what_no_manifest_can_hold_is_a_fault_both_ways(expression: str, pattern
 def test_filters_cannot_forge_what_stands_for_values_and_lines(filtered: str) -> None:
     """A filter over a block sees placeholders; one that changes them is refused, and nothing of them gets out."""
     texts = {MAIN: f"{{% filter {filtered} %}}\nabc: {{{{ spec.image }}}}\nb: 1\n{{% endfilter %}}\n"}
-    assert "a filter changes" in str(plainly(texts, context({"image": "a"})))
+    assert "block changes values" in str(plainly(texts, context({"image": "a"})))
     same_both_ways(texts, [context({"image": "a"})] * 2)
 
 
@@ -433,7 +433,7 @@ def test_values_are_compared_with_data_only(other: str) -> None:
     compared = f"- {{{{ spec.image == ({other}) }}}}"
     text = f"{MACRO}\na:\n{{% for x in 'a' %}}\n{compared}\n{{% endfor %}}\n"
     for seen in (context({"image": "a", "args": ["a"]}), context({"args": ["b"]})):
-        assert re.search("compared with data|no name `nope`", str(plainly({MAIN: text}, seen)))
+        assert re.search("cannot be compared with|unknown name `nope`", str(plainly({MAIN: text}, seen)))
 
 
 def test_a_value_is_not_taken_for_the_token_of_another() -> None:
@@ -454,7 +454,7 @@ def test_a_value_is_not_taken_for_the_token_of_another() -> None:
 
 @given(templates, templates, sequences())
 def test_libraries_with_templates_of_the_same_names_share_nothing(
-    one: Templates, two: Templates, contexts: list[Context]
+    one: Templates, two: Templates, contexts: list[TemplateContext]
 ) -> None:
     known = library(one), library(two)
     for seen, *expected in zip(contexts, plainly(one, *contexts), plainly(two, *contexts), strict=True):
@@ -462,10 +462,10 @@ def test_libraries_with_templates_of_the_same_names_share_nothing(
 
 
 @given(templates, sequences(), st.sampled_from(VALUES), st.sampled_from(VALUES))
-def test_profiles_share_nothing(texts: Templates, contexts: list[Context], one: Any, two: Any) -> None:
+def test_profiles_share_nothing(texts: Templates, contexts: list[TemplateContext], one: Any, two: Any) -> None:
     """Values of two admins in the same place never stand in for each other."""
     admins = [node(data, Layer.PROFILE) for data in (one, two)]
-    seen: list[Context] = [{**run, "platform": admin} for run in contexts for admin in admins]
+    seen: list[TemplateContext] = [{**run, "platform": admin} for run in contexts for admin in admins]
     same_both_ways(texts, seen)
 
 
@@ -473,11 +473,11 @@ def test_values_of_runs_that_are_gone_are_not_written_again() -> None:
     """Sketches may be drawn one by one, each given up as soon as it is written."""
     known, values = library({MAIN: "a: {{ spec.labels }}\n"}), [{"x": [number]} for number in range(50)]
     drawn = (sketch(MAIN, context({"labels": value}), known) for value in values)
-    assert text_of(drawn) == serialize({"a": value} for value in values)
+    assert manifest_text(drawn) == serialize({"a": value} for value in values)
 
 
 def test_no_sketches_give_no_text() -> None:
-    assert text_of(()) == serialize(()) == ""
+    assert manifest_text(()) == serialize(()) == ""
 
 
 # Bounded memory
@@ -488,7 +488,7 @@ PER_LENGTH = {
 
 
 def length_asked(kept: Skeleton) -> int:
-    return next(int(str(question.answer)) for question in kept.questions if question.asked == "length")
+    return next(int(str(question.answer)) for question in kept.questions if question.operation == "length")
 
 
 def reachable(branches: Mapping[Any, Any]) -> Iterator[Any]:
@@ -509,7 +509,7 @@ def test_a_shelf_keeps_as_many_as_it_may_and_those_used_last(lengths: list[int])
         for length in lengths:
             args = [f"a{number}" for number in range(length)]
             expected: Data = {**({"a": args} if args else {}), "b": 1, "z": 1}
-            assert text_of([sketch(MAIN, context({"args": args, "image": "i"}), known)]) == serialize([expected])
+            assert manifest_text([sketch(MAIN, context({"args": args, "image": "i"}), known)]) == serialize([expected])
             used = [*(one for one in used if one != length), length][-3:]
             assert [length_asked(kept) for kept in shelf._used] == used
             # For keys and length they share a fork, for the image each has its own: none stays without a skeleton.
@@ -521,11 +521,11 @@ def test_a_skeleton_keeps_a_bounded_number_of_pages() -> None:
     fields = ("image", "command", "args", "labels", "replicas", "suspend", "parameters")
     known = library({MAIN: "".join(f"{name}: {{{{ spec.{name} }}}}\n" for name in fields) + "z: 1\n"})
     shapes = [dict.fromkeys(some, 1) for size in range(8) for some in combinations(fields, size)]
-    assert len(shapes) > staged._MOST_PAGES
+    assert len(shapes) > staged._MAX_PAGES
     for spec in shapes * 2:
         drawn = sketch(MAIN, context(spec), known)
-        assert text_of([drawn]) == serialize([{**spec, "z": 1}])
-        assert 0 < len(drawn.skeleton.pages) <= staged._MOST_PAGES
+        assert manifest_text([drawn]) == serialize([{**spec, "z": 1}])
+        assert 0 < len(drawn.skeleton.pages) <= staged._MAX_PAGES
 
 
 class Box:
@@ -600,7 +600,7 @@ def test_threads_give_what_one_thread_gives(most: int, monkeypatch: pytest.Monke
     shelf = Shelf(most)
     expected = plainly(MANY_SHAPES, *contexts)
     monkeypatch.setattr(render, "shelf_of", lambda _: shelf)
-    monkeypatch.setattr(staged, "_MOST_PAGES", 3)
+    monkeypatch.setattr(staged, "_MAX_PAGES", 3)
     known = library(MANY_SHAPES)
     with ThreadPoolExecutor(8) as pool:
         found = list(pool.map(lambda seen: in_stages(known, seen), contexts))
@@ -611,13 +611,13 @@ def test_threads_give_what_one_thread_gives(most: int, monkeypatch: pytest.Monke
 @pytest.mark.usefixtures("hurried")
 def test_threads_write_pages_of_one_skeleton(monkeypatch: pytest.MonkeyPatch) -> None:
     """More pages than are kept, so that all threads throw them away all the time."""
-    monkeypatch.setattr(staged, "_MOST_PAGES", 2)
+    monkeypatch.setattr(staged, "_MAX_PAGES", 2)
     fields = ("image", "command", "args", "labels")
     known = library({MAIN: "".join(f"{name}: {{{{ spec.{name} }}}}\n" for name in fields) + "z: 1\n"})
     shapes: list[Data] = [dict.fromkeys(some, 1) for size in range(5) for some in combinations(fields, size)]
     drawn = [sketch(MAIN, context(spec), known) for spec in shapes] * 800
     with ThreadPoolExecutor(8) as pool:
-        found = list(pool.map(lambda one: text_of([one]), drawn))
+        found = list(pool.map(lambda one: manifest_text([one]), drawn))
     assert found == [serialize([{**spec, "z": 1}]) for spec in shapes] * 800
 
 
@@ -669,9 +669,9 @@ def test_a_second_run_of_the_same_shape_needs_no_jinja(monkeypatch: pytest.Monke
 
     def noted(known: Library, name: str) -> Any:
         called.append(name)
-        return template_of(known, name)
+        return compiled_template(known, name)
 
-    monkeypatch.setattr(skeleton_from_template, "template_of", noted)
+    monkeypatch.setattr(skeleton_from_template, "compiled_template", noted)
     other = through(
         Case({**RUN, "name": "b", "image": "ruby", "args": ["y", "z"], "envs": {"B": "2", "C": "3"}}), fresh
     )
