@@ -88,7 +88,7 @@ def test_results_that_cannot_be_printed_are_1_and_one_sentence(
 def test_a_closed_standard_output_is_no_fault_where_nothing_is_printed() -> None:
     assert redirected(">&-", "render", "run.yaml", "-o", "out") == Said(0, b"", b"wrote 1 file to out/\n")
     assert Path("out/train.yaml").read_text() == job("train")
-    assert redirected(">&-", "profiles", "lint", "--profiles", "small.yaml") == Said(0, b"", b"")
+    assert redirected(">&-", "profiles", "lint", "--profiles", "small.yaml", "--quiet") == Said(0, b"", b"")
 
 
 @pytest.mark.parametrize("unbuffered", ["", "1"])

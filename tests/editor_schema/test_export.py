@@ -23,6 +23,7 @@ from jsonschema import Draft7Validator
 from speccompile.cli.main import main
 from speccompile.compiler.bundled_library import bundled_library
 from speccompile.compiler.choose_manifests import target_of
+from speccompile.compiler.documents.run import _check_target
 from speccompile.compiler.documents.run_forms import flatten
 from speccompile.editor_schema.export import NOUNS, schema_of, schema_text
 from speccompile.editor_schema.format_patterns import (
