@@ -15,6 +15,7 @@ from speccompile.compiler.container_resources import (
     quantity_text,
     same_quantity,
 )
+from speccompile.compiler.likely_mistakes import likely_mistakes
 from speccompile.compiler.merge_affinity import united
 from speccompile.compiler.policy import RULES_OF_A_LAYER
 from speccompile.model.diagnostic import Diagnostic, Note
@@ -59,7 +60,7 @@ def normalize(
     }
     tree = fields.with_fields(canonical)
     broken = (finding for rule in RULES_OF_A_LAYER for finding in rule(tree, platform))
-    return tree, (*context.findings, *broken)
+    return tree, (*context.findings, *broken, *likely_mistakes(tree, platform))
 
 
 def _executable(node: Node, _: Context) -> Node:

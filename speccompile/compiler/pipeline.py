@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from speccompile.compiler.approve import approve
 from speccompile.compiler.base_documents import misfits, over_bases
+from speccompile.compiler.changed_names import changed_names
 from speccompile.compiler.compiled import Compiled, CompiledTrees, CreatedObject
 from speccompile.compiler.documents.admin_config import Setting
 from speccompile.compiler.documents.run import read_run
@@ -42,7 +43,8 @@ def compile_document(document: Document, setting: Setting) -> Compiled:
     except TemplateFault as error:
         found = (*told, *overridden, *warnings, *(fault.finding for fault in error.faults))
         raise CompileError(found, run, merged.overrides) from None
-    found = in_order((*told, *overridden, *warnings, *made.notices))
+    renamed = changed_names(run.name, made.objects)
+    found = in_order((*told, *overridden, *warnings, *made.notices, *renamed))
     if has_errors(found):
         raise CompileError(found, run, merged.overrides)
     return Compiled(
