@@ -93,6 +93,8 @@ def test_values_of_a_profile_are_reported_once(tmp_path: Path) -> None:
     )
     findings = json.loads(answer.stderr or answer.stdout)["findings"]
     assert [finding["code"] for finding in findings] == ["policy/unlikely-amount"]
+    answer = piped("", "profiles", "lint", "--profiles", str(tmp_path))
+    assert "[policy/unlikely-amount]" in answer.stdout + answer.stderr
 
 
 def test_a_changed_name_is_reported_with_every_object() -> None:
@@ -116,7 +118,7 @@ def test_every_changed_name_has_a_reason(name: str) -> None:
 
 def test_workers_report_the_same() -> None:
     run = {**RUN, "name": "My_Train", "resources": {"mem": 1}, "secrets": ["a-b"], "envs": {"A": TOKEN}}
-    runs = [run, json.dumps({**run, "name": "Other"}) + "\n"]
+    runs: list[dict[str, Any] | str] = [run, json.dumps({**run, "name": "Other"}) + "\n"]
     with ThreadPoolExecutor(1) as executor:
         elsewhere = [*compile_many(runs, executor=executor)]
     here = [*compile_many(runs)]

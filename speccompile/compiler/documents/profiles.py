@@ -28,6 +28,8 @@ from speccompile.schema.validate import described, validate, without_faulty
 from speccompile.yaml_text.parsed import Parsed
 
 _OWN = ("id", "name", "description", "extends", "target", "gpu_key", "defaults", "rules", "forbid")
+_MOST_LISTED = 12
+"""Profiles that a finding lists at most."""
 Findings: TypeAlias = tuple[Diagnostic, ...]
 Demand = TypeVar("Demand", Rule, Ban)
 
@@ -329,14 +331,16 @@ def choose(wanted: Node | None, profiles: Mapping[str, Profile]) -> tuple[Profil
     if profile is not None:
         return profile, ()
     meant = near(str(wanted.value), profiles)
-    known = ", ".join(f"`{name}`" for name in sorted(profiles)[:10]) if profiles else "no profiles were given"
+    names = [f"`{name}`" for name in sorted(profiles)]
+    more = f" and {len(names) - _MOST_LISTED} more" if len(names) > _MOST_LISTED else ""
+    listed = f"known profiles: {', '.join(names[:_MOST_LISTED])}{more}" if names else "no profiles were given"
     return None, (
         Diagnostic(
             code="profile/unknown",
             message=f"unknown profile {quote(wanted.value)}",
             span=wanted.span,
             path=("profile",),
-            notes=(Note(f"known profiles: {known}" if profiles else known),),
+            notes=(Note(listed),),
             help=f"did you mean `{meant}`?" if meant else "name a known profile, or give its file with --profiles",
         ),
     )
