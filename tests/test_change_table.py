@@ -128,7 +128,7 @@ def test_a_field_with_several_shapes(copy: Copy) -> None:
 def test_a_constraint_and_its_diagnostic_code(copy: Copy) -> None:
     copy.insert(
         "speccompile/compiler/policy.py",
-        "RULES: tuple[Rule, ...] = (\n",
+        "SPEC_CHECKS: tuple[SpecCheck, ...] = (\n",
         'def _name_is_short(merged: Merged) -> Iterator[Diagnostic]:\n    if str(merged.run.name.value) == "long":\n'
         '        yield Diagnostic(code="policy/long", message="too long", span=merged.run.name.span)\n\n\n',
     )

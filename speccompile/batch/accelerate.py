@@ -16,7 +16,7 @@ from speccompile.batch.disk_spool import Ledger
 from speccompile.batch.wire_format import from_portable
 from speccompile.batch.work_units import Answer, Piece, sources_of
 from speccompile.compiler.compiled import Rendered, Result, Results
-from speccompile.compiler.duplicate_objects import ClaimStore, apart
+from speccompile.compiler.duplicate_objects import ClaimStore, refuse_duplicates
 from speccompile.files.work import Work
 from speccompile.model.findings import has_errors
 from speccompile.model.input_texts import Admin, Text
@@ -83,7 +83,7 @@ def _apart(results: Iterable[Rendered], ledger: ClaimStore) -> Iterator[Rendered
             text = one.text
             yield one.result
 
-    for result in apart(alone(), ledger):
+    for result in refuse_duplicates(alone(), ledger):
         yield Rendered(result, text)
 
 

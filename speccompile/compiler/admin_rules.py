@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TypeAlias
 
 from speccompile.compiler.container_resources import DISK, amount, is_device, same_quantity
-from speccompile.compiler.normalize import UNSAID
+from speccompile.compiler.normalize import COMPLETED
 from speccompile.model.diagnostic import Diagnostic, Note, quote
 from speccompile.model.documents import Ban, Rule
 from speccompile.model.key_path import KeyPath, format_path
@@ -20,12 +20,11 @@ from speccompile.schema.formats.safe_regex import matches, pattern_fault
 from speccompile.schema.formats.text_format import Fault
 from speccompile.schema.library import Library, Schema
 
-Findings: TypeAlias = tuple[Diagnostic, ...]
 _COUNTED = frozenset({"number", "integer"})
 _MANY = frozenset({"object", "array"})
 
 
-def read_rules(written: Node | None, library: Library) -> tuple[tuple[Rule, ...], Findings]:
+def read_rules(written: Node | None, library: Library) -> tuple[tuple[Rule, ...], tuple[Diagnostic, ...]]:
     """The rules whose field exists and whose constraint can be kept, and what is wrong with the others."""
     rules: list[Rule] = []
     findings: list[Diagnostic] = []
@@ -41,7 +40,7 @@ def read_rules(written: Node | None, library: Library) -> tuple[tuple[Rule, ...]
     return tuple(rules), tuple(findings)
 
 
-def read_bans(written: Node | None, library: Library) -> tuple[tuple[Ban, ...], Findings]:
+def read_bans(written: Node | None, library: Library) -> tuple[tuple[Ban, ...], tuple[Diagnostic, ...]]:
     """The fields that runs may not say; a short form such as `resources.mem` means request and limit."""
     bans: list[Ban] = []
     findings: list[Diagnostic] = []
@@ -119,12 +118,12 @@ def _unfit(text: str, node: Node, why: str, cure: str) -> Diagnostic:
     )
 
 
-Symbols: TypeAlias = Mapping[str, Iterable[str]]
+ResourceNames: TypeAlias = Mapping[str, Iterable[str]]
 """The resource names that `gpu` and `disk` stand for under one profile and platform."""
 
 
 def broken_rules(
-    rules: Iterable[Rule], specs: tuple[Node, ...], symbols: Symbols, here: Node, library: Library
+    rules: Iterable[Rule], specs: tuple[Node, ...], symbols: ResourceNames, here: Node, library: Library
 ) -> Iterator[Diagnostic]:
     """What the specs say against the rules, the first that has the field; `here` is where a missing one is told."""
     secrets = _secrets(specs[0])
@@ -136,12 +135,13 @@ def broken_rules(
             yield _broken("required", rule, next(concrete(rule.path, symbols)), here)
         others = _told(_other_names(rule.path, specs[0]), specs, library) if "max" in rule.constraint.fields else {}
         for path, node in {**others, **told}.items():
-            for keyword in (keyword for keyword in CHECKS if keyword in rule.constraint.fields):
+            for keyword in (keyword for keyword in CONSTRAINTS if keyword in rule.constraint.fields):
                 for item in node.items if isinstance(node.value, tuple) else (node,):
-                    if (path in told or keyword == "max") and not CHECKS[keyword](item, rule):
+                    if (path in told or keyword == "max") and not CONSTRAINTS[keyword](item, rule):
                         yield _broken(keyword, rule, path, item)
         secret = _as_secret(rule.path, secrets)
-        if secret and secret.span.source.layer is Layer.RUN and not CHECKS.keys().isdisjoint(rule.constraint.fields):
+        is_checked = not CONSTRAINTS.keys().isdisjoint(rule.constraint.fields)
+        if secret and secret.span.source.layer is Layer.RUN and is_checked:
             yield _hidden(rule, secret)
 
 
@@ -228,14 +228,14 @@ def _broken(keyword: str, rule: Rule, path: KeyPath, node: Node) -> Diagnostic:
     )
 
 
-def broken_bans(bans: Iterable[Ban], fields: Node, symbols: Symbols, library: Library) -> Iterator[Diagnostic]:
+def broken_bans(bans: Iterable[Ban], fields: Node, symbols: ResourceNames, library: Library) -> Iterator[Diagnostic]:
     """What a run says though it may not; an empty list says something too, where it clears a default."""
     told: set[int] = set()
     secrets, fields = _secrets(fields), by_key(fields, library)
     for ban in bans:
         paths = (*concrete(ban.path, symbols), *_other_names(ban.path, fields))
         places = (*(node_at(fields, path, library) for path in paths), _as_secret(ban.path, secrets))
-        node = next((node for node in places if node and node.derived not in UNSAID), None)
+        node = next((node for node in places if node and node.derived not in COMPLETED), None)
         if node is not None and id(ban.written) not in told:
             told.add(id(ban.written))
             yield _forbidden(ban, node)
@@ -287,7 +287,7 @@ def _options(options: Node) -> str:
     return f"{', '.join(others)} or {last}" if others else last
 
 
-CHECKS: Mapping[str, Callable[[Node, Rule], bool]] = {
+CONSTRAINTS: Mapping[str, Callable[[Node, Rule], bool]] = {
     "min": _at_least,
     "max": _at_most,
     "options": _among,

@@ -9,8 +9,8 @@ from speccompile.compiler.ceilings import above_ceilings
 from speccompile.compiler.choose_manifests import workload_in
 from speccompile.compiler.container_resources import disk_name, gpu_names
 from speccompile.compiler.derive import derive
-from speccompile.compiler.policy import RULES, RULES_OF_A_LAYER, comes_to_nothing
-from speccompile.compiler.volume_rules import VOLUME_RULES
+from speccompile.compiler.policy import LAYER_CHECKS, SPEC_CHECKS, missing_workload
+from speccompile.compiler.volume_rules import VOLUME_CHECKS
 from speccompile.model.diagnostic import Diagnostic
 from speccompile.model.findings import stop_if_any
 from speccompile.model.spec import Approved, Merged
@@ -21,12 +21,12 @@ def approve(merged: Merged, library: Library) -> tuple[Approved, tuple[Diagnosti
     """The spec with everything derived; raises all violations of the rules together."""
     complete = derive(merged)
     complete = complete._replace(workload=workload_in(complete))
-    stop_if_any(tuple(comes_to_nothing(complete)))
+    stop_if_any(tuple(missing_workload(complete)))
     warnings = stop_if_any(
         (
-            *(finding for rule in RULES for finding in rule(complete)),
-            *(finding for volume_rule in VOLUME_RULES for finding in volume_rule(complete, library.volume_types)),
-            *(finding for layer_rule in RULES_OF_A_LAYER for finding in layer_rule(complete.spec, merged.platform)),
+            *(finding for rule in SPEC_CHECKS for finding in rule(complete)),
+            *(finding for volume_rule in VOLUME_CHECKS for finding in volume_rule(complete, library.volume_types)),
+            *(finding for layer_rule in LAYER_CHECKS for finding in layer_rule(complete.spec, merged.platform)),
             *above_ceilings(merged.spec, complete),
             *_refused(merged, complete, library),
         )

@@ -7,8 +7,8 @@ from typing import TypeAlias
 
 from speccompile.compiler.ceilings import resources_above_ceilings
 from speccompile.compiler.choose_manifests import bases_of, container_of
-from speccompile.compiler.merge_affinity import both_hold, united
-from speccompile.compiler.pod_structure import MAIN, PODS, containers_of, pod_of, volumes_of
+from speccompile.compiler.merge_affinity import merge_affinities, unite
+from speccompile.compiler.pod_structure import MAIN, POD_PATHS, containers_of, pod_of, volumes_of
 from speccompile.compiler.policy import requests_above_limits
 from speccompile.model.diagnostic import Diagnostic, Note, Severity, quote
 from speccompile.model.documents import Profile, Run
@@ -26,10 +26,10 @@ _IDENTITY = ("apiVersion", "kind")
 """By which a base document says what it goes under; what the manifest is, the template says."""
 _METADATA = ("labels", "annotations")
 _SECTIONS = ("initContainers", "containers")
-Meeting: TypeAlias = Callable[[Node, Node, Schema, Library], Node]
+ListMerge: TypeAlias = Callable[[Node, Node, Schema, Library], Node]
 
 
-def over_bases(
+def merge_over_bases(
     manifests: tuple[Manifest, ...], merged: Merged, library: Library
 ) -> tuple[tuple[Manifest, ...], tuple[Diagnostic, ...]]:
     """The manifests over the profile's base documents, and what is to be said about those.
@@ -56,14 +56,14 @@ def over_bases(
     return tuple(made), tuple(findings)
 
 
-def misfits(manifests: tuple[Manifest, ...], library: Library) -> Iterator[Diagnostic]:
+def shape_faults(manifests: tuple[Manifest, ...], library: Library) -> Iterator[Diagnostic]:
     """What keeps manifests from standing over base documents: they have not the shape of what they say they are."""
     kinds = library.schemas["base"]["properties"]["kind"]["enum"]
     for manifest in manifests:
         tree = manifest.tree
         found = validate(tree, "base", library)[1] if manifest.kind in kinds else ()
         told = [(finding.message, finding.span) for finding in found]
-        if not told and manifest.kind in PODS and not containers_of(pod_of(tree), "containers"):
+        if not told and manifest.kind in POD_PATHS and not containers_of(pod_of(tree), "containers"):
             told = [(f"a {manifest.kind} has a pod with containers", tree.span)]
         for message, span in told:
             yield Diagnostic(
@@ -85,23 +85,23 @@ def _with_schedule(bases: Mapping[str, Node], library: Library) -> Mapping[str, 
         "kind": job.fields["kind"].but(value="CronJob"),
         "spec": Node({"jobTemplate": job.with_fields(inner)}, job.span),
     }
-    return joined({"CronJob": job.with_fields(outer)}, bases, library)
+    return merge_bases({"CronJob": job.with_fields(outer)}, bases, library)
 
 
-def joined(weaker: Mapping[str, Node], stronger: Mapping[str, Node], library: Library) -> Mapping[str, Node]:
+def merge_bases(weaker: Mapping[str, Node], stronger: Mapping[str, Node], library: Library) -> Mapping[str, Node]:
     """The base documents of a parent and of its child, which is stronger."""
     both = {
-        kind: meet(weaker[kind], base, library.schemas["base"], library) if kind in weaker else base
+        kind: merge_trees(weaker[kind], base, library.schemas["base"], library) if kind in weaker else base
         for kind, base in stronger.items()
     }
     return {**weaker, **both}
 
 
-def meet(weaker: Node, stronger: Node, schema: Schema, library: Library) -> Node:
+def merge_trees(weaker: Node, stronger: Node, schema: Schema, library: Library) -> Node:
     """The stronger tree with everything of the weaker that it leaves open."""
     schema = library.resolve(schema)
     if "x-list" in schema and isinstance(weaker.value, type(stronger.value)):
-        return MEETINGS[schema["x-list"]](weaker, stronger, schema, library)
+        return LIST_MERGES[schema["x-list"]](weaker, stronger, schema, library)
     if isinstance(weaker.value, Mapping) and isinstance(stronger.value, Mapping):
         return _meet_mappings(weaker, stronger, schema, library)
     return weaker.overriding(stronger) if is_weak(stronger) else stronger.overriding(weaker)
@@ -110,7 +110,7 @@ def meet(weaker: Node, stronger: Node, schema: Schema, library: Library) -> Node
 def _meet_mappings(weaker: Node, stronger: Node, schema: Schema, library: Library) -> Node:
     properties: Mapping[str, Schema] = schema.get("properties", {})
     met = {
-        key: meet(weaker.fields[key], child, properties.get(key, {}), library) if key in weaker.fields else child
+        key: merge_trees(weaker.fields[key], child, properties.get(key, {}), library) if key in weaker.fields else child
         for key, child in stronger.fields.items()
     }
     both = {**met, **{key: child for key, child in weaker.fields.items() if key not in met}}
@@ -135,7 +135,7 @@ def _meet_items(weaker: Node, stronger: Node, schema: Schema, library: Library, 
         if known is None:
             items[identity(item)] = item
         elif deep:
-            items[identity(item)] = meet(known, item, schema.get("items", {}), library)
+            items[identity(item)] = merge_trees(known, item, schema.get("items", {}), library)
         elif is_weak(item):
             items[identity(item)] = known.overriding(item)
         else:
@@ -143,11 +143,11 @@ def _meet_items(weaker: Node, stronger: Node, schema: Schema, library: Library, 
     return stronger.but(value=tuple(items.values()))
 
 
-MEETINGS: Mapping[str, Meeting] = {
+LIST_MERGES: Mapping[str, ListMerge] = {
     "deep": lambda *sides: _meet_items(*sides, deep=True),
     "whole": lambda *sides: _meet_items(*sides, deep=False),
-    "tolerations": lambda weaker, stronger, _, library: united(weaker, stronger, library.item_defaults("tolerations")),
-    "affinity": lambda weaker, stronger, _, __: both_hold(weaker, stronger),
+    "tolerations": lambda weaker, stronger, _, library: unite(weaker, stronger, library.item_defaults("tolerations")),
+    "affinity": lambda weaker, stronger, _, __: merge_affinities(weaker, stronger),
 }
 
 
@@ -166,9 +166,9 @@ def _over_base(manifest: Manifest, base: Node, merged: Merged, library: Library)
     pods, named = merged.target.pods, container_of(merged)
     main = _main(containers_of(pod_of(manifest.tree, pods), "containers"), named)
     if main is None:
-        return meet(usable, manifest.tree, library.schemas["base"], library)
+        return merge_trees(usable, manifest.tree, library.schemas["base"], library)
     path = pods[manifest.kind]
-    met = meet(_with_main(usable, main, path, named), manifest.tree, library.schemas["base"], library)
+    met = merge_trees(_with_main(usable, main, path, named), manifest.tree, library.schemas["base"], library)
     return _changed(met, path, lambda pod: _hardened(pod, main, library))
 
 
@@ -245,7 +245,7 @@ def _hardened(pod: Node, main: Node, library: Library) -> Node:
         if container.fields["name"].value == main.fields["name"].value:
             return container
         own = container.fields.get("securityContext")
-        met = meet(own, hardening, {}, library) if own else hardening
+        met = merge_trees(own, hardening, {}, library) if own else hardening
         return container.with_fields({**container.fields, "securityContext": met})
 
     sections = {name: pod.fields[name].mapped(harden) for name in _SECTIONS if name in pod.fields}

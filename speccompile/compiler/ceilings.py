@@ -38,7 +38,7 @@ def _above(name: str, spec: Node, platform: Platform) -> Iterator[Diagnostic]:
     ceiling = platform.settings.at(("ceilings", name))
     if ceiling is None:
         return
-    for path, amounts in _AMOUNTS[name](spec):
+    for path, amounts in _COMPARED[name](spec):
         if sum(amount(node).nano for node in amounts) > amount(ceiling).nano:
             told = next((node for node in amounts if node.span.source.layer is Layer.RUN), amounts[0])
             several = len(amounts) > 1
@@ -54,14 +54,14 @@ def _above(name: str, spec: Node, platform: Platform) -> Iterator[Diagnostic]:
             )
 
 
-Amounts: TypeAlias = Iterator[tuple[KeyPath, list[Node]]]
+AmountGroups: TypeAlias = Iterator[tuple[KeyPath, list[Node]]]
 
 
-def _resource(*names: str) -> Callable[[Node], Amounts]:
+def _resource(*names: str) -> Callable[[Node], AmountGroups]:
     """The resources of these names; one that ends in a dash stands for all that begin so."""
     beginnings = tuple(name for name in names if name.endswith("-"))
 
-    def amounts(spec: Node) -> Amounts:
+    def amounts(spec: Node) -> AmountGroups:
         told: set[tuple[Span, object]] = set()
         for side in SIDES:
             asked = spec.at(("resources", side))
@@ -75,7 +75,7 @@ def _resource(*names: str) -> Callable[[Node], Amounts]:
     return amounts
 
 
-def _devices(spec: Node) -> Amounts:
+def _devices(spec: Node) -> AmountGroups:
     # A base document may give a limit alone, which is the request as well.
     asked = {
         name: node for side in SIDES if (told := spec.at(("resources", side))) for name, node in told.fields.items()
@@ -85,17 +85,17 @@ def _devices(spec: Node) -> Amounts:
         yield ("resources", "requests"), devices
 
 
-def _claims(spec: Node) -> Amounts:
+def _claims(spec: Node) -> AmountGroups:
     for volume in volumes_in(spec):
         size = volume.fields["spec"].fields.get("size")
         if size:
             yield ("volumes",), [size]
 
 
-def _directories(medium: str) -> Callable[[Node], Amounts]:
+def _directories(medium: str) -> Callable[[Node], AmountGroups]:
     """The size limits of directories on disk, or in memory."""
 
-    def amounts(spec: Node) -> Amounts:
+    def amounts(spec: Node) -> AmountGroups:
         for volume in volumes_in(spec):
             told = volume.fields["spec"].fields
             if "size_limit" in told and (told["medium"].value if "medium" in told else "") == medium:
@@ -104,11 +104,11 @@ def _directories(medium: str) -> Callable[[Node], Amounts]:
     return amounts
 
 
-def _both(*kinds: Callable[[Node], Amounts]) -> Callable[[Node], Amounts]:
+def _both(*kinds: Callable[[Node], AmountGroups]) -> Callable[[Node], AmountGroups]:
     return lambda spec: (amounts for kind in kinds for amounts in kind(spec))
 
 
-_AMOUNTS: Mapping[str, Callable[[Node], Amounts]] = {
+_COMPARED: Mapping[str, Callable[[Node], AmountGroups]] = {
     "cpu": _resource("cpu"),
     # Huge pages are memory too.
     "mem": _both(_resource("memory", "hugepages-"), _directories("Memory")),

@@ -21,7 +21,7 @@ def target_of(profile: Profile | None, library: Library) -> Target:
 
 
 @by_identity(64)
-def fields_of(target: Target, library: Library) -> frozenset[str]:
+def applicable_fields(target: Target, library: Library) -> frozenset[str]:
     """The fields that are not foreign to the target: its own, and those of all targets that it uses."""
     return frozenset(
         name

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from speccompile.compiler.compiled import Result
 from speccompile.compiler.documents.admin_config import Setting
 from speccompile.compiler.documents.run import read_run
-from speccompile.compiler.duplicate_objects import ClaimStore, apart
+from speccompile.compiler.duplicate_objects import ClaimStore, refuse_duplicates
 from speccompile.compiler.pipeline import compile_document
 from speccompile.model.diagnostic import Diagnostic
 from speccompile.model.findings import CompileError, has_errors
@@ -19,7 +19,7 @@ def compile_files(files: Iterable[Parsed], setting: Setting, memory: ClaimStore 
 
     `memory` is where the runs so far are kept, to find two that make the same object; without it, in a list.
     """
-    return apart((result for parsed in files for result in compile_file(parsed, setting)), memory)
+    return refuse_duplicates((result for parsed in files for result in compile_file(parsed, setting)), memory)
 
 
 def compile_file(parsed: Parsed, setting: Setting) -> Iterator[Result]:

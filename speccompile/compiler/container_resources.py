@@ -38,7 +38,7 @@ def gpu_names(platform: Platform, profile: Profile | None) -> tuple[str, ...]:
     return tuple(dict.fromkeys((_gpu_key(platform, profile), *kinds)))
 
 
-def settled(layer: Node, platform: Platform, profile: Profile | None) -> Node:
+def resolve_gpu(layer: Node, platform: Platform, profile: Profile | None) -> Node:
     """A layer of the platform in which `gpu` is what it stands for under the profile."""
     resources = layer.fields.get("resources")
     if resources is None:

@@ -77,7 +77,7 @@ class HashIndex:
                 self._hashes[slot], self._numbers[slot] = key, number
 
 
-def apart(results: Iterable[Result], memory: ClaimStore | None = None) -> Iterator[Result]:
+def refuse_duplicates(results: Iterable[Result], memory: ClaimStore | None = None) -> Iterator[Result]:
     """The results in order; of two runs that clash, the second is an error that points at the first."""
     known: ClaimStore = [] if memory is None else memory
     seen = HashIndex()

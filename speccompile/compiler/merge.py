@@ -7,9 +7,9 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import reduce
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from speccompile.compiler.choose_manifests import fields_of
-from speccompile.compiler.container_resources import DISK, SCRATCH_DISK, is_extended, same_quantity, settled
-from speccompile.compiler.merge_affinity import both_hold, united
+from speccompile.compiler.choose_manifests import applicable_fields
+from speccompile.compiler.container_resources import DISK, SCRATCH_DISK, is_extended, resolve_gpu, same_quantity
+from speccompile.compiler.merge_affinity import merge_affinities, unite
 from speccompile.compiler.name_placeholders import facts_of
 from speccompile.model.diagnostic import Diagnostic, Note, Severity, quote
 from speccompile.model.documents import Platform, Profile, Run
@@ -79,7 +79,7 @@ def _layers(profile: Profile | None, platform: Platform, target: Target, action:
     known = _applying(target, action, library)
     fixed, notices = _applicable(profile, action, target, library)
     common, enforced = (
-        _fitting(settled(layer, platform, profile), known) for layer in (platform.defaults, platform.enforced)
+        _fitting(resolve_gpu(layer, platform, profile), known) for layer in (platform.defaults, platform.enforced)
     )
     defaults = [common, *([_fitting(profile.defaults, known)] if profile else [])]
     default = merge_layers(defaults, library)
@@ -101,7 +101,7 @@ def _fitting(layer: Node, known: frozenset[str]) -> Node:
 
 def _applying(target: Target, action: str, library: Library) -> frozenset[str]:
     """The fields that are foreign to neither."""
-    own = fields_of(target, library)
+    own = applicable_fields(target, library)
     return frozenset(name for name in own if action in library.fields[name].get("x-actions", (action,)))
 
 
@@ -268,7 +268,7 @@ def _applicable(
     """The profile's fields without those foreign to the action: a profile serves many actions."""
     if profile is None:
         return Node({}, BUILT_IN), ()
-    known, own = _applying(target, action, library), fields_of(target, library)
+    known, own = _applying(target, action, library), applicable_fields(target, library)
     notices = tuple(
         Diagnostic(
             code="profile/foreign-field",
@@ -352,11 +352,11 @@ def _by_item(merger: Merger, path: list[Any], weaker: Node, stronger: Node, libr
 
 
 def _union(_: Merger, path: list[Any], weaker: Node, stronger: Node, library: Library) -> Node:
-    return united(weaker, stronger, library.item_defaults(path[0]))
+    return unite(weaker, stronger, library.item_defaults(path[0]))
 
 
 def _affinity(_: Merger, __: list[Any], weaker: Node, stronger: Node, ___: Library) -> Node:
-    return both_hold(weaker, stronger)
+    return merge_affinities(weaker, stronger)
 
 
 class Strategy(NamedTuple):

@@ -16,7 +16,7 @@ _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 _TERM_KEYS = ("matchExpressions", "matchFields")
 
 
-def both_hold(weaker: Node, stronger: Node) -> Node:
+def merge_affinities(weaker: Node, stronger: Node) -> Node:
     """An affinity that a node or pod satisfies if and only if it satisfies both; preferences add up."""
     sections = dict(weaker.fields)
     for name, section in stronger.fields.items():
@@ -35,7 +35,7 @@ def _both_sections(weaker: Node, stronger: Node) -> Node:
             fields[name] = _both_terms(known, told)
         else:
             # Required pod terms mean "all" already, and preferences are weighed one by one.
-            fields[name] = united(known, told)
+            fields[name] = unite(known, told)
     return stronger.with_fields(fields)
 
 
@@ -63,7 +63,7 @@ def _both_terms(weaker: Node, stronger: Node) -> Node:
 
 def _both_expressions(one: Node, other: Node) -> Node:
     fields = {
-        key: united(one.fields[key], other.fields[key])
+        key: unite(one.fields[key], other.fields[key])
         if key in one.fields and key in other.fields
         else (one if key in one.fields else other).fields[key]
         for key in _TERM_KEYS
@@ -98,7 +98,7 @@ def _sorted(value: object) -> object:
     return [_sorted(item) for item in value] if isinstance(value, list) else value
 
 
-def united(weaker: Node, stronger: Node, defaults: Mapping[str, Scalar] | None = None) -> Node:
+def unite(weaker: Node, stronger: Node, defaults: Mapping[str, Scalar] | None = None) -> Node:
     """The weaker list and then what the stronger adds: nothing that, with defaults filled in, is there already."""
     filled = {key: Node(value, stronger.span) for key, value in (defaults or {}).items()}
 

@@ -16,8 +16,8 @@ from speccompile.compiler.container_resources import (
     same_quantity,
 )
 from speccompile.compiler.likely_mistakes import likely_mistakes
-from speccompile.compiler.merge_affinity import united
-from speccompile.compiler.policy import RULES_OF_A_LAYER
+from speccompile.compiler.merge_affinity import unite
+from speccompile.compiler.policy import LAYER_CHECKS
 from speccompile.model.diagnostic import Diagnostic, Note
 from speccompile.model.documents import Platform
 from speccompile.model.key_path import KeyPath
@@ -28,11 +28,11 @@ from speccompile.schema.library import Library
 from speccompile.schema.suggestions import unknown_key
 
 SAME_PORT, NO_SPEC = "the same as `port`", "nothing is said"
-UNSAID = frozenset({SAME_PORT, NO_SPEC})
+COMPLETED = frozenset({SAME_PORT, NO_SPEC})
 """How values are made that complete what somebody says, and that nobody said."""
 
 
-class Context(NamedTuple):
+class NormalizeContext(NamedTuple):
     """What a normalizer may look at beside the field, and where it reports what no single value shows."""
 
     library: Library
@@ -41,7 +41,7 @@ class Context(NamedTuple):
     findings: list[Diagnostic]
 
 
-Normalizer: TypeAlias = Callable[[Node, Context], Node]
+Normalizer: TypeAlias = Callable[[Node, NormalizeContext], Node]
 
 
 def normalize(
@@ -51,7 +51,7 @@ def normalize(
 
     `gpu` stands for the given key, which a profile may choose, else for the platform's.
     """
-    context = Context(library, platform, gpu_key or str(platform.settings.fields["gpu_key"].value), [])
+    context = NormalizeContext(library, platform, gpu_key or str(platform.settings.fields["gpu_key"].value), [])
     said = fields.fields
     canonical = {
         name: NORMALIZERS[name](said[name], context) if name in NORMALIZERS else said[name]
@@ -59,18 +59,18 @@ def normalize(
         if name in said
     }
     tree = fields.with_fields(canonical)
-    broken = (finding for rule in RULES_OF_A_LAYER for finding in rule(tree, platform))
+    broken = (finding for rule in LAYER_CHECKS for finding in rule(tree, platform))
     return tree, (*context.findings, *broken, *likely_mistakes(tree, platform))
 
 
-def _executable(node: Node, _: Context) -> Node:
+def _executable(node: Node, _: NormalizeContext) -> Node:
     if isinstance(node.value, str):
         item = node.but(derived="a string is one executable")
         return node.but(value=(item,))
     return node
 
 
-def _env_list(node: Node, _: Context) -> Node:
+def _env_list(node: Node, _: NormalizeContext) -> Node:
     if not isinstance(node.value, Mapping):
         return node
     items = (
@@ -85,7 +85,7 @@ def _key_node(name: str, child: Node) -> Node:
 
 
 def _map_by(key: str) -> Normalizer:
-    def pairs_to_map(node: Node, _: Context) -> Node:
+    def pairs_to_map(node: Node, _: NormalizeContext) -> Node:
         if not isinstance(node.value, tuple):
             return node
         pairs = {
@@ -96,16 +96,16 @@ def _map_by(key: str) -> Normalizer:
     return pairs_to_map
 
 
-def _distinct_tolerations(node: Node, context: Context) -> Node:
+def _distinct_tolerations(node: Node, context: NormalizeContext) -> Node:
     """The tolerations, equal ones once: what stands in a list twice means nothing more."""
-    return united(node.but(value=()), node, context.library.item_defaults("tolerations"))
+    return unite(node.but(value=()), node, context.library.item_defaults("tolerations"))
 
 
-def _number(node: Node, _: Context) -> Node:
+def _number(node: Node, _: NormalizeContext) -> Node:
     return node.but(value=int(str(node.value)))
 
 
-def _ports(node: Node, _: Context) -> Node:
+def _ports(node: Node, _: NormalizeContext) -> Node:
     def complete(item: Node) -> Node:
         port = item.fields["port"]
         target = item.fields.get("target_port") or port.but(derived=SAME_PORT)
@@ -117,11 +117,11 @@ def _ports(node: Node, _: Context) -> Node:
 _VOLUME_QUANTITIES = frozenset({"size", "size_limit"})
 
 
-def _volumes(node: Node, context: Context) -> Node:
+def _volumes(node: Node, context: NormalizeContext) -> Node:
     return node.mapped(lambda item: _volume(item, context))
 
 
-def _volume(item: Node, context: Context) -> Node:
+def _volume(item: Node, context: NormalizeContext) -> Node:
     """The volume with `sub_path` on the item, quantities as text, and a `spec` in any case."""
     spec = dict(item.fields["spec"].fields) if "spec" in item.fields else {}
     fields = dict(item.fields)
@@ -138,7 +138,7 @@ def _volume(item: Node, context: Context) -> Node:
     return item.with_fields({**fields, "spec": origin.with_fields(canonical)})
 
 
-def _resources(node: Node, context: Context) -> Node:
+def _resources(node: Node, context: NormalizeContext) -> Node:
     """Requests and limits by full resource name; whatever is handed out whole has the same on both sides."""
     sides: dict[str, dict[str, Node]] = {"requests": {}, "limits": {}}
     for side, name, quantity in _amounts(node, context):
@@ -153,7 +153,7 @@ def _resources(node: Node, context: Context) -> Node:
     )
 
 
-def _amounts(node: Node, context: Context) -> Iterator[tuple[str, str, Node]]:
+def _amounts(node: Node, context: NormalizeContext) -> Iterator[tuple[str, str, Node]]:
     """Side, full resource name and quantity for everything the author wrote, in whatever shape."""
     symbols = {"gpu": context.gpu_key, DISK: disk_name(context.platform)}
     for key, child in node.fields.items():
@@ -171,7 +171,7 @@ def _amounts(node: Node, context: Context) -> Iterator[tuple[str, str, Node]]:
             yield "limits", name, quantity
 
 
-def _pairs(key: str, name: str, node: Node, context: Context) -> Iterator[tuple[str, str, Node]]:
+def _pairs(key: str, name: str, node: Node, context: NormalizeContext) -> Iterator[tuple[str, str, Node]]:
     """The sides of one resource; for `gpu` also amounts by kind, of which the schema lets any name in."""
     kinds = gpu_kinds(context.platform)
     for side, quantity in node.fields.items():
@@ -185,7 +185,7 @@ def _pairs(key: str, name: str, node: Node, context: Context) -> Iterator[tuple[
             )
 
 
-def _mirror(requests: dict[str, Node], limits: dict[str, Node], context: Context) -> None:
+def _mirror(requests: dict[str, Node], limits: dict[str, Node], context: NormalizeContext) -> None:
     for name in sorted({*requests, *limits}):
         if not is_extended(name) and name not in (SCRATCH_DISK, GPU):
             continue

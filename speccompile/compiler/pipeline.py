@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from speccompile.compiler.approve import approve
-from speccompile.compiler.base_documents import misfits, over_bases
+from speccompile.compiler.base_documents import merge_over_bases, shape_faults
 from speccompile.compiler.changed_names import changed_names
 from speccompile.compiler.compiled import Compiled, CompiledTrees, CreatedObject
 from speccompile.compiler.documents.admin_config import Setting
@@ -75,8 +75,8 @@ def _made(drawn: tuple[Sketch, ...], merged: Merged, library: Library) -> _Outpu
         return _Output(text_of(drawn), objects, lambda: filled(drawn))
     whole = filled(drawn)
     if library.has_own_templates:
-        stop_if_any(misfits(whole, library))
-    manifests, notices = over_bases(whole, merged, library)
+        stop_if_any(shape_faults(whole, library))
+    manifests, notices = merge_over_bases(whole, merged, library)
     metadata = [(manifest.kind, manifest.tree.fields["metadata"].fields) for manifest in manifests]
     objects = tuple(_object(kind, told["name"], told.get("namespace"), here) for kind, told in metadata)
     return _Output(serialize(manifest.data for manifest in manifests), objects, lambda: manifests, notices)

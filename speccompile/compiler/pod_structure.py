@@ -9,7 +9,7 @@ from speccompile.model.node import Node
 
 MAIN = "main"
 """The container of a base document that the run's fields go into; any other is a sidecar."""
-PODS: Mapping[str, KeyPath] = {
+POD_PATHS: Mapping[str, KeyPath] = {
     "Job": ("spec", "template", "spec"),
     "CronJob": ("spec", "jobTemplate", "spec", "template", "spec"),
     "Deployment": ("spec", "template", "spec"),
@@ -22,7 +22,7 @@ def main_of(pod: Node | None) -> Node | None:
     return next((one for one in containers_of(pod, "containers") if one.fields["name"].value == MAIN), None)
 
 
-def volumes_of(tree: Node, pods: Mapping[str, KeyPath] = PODS) -> Mapping[str, Node]:
+def volumes_of(tree: Node, pods: Mapping[str, KeyPath] = POD_PATHS) -> Mapping[str, Node]:
     """The names of the volumes that the object's pods have: their own, and those claimed for each of them."""
     pod, claims = pod_of(tree, pods), tree.at(("spec", "volumeClaimTemplates"))
     volumes = pod.fields.get("volumes") if pod else None
@@ -31,7 +31,7 @@ def volumes_of(tree: Node, pods: Mapping[str, KeyPath] = PODS) -> Mapping[str, N
     return {str(name.value): name for name in named if name}
 
 
-def pod_of(tree: Node, pods: Mapping[str, KeyPath] = PODS) -> Node | None:
+def pod_of(tree: Node, pods: Mapping[str, KeyPath] = POD_PATHS) -> Node | None:
     path = pods.get(str(tree.fields["kind"].value))
     return tree.at(path) if path else None
 

@@ -1,4 +1,4 @@
-"""The built-in rules of merged specs: the RULES table."""
+"""The built-in rules of merged specs: the SPEC_CHECKS table."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from speccompile.model.source import Layer
 from speccompile.model.spec import Merged
 from speccompile.schema.formats.image import is_below
 
-Rule: TypeAlias = Callable[[Merged], Iterator[Diagnostic]]
-LayerRule: TypeAlias = Callable[[Node, Platform], Iterator[Diagnostic]]
+SpecCheck: TypeAlias = Callable[[Merged], Iterator[Diagnostic]]
+LayerCheck: TypeAlias = Callable[[Node, Platform], Iterator[Diagnostic]]
 
 DEFAULT_PROFILE = "default"
 """The profile of runs that name none."""
 MAX_ANNOTATIONS = 256 * 1024
 """Bytes that all annotations of an object may take together."""
-CONFINING = (
+CONFINEMENT_ANNOTATIONS = (
     "container.apparmor.security.beta.kubernetes.io/",
     "seccomp.security.alpha.kubernetes.io/",
     "container.seccomp.security.alpha.kubernetes.io/",
@@ -54,7 +54,7 @@ def platform_labels(platform: Platform) -> Mapping[str, Node]:
     return dict(sorted((key.replace("{label_prefix}", prefix), node) for key, node in patterns.items()))
 
 
-def comes_to_nothing(merged: Merged) -> Iterator[Diagnostic]:
+def missing_workload(merged: Merged) -> Iterator[Diagnostic]:
     """A run that is nothing to its target, so that there is nothing else to be said about it."""
     if merged.workload is None:
         yield Diagnostic(
@@ -237,7 +237,7 @@ def _confinement_stays(merged: Merged) -> Iterator[Diagnostic]:
         return
     annotations = merged.spec.fields.get("annotations")
     for key, child in annotations.fields.items() if annotations else ():
-        if key.startswith(CONFINING) and child.span.source.layer is Layer.RUN:
+        if key.startswith(CONFINEMENT_ANNOTATIONS) and child.span.source.layer is Layer.RUN:
             yield Diagnostic(
                 code="policy/confinement",
                 message=f"annotation {quote(key)} changes how the container is confined",
@@ -312,7 +312,7 @@ def volumes_in(spec: Node) -> tuple[Node, ...]:
     return volumes.items if volumes else ()
 
 
-RULES: tuple[Rule, ...] = (
+SPEC_CHECKS: tuple[SpecCheck, ...] = (
     _needs_are_given,
     _can_be,
     _annotations_fit,
@@ -321,7 +321,7 @@ RULES: tuple[Rule, ...] = (
     _profile_is_allowed,
     _command_is_no_shell_line,
 )
-RULES_OF_A_LAYER: tuple[LayerRule, ...] = (
+LAYER_CHECKS: tuple[LayerCheck, ...] = (
     _requests_fit_limits,
     _volumes_differ,
     _envs_and_secrets_differ,

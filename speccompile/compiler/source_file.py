@@ -6,7 +6,7 @@ from speccompile.compiler.bundled_library import bundled_library
 from speccompile.model.source import BUILT_IN, Layer, Source
 
 
-def file_of(source: Source) -> str | None:
+def user_file(source: Source) -> str | None:
     """The path of the file with forward slashes; None for what is no user's file: `<run>`, a bundled template."""
     name = source.name
     if not name or (name[0] == "<" and name[-1] == ">") or source == BUILT_IN.source or _is_bundled(source):

@@ -1,4 +1,4 @@
-"""The VOLUME_RULES table: what the volumes of a merged spec may not be, by what their types mount."""
+"""The VOLUME_CHECKS table: what the volumes of a merged spec may not be, by what their types mount."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from speccompile.model.source import Layer
 from speccompile.model.spec import Merged
 from speccompile.schema.volume_types import CREATED, EXISTING, SECRET, VolumeType
 
-Types: TypeAlias = Mapping[str, VolumeType]
-VolumeRule: TypeAlias = Callable[[Merged, Types], Iterator[Diagnostic]]
+VolumeTypes: TypeAlias = Mapping[str, VolumeType]
+VolumeCheck: TypeAlias = Callable[[Merged, VolumeTypes], Iterator[Diagnostic]]
 
 
-def _claims_have_one_pod(merged: Merged, types: Types) -> Iterator[Diagnostic]:
+def _claims_have_one_pod(merged: Merged, types: VolumeTypes) -> Iterator[Diagnostic]:
     many = next(
         (
             merged.spec.fields[name]
@@ -43,7 +43,7 @@ def _claims_have_one_pod(merged: Merged, types: Types) -> Iterator[Diagnostic]:
             )
 
 
-def _existing_is_allowed(merged: Merged, types: Types) -> Iterator[Diagnostic]:
+def _existing_is_allowed(merged: Merged, types: VolumeTypes) -> Iterator[Diagnostic]:
     """A run may mount existing storage only where the platform allows it."""
     settings = merged.platform.settings.fields
     allowed = bool(settings["volumes"].fields["allow_existing"].value)
@@ -79,7 +79,7 @@ def _settings_note(setting: Node) -> tuple[Note, ...]:
     return (Note("the platform says so here", setting.span),) if setting.span.line else ()
 
 
-def _volume_types_are_allowed(merged: Merged, _: Types) -> Iterator[Diagnostic]:
+def _volume_types_are_allowed(merged: Merged, _: VolumeTypes) -> Iterator[Diagnostic]:
     allowed = merged.platform.settings.at(("volumes", "allowed_types"))
     if allowed is None:
         return
@@ -99,7 +99,7 @@ def _volume_types_are_allowed(merged: Merged, _: Types) -> Iterator[Diagnostic]:
             )
 
 
-def _mounts(volume: Node, types: Types) -> str:
+def _mounts(volume: Node, types: VolumeTypes) -> str:
     return types[str(volume.fields["volume_type"].value)].mounts(volume.fields["spec"].fields)
 
 
@@ -107,7 +107,7 @@ def _volumes_of_the_run(merged: Merged) -> Iterator[Node]:
     return (volume for volume in volumes_in(merged.spec) if volume.span.source.layer is Layer.RUN)
 
 
-def _volumes_stay_clear_of_the_base(merged: Merged, _: Types) -> Iterator[Diagnostic]:
+def _volumes_stay_clear_of_the_base(merged: Merged, _: VolumeTypes) -> Iterator[Diagnostic]:
     """A run's volume under the name of the base's would slip beneath whatever sidecar mounts that."""
     pods = merged.target.pods
     known = {name: node for base in bases_of(merged).values() for name, node in volumes_of(base, pods).items()}
@@ -124,7 +124,7 @@ def _volumes_stay_clear_of_the_base(merged: Merged, _: Types) -> Iterator[Diagno
             )
 
 
-VOLUME_RULES: tuple[VolumeRule, ...] = (
+VOLUME_CHECKS: tuple[VolumeCheck, ...] = (
     _claims_have_one_pod,
     _existing_is_allowed,
     _volume_types_are_allowed,

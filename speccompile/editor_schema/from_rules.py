@@ -7,7 +7,7 @@ from fractions import Fraction
 from functools import partial, reduce
 from typing import Any
 
-from speccompile.compiler.admin_rules import CHECKS
+from speccompile.compiler.admin_rules import CONSTRAINTS
 from speccompile.compiler.container_resources import amount
 from speccompile.editor_schema.convert import EditorSchema
 from speccompile.editor_schema.field_locations import implied, is_inside, placed, places
@@ -62,7 +62,7 @@ def _ruled_field(rule: Rule, reason: EditorSchema, view: ProfileView) -> Iterato
         yield from (view.placed(path, checked) for path in places(rule.path))
         return
     value = Node(follows.value, BUILT_IN)
-    is_good = all(check(value, rule) for keyword, check in CHECKS.items() if keyword in rule.constraint.fields)
+    is_good = all(check(value, rule) for keyword, check in CONSTRAINTS.items() if keyword in rule.constraint.fields)
     # No item is null, and editors tell the reason for a type.
     then = {} if is_good else {"type": "null", **reason}
 
@@ -74,13 +74,13 @@ def _ruled_field(rule: Rule, reason: EditorSchema, view: ProfileView) -> Iterato
 
 def rules_on_values(view: ProfileView) -> Iterator[Rule]:
     """The rules that ask more than that a field is there."""
-    return (rule for rule in view.rules if not CHECKS.keys().isdisjoint(rule.constraint.fields))
+    return (rule for rule in view.rules if not CONSTRAINTS.keys().isdisjoint(rule.constraint.fields))
 
 
 def reason_of(rule: Rule, view: ProfileView) -> str:
     """The rule in words, with its author and location."""
     told = rule.constraint.fields
-    words = (_WORDS[keyword](told[keyword].plain()) for keyword in CHECKS if keyword in told)
+    words = (_WORDS[keyword](told[keyword].plain()) for keyword in CONSTRAINTS if keyword in told)
     because = f", because {told['reason'].value}" if "reason" in told else ""
     return f"{view.who(rule.constraint)} wants {' and '.join(words)}{because}"
 

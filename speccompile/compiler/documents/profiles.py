@@ -7,14 +7,14 @@ from graphlib import CycleError, TopologicalSorter
 from typing import TypeAlias, TypeVar
 
 from speccompile.compiler.admin_rules import read_bans, read_rules
-from speccompile.compiler.base_documents import joined
+from speccompile.compiler.base_documents import merge_bases
 from speccompile.compiler.container_resources import gpu_kinds
 from speccompile.compiler.documents.profiles_in_configmap import KIND as CONFIG_MAP
 from speccompile.compiler.documents.profiles_in_configmap import files_in
 from speccompile.compiler.documents.targets import targets_of
 from speccompile.compiler.merge import merge_layers
 from speccompile.compiler.normalize import normalize
-from speccompile.compiler.policy import DEFAULT_PROFILE, RULES_OF_A_LAYER
+from speccompile.compiler.policy import DEFAULT_PROFILE, LAYER_CHECKS
 from speccompile.model.diagnostic import Diagnostic, Note, quote
 from speccompile.model.documents import Ban, Document, Platform, Profile, Rule
 from speccompile.model.findings import CompileError
@@ -187,11 +187,11 @@ def _resolve(
         defaults = merge_layers([*(parent.defaults for parent in parents), defaults], library)
         bases = one.bases
         for parent in reversed(parents):
-            bases = joined(parent.bases, bases, library)
+            bases = merge_bases(parent.bases, bases, library)
     except CompileError as error:
         return None, (*findings, *error.diagnostics)
     if parents:
-        findings += [finding for rule in RULES_OF_A_LAYER for finding in rule(fields, platform)]
+        findings += [finding for rule in LAYER_CHECKS for finding in rule(fields, platform)]
     if len(parents) < len(one.parents):
         return None, tuple(findings)
     return Profile(

@@ -7,7 +7,7 @@ from typing import Final, TypeAlias
 
 from speccompile.compiler.container_resources import amount
 from speccompile.compiler.documents.target_checks import ABOUT, Findings, faults_of, names_in, template_of
-from speccompile.compiler.pod_structure import PODS
+from speccompile.compiler.pod_structure import POD_PATHS
 from speccompile.model.identity_cache import by_identity
 from speccompile.model.key_path import KeyPath, parse_path
 from speccompile.model.node import Node
@@ -87,7 +87,7 @@ def _target(name: str, tree: Node, *, is_own: bool) -> Target:
         workloads=tuple(_workload(row) for row in told["workloads"].items),
         makings=tuple(_making(row, name) for row in rows),
         refusals=tuple(_refusal(row, is_own=is_own) for row in told["refuse"].items) if "refuse" in told else (),
-        pods={**PODS, **pods},
+        pods={**POD_PATHS, **pods},
         bases={
             str(row.fields["kind"].value): str(row.fields["api_version"].value)
             for row in rows
