@@ -191,16 +191,16 @@ def _without_rule(name: str) -> Callable[[pytest.MonkeyPatch], None]:
 
 
 def _strategy(name: str, strategy: Any) -> Callable[[pytest.MonkeyPatch], None]:
-    return lambda patch: patch.setitem(merge.STRATEGIES, name, merge.STRATEGIES[name]._replace(meet=strategy))
+    return lambda patch: patch.setitem(merge.STRATEGIES, name, merge.STRATEGIES[name]._replace(merge=strategy))
 
 
 def _cached_manifests(patch: pytest.MonkeyPatch) -> None:
     cache: dict[int, tuple[Manifest, ...]] = {}
 
     def filled(drawn: Sequence[render.Sketch]) -> tuple[Manifest, ...]:
-        return cache.setdefault(id(drawn[0].context["platform"]), render.filled(drawn))
+        return cache.setdefault(id(drawn[0].context["platform"]), render.fill_manifests(drawn))
 
-    patch.setattr(pipeline, "filled", filled)
+    patch.setattr(pipeline, "fill_manifests", filled)
 
 
 def _childless(patch: pytest.MonkeyPatch) -> None:

@@ -270,9 +270,9 @@ FAULTS = {
     "documents": ("name: x\n---\nname: z\n", 3, "the template gives 2 documents, and one is expected"),
     "yaml": ("name: x\nvalue: a: b\n", 2, "what the template gives is no good YAML: mapping values are not allowed"),
     "twice": ("{{ item.name }}: 1\nA: 2\n", 2, "two keys of a mapping become `A`"),
-    "key": ("name: x\n{{ item.nope }}: 2\n", 1, "a key is no text, or is absent"),
-    "inside text": ("name: x-{{ spec.labels }}\n", 1, "inside text stands a value that is absent, or a list or a map"),
-    "a list": ("name: {{ [1] }}\n", 1, "an expression gives a list or a map"),
+    "key": ("name: x\n{{ item.nope }}: 2\n", 1, "a key is absent or not text"),
+    "inside text": ("name: x-{{ spec.labels }}\n", 1, "a value inside text is absent, a list or a map"),
+    "a list": ("name: {{ [1] }}\n", 1, "an expression produces a list or a map"),
     "absent": (
         "name: {{ spec.command ~ 'x' }}\n",
         1,
@@ -282,7 +282,7 @@ FAULTS = {
     "method": ("name: {{ 'x'.ljust(3) }}\n", 1, "`ljust` cannot be called here"),
     "call": ("name: {{ item.name() }}\n", 1, "what is no macro cannot be called here"),
     "private": ("name: x\nvalue: \ue000\n", 1, "the template holds private-use characters"),
-    "items": ("name: {{ spec.envs | each('kubernetes/_mount.j2') }}\n", 1, "what `each` gives can only stand alone"),
+    "items": ("name: {{ spec.envs | each('kubernetes/_mount.j2') }}\n", 1, "`each` can only be used alone"),
     "recursive": ("{% for x in 'ab' recursive %}{% endfor %}\n", 1, "a loop cannot be recursive here"),
 }
 
@@ -317,7 +317,7 @@ def test_what_is_no_manifest_is_a_fault(text: str, call: Call, *, base: bool) ->
     base_document = "---\napiVersion: batch/v1\nkind: Job\nspec: {backoffLimit: 1}\n" if base else ""
     files({"profiles/default.yaml": f"id: default\n{base_document}"})
     found = call("render", "run.yaml", "--templates", "own", "--profiles", "profiles")
-    assert "a manifest has a `kind`, and a `name` in its `metadata`" in found.stderr
+    assert "a manifest needs a `kind` and a `metadata.name`" in found.stderr
     assert found.code == 1
 
 
@@ -333,7 +333,7 @@ def test_what_has_not_the_shape_of_its_kind_does_not_meet_base_documents(spec: s
     for command in ("render", "explain"):
         found = call(command, "run.yaml", "--templates", "own", "--profiles", "profiles")
         assert (found.code, found.stdout) == (1, "")
-        assert "what the template gives cannot stand over a base document" in found.stderr
+        assert "the template's output cannot be merged over a base document" in found.stderr
         assert "  --> own/kubernetes/job.yaml.j2:" in found.stderr
     assert call("render", "run.yaml", "--templates", "own").code == 0
 
