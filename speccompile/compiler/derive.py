@@ -88,7 +88,7 @@ def _too_large(request: Node, factor: Node, error: QuantityError) -> Diagnostic:
 
 
 def _scratch_volume(merged: Merged) -> Node:
-    """Turn `disk` into an ephemeral volume, where the platform says `disk.as: volume`."""
+    """Turn `disk` into an ephemeral volume, where the platform sets `disk.as: volume`."""
     spec, disk = merged.spec, merged.platform.settings.fields["disk"].fields
     resources = spec.fields.get("resources")
     size = resources.at(("requests", SCRATCH_DISK)) if resources else None

@@ -359,7 +359,7 @@ class Strategy(NamedTuple):
 
     merge: MergeValues
     means: str
-    """What the reference says about it; `{key}` is the field's `x-key`."""
+    """Its description in the reference; `{key}` is the field's `x-key`."""
     adds: bool = False
     """Whether the values of both layers apply."""
 

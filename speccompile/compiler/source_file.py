@@ -1,4 +1,4 @@
-"""Tell files of the user from bundled templates and Python data."""
+"""Distinguish files of the user from bundled templates and Python data."""
 
 from __future__ import annotations
 
