@@ -57,9 +57,10 @@ def read_bans(written: Node | None, library: Library) -> tuple[tuple[Ban, ...], 
 
 
 def _unknown_field(text: str, fault: Fault, span: Span) -> Diagnostic:
+    is_named = quote(text) in fault.message
     return Diagnostic(
         code="rule/unknown-field",
-        message=f"no field {quote(text)}: {fault.message}",
+        message=fault.message if is_named else f"no field {quote(text)}: {fault.message}",
         span=span,
         help=fault.help,
     )

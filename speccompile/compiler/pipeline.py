@@ -12,7 +12,7 @@ from speccompile.compiler.documents.admin_config import Setting
 from speccompile.compiler.documents.run import read_run
 from speccompile.compiler.merge import merge
 from speccompile.compiler.plan import plan
-from speccompile.compiler.render import Sketch, fill_manifests, identity_of, sketches
+from speccompile.compiler.render import Sketch, fill_manifests, identity_of, sketch_plan
 from speccompile.compiler.rendering.template_errors import TemplateFault
 from speccompile.compiler.rendering.text_writer import text_of
 from speccompile.model.diagnostic import Diagnostic
@@ -37,7 +37,7 @@ def compile_document(document: Document, setting: Setting) -> Compiled:
     try:
         approved, warnings = approve(merged, setting.library)
         planned = plan(approved, setting.library)
-        output = _render(sketches(planned, setting.library), approved.merged, setting.library)
+        output = _render(sketch_plan(planned, setting.library), approved.merged, setting.library)
     except CompileError as error:
         raise CompileError((*notices, *overrides, *error.diagnostics), run, merged.overrides) from None
     except TemplateFault as error:
@@ -67,13 +67,13 @@ class _Output(NamedTuple):
     notices: tuple[Diagnostic, ...] = ()
 
 
-def _render(drawn: tuple[Sketch, ...], merged: Merged, library: Library) -> _Output:
-    """Write the text straight from the sketches; build trees only to merge them over base documents."""
+def _render(sketches: tuple[Sketch, ...], merged: Merged, library: Library) -> _Output:
+    """Write the text straight from the sketch_plan; build trees only to merge them over base documents."""
     here = merged.run.name.span
-    objects = tuple([_object(*identity_of(sketch), here) for sketch in drawn])
+    objects = tuple([_object(*identity_of(sketch), here) for sketch in sketches])
     if merged.profile is None or not merged.profile.bases:
-        return _Output(text_of(drawn), objects, lambda: fill_manifests(drawn))
-    rendered = fill_manifests(drawn)
+        return _Output(text_of(sketches), objects, lambda: fill_manifests(sketches))
+    rendered = fill_manifests(sketches)
     if library.has_own_templates:
         stop_if_any(shape_faults(rendered, library))
     manifests, notices = merge_over_bases(rendered, merged, library)

@@ -267,8 +267,8 @@ def _images_come_from_allowed_registries(merged: Merged) -> Iterator[Diagnostic]
 
 def _profile_is_allowed(merged: Merged) -> Iterator[Diagnostic]:
     allowed = merged.platform.settings.fields.get("project_profiles")
-    profile, wanted = merged.profile, merged.run.profile
-    if allowed is None or profile is None or wanted is None or profile.id.value == DEFAULT_PROFILE:
+    profile, named = merged.profile, merged.run.profile
+    if allowed is None or profile is None or named is None or profile.id.value == DEFAULT_PROFILE:
         return
     listed = allowed.fields.get(str(merged.run.project.value)) or allowed.fields.get("*")
     names = [str(item.value) for item in listed.items] if listed else []
@@ -276,7 +276,7 @@ def _profile_is_allowed(merged: Merged) -> Iterator[Diagnostic]:
         yield Diagnostic(
             code="policy/profile-not-allowed",
             message=f"project {quote(merged.run.project.value)} may not use profile {quote(profile.id.value)}",
-            span=wanted.span,
+            span=named.span,
             path=("profile",),
             notes=(Note("allowed profiles defined here", (listed or allowed).place),),
             help=f"use {' or '.join(f'`{name}`' for name in names)}" if names else "remove `profile`",

@@ -42,23 +42,23 @@ Filling: TypeAlias = Node | Computed | list[Sketch] | None
 
 def render(plan: Plan, library: Library) -> tuple[Manifest, ...]:
     """Render the manifests of the plan, in its order, every leaf with its origin. Raises TemplateFault."""
-    return fill_manifests(sketches(plan, library))
+    return fill_manifests(sketch_plan(plan, library))
 
 
-def fill_manifests(drawn: Iterable[Sketch]) -> tuple[Manifest, ...]:
+def fill_manifests(sketches: Iterable[Sketch]) -> tuple[Manifest, ...]:
     """The manifests of sketches. Raises TemplateFault."""
-    return tuple(Manifest(fill(sketch)) for sketch in drawn)
+    return tuple(Manifest(fill(sketch)) for sketch in sketches)
 
 
-def identity_of(made: Sketch) -> tuple[str, Node, Node | None]:
+def identity_of(sketch: Sketch) -> tuple[str, Node, Node | None]:
     """Kind, name and namespace of the manifest. Raises TemplateFault if kind or name is missing."""
     kind, name, namespace = [
-        made.values[part] if part.__class__ is int else _filled(part, made) if part else None  # type: ignore[arg-type]
-        for part in _identity(made.skeleton)
+        sketch.values[part] if part.__class__ is int else _filled(part, sketch) if part else None  # type: ignore[arg-type]
+        for part in _identity(sketch.skeleton)
     ]
     if not _is_text(kind) or not _is_text(name) or (namespace is not None and not _is_text(namespace)):
         raise TemplateFault.at(
-            made.skeleton.tree,
+            sketch.skeleton.tree,
             "a manifest needs a `kind` and a `metadata.name`, both text",
             "set them as the bundled template of this path does",
         )
@@ -82,20 +82,20 @@ def _as_token(node: Node | None, skeleton: Skeleton) -> Node | int | None:
     return number if number is not None and skeleton.placed[number].__class__ is tuple else node
 
 
-def sketches(plan: Plan, library: Library) -> tuple[Sketch, ...]:
+def sketch_plan(plan: Plan, library: Library) -> tuple[Sketch, ...]:
     """The manifests of the plan with values not yet filled in. Raises TemplateFault."""
     budget = Budget()
-    drawn: list[Sketch] = []
+    sketches: list[Sketch] = []
     faults: list[Fault] = []
     for step in plan.steps:
         try:
-            drawn.append(sketch(step.template, {**plan.context, "item": step.item}, library, budget))
+            sketches.append(sketch_template(step.template, {**plan.context, "item": step.item}, library, budget))
         except TemplateFault as fault:
             faults += fault.faults
             budget.depth = 0
     if faults:
         raise TemplateFault(*faults)
-    return tuple(drawn)
+    return tuple(sketches)
 
 
 class Budget:
@@ -111,7 +111,7 @@ class Budget:
         self.depth = 0
 
 
-def sketch(template: str, context: Context, library: Library, budget: Budget | None = None) -> Sketch:
+def sketch_template(template: str, context: Context, library: Library, budget: Budget | None = None) -> Sketch:
     """The template's skeleton, from the cache if possible, with the context's value for each token."""
     shelf = shelf_of(library)
     cached = shelf.find(template, context) or _prebuilt(template, context, library)
@@ -121,7 +121,7 @@ def sketch(template: str, context: Context, library: Library, budget: Budget | N
 
         cached = skeleton(template, context, library)
         shelf.add(template, cached)
-    return sketched(cached, context, library, budget)
+    return sketch_skeleton(cached, context, library, budget)
 
 
 def _prebuilt(template: str, context: Context, library: Library) -> Skeleton | None:
@@ -134,14 +134,14 @@ def _prebuilt(template: str, context: Context, library: Library) -> Skeleton | N
     return shelf.find(template, context)
 
 
-def sketched(made: Skeleton, context: Context, library: Library, budget: Budget | None = None) -> Sketch:
+def sketch_skeleton(skeleton: Skeleton, context: Context, library: Library, budget: Budget | None = None) -> Sketch:
     """The skeleton with the context's value for each token."""
     budget = budget or Budget()
-    budget.steps -= made.steps
+    budget.steps -= skeleton.steps
     if budget.steps < 0:
-        raise TemplateFault.at(made.tree, TOO_LARGE, SMALLER)
+        raise TemplateFault.at(skeleton.tree, TOO_LARGE, SMALLER)
     values: list[Filling] = []
-    for placed in made.placed:
+    for placed in skeleton.placed:
         if placed.__class__ is tuple:
             # Like `at`, inlined: a run has a hundred of these.
             path: Any = placed
@@ -153,78 +153,78 @@ def sketched(made: Skeleton, context: Context, library: Library, budget: Budget 
                 node = value.get(step) if value.__class__ is dict else node.at((step,))
             values.append(None if node is None or node.value in _EMPTY else node)
         elif isinstance(placed, Each):
-            values.append(_items(placed, made, context, library, budget))
+            values.append(_items(placed, skeleton, context, library, budget))
         else:
             computed: Any = placed
             values.append(computed)
-    return Sketch(made, context, tuple(values))
+    return Sketch(skeleton, context, tuple(values))
 
 
 _EMPTY: tuple[object, ...] = ((), {})
 
 
-def _items(each: Each, made: Skeleton, context: Context, library: Library, budget: Budget) -> list[Sketch]:
+def _items(each: Each, skeleton: Skeleton, context: Context, library: Library, budget: Budget) -> list[Sketch]:
     items = at(each.path, context)
     if items is None or not items.items:
         return []
     if budget.depth == _DEEPEST:
         message = f"`each` nests templates more than {_DEEPEST} deep"
-        raise TemplateFault.at(made.tree, message, "check that no template includes itself with `each`")
+        raise TemplateFault.at(skeleton.tree, message, "check that no template includes itself with `each`")
     budget.depth += 1
-    drawn = [sketch(each.template, {**context, "item": item}, library, budget) for item in items.items]
+    sketches = [sketch_template(each.template, {**context, "item": item}, library, budget) for item in items.items]
     budget.depth -= 1
-    return drawn
+    return sketches
 
 
-def fill(made: Sketch) -> Node:
+def fill(sketch: Sketch) -> Node:
     """The skeleton with every token replaced by its value; absent values are left out. Raises TemplateFault."""
-    tree = made.skeleton.tree
-    filled = _filled(tree, made)
+    tree = sketch.skeleton.tree
+    filled = _filled(tree, sketch)
     if filled is None:
         raise TemplateFault.at(tree, "the template produces nothing: all its values are absent", MEND)
     return filled
 
 
-def _filled(node: Node, made: Sketch) -> Node | None:
+def _filled(node: Node, sketch: Sketch) -> Node | None:
     value = node.value
     if isinstance(value, str):
-        return _interpolated(value, node, made) if TOKEN.search(value) else node
+        return _interpolated(value, node, sketch) if TOKEN.search(value) else node
     if isinstance(value, dict):
         fields: dict[str, Node] = {}
         for template_key, child in value.items():
-            key, filled = _key(template_key, node, made), _filled(child, made)
+            key, filled = _key(template_key, node, sketch), _filled(child, sketch)
             if key in fields:
                 raise TemplateFault.at(child, f"two keys of a mapping become {quote(key)}", "use different keys")
             if filled is not None:
                 fields[key] = filled
         return node.with_value(fields) if fields or not value else None
     if isinstance(value, tuple):
-        items = tuple(filled for child in value for filled in _filled_items(child, made))
+        items = tuple(filled for child in value for filled in _filled_items(child, sketch))
         return node.with_value(items) if items or not value else None
     return None if value is None else node
 
 
-def _filled_items(node: Node, made: Sketch) -> Iterator[Node]:
+def _filled_items(node: Node, sketch: Sketch) -> Iterator[Node]:
     """The item of a list, or the items that `each` produces for it."""
     token = TOKEN.fullmatch(node.value) if isinstance(node.value, str) else None
-    inner = made.values[int(token[1])] if token else None
+    inner = sketch.values[int(token[1])] if token else None
     if isinstance(inner, list):
         yield from (filled for one in inner if (filled := _filled(one.skeleton.tree, one)) is not None)
-    elif (filled := _filled(node, made)) is not None:
+    elif (filled := _filled(node, sketch)) is not None:
         yield filled
 
 
-def _key(key: str, node: Node, made: Sketch) -> str:
+def _key(key: str, node: Node, sketch: Sketch) -> str:
     if not TOKEN.search(key):
         return key
-    name = _interpolated(key, node, made)
+    name = _interpolated(key, node, sketch)
     if name is None or not isinstance(name.value, str):
         raise TemplateFault.at(node, "a key is absent or not text", "check it with `{% if %}`")
     return name.value
 
 
-def _interpolated(text: str, node: Node, made: Sketch) -> Node | None:
-    parts = [_value(int(number), node, made) for number in TOKEN.findall(text)]
+def _interpolated(text: str, node: Node, sketch: Sketch) -> Node | None:
+    parts = [_value(int(number), node, sketch) for number in TOKEN.findall(text)]
     if TOKEN.fullmatch(text):
         return parts[0]
     scalars = [part for part in parts if part is not None and part.is_scalar]
@@ -235,12 +235,12 @@ def _interpolated(text: str, node: Node, made: Sketch) -> Node | None:
     return _computed(TOKEN.sub(lambda _: str(next(texts).value), text), scalars, node)
 
 
-def _value(number: int, node: Node, made: Sketch) -> Node | None:
-    value = made.values[number]
+def _value(number: int, node: Node, sketch: Sketch) -> Node | None:
+    value = sketch.values[number]
     if isinstance(value, Computed):
-        read = (used for path in value.read if (used := at(path, made.context)))
+        read = (used for path in value.read if (used := at(path, sketch.context)))
         return _computed(value.value, read, node)
-    if isinstance(made.skeleton.placed[number], Each):
+    if isinstance(sketch.skeleton.placed[number], Each):
         message = "`each` can only be used alone, as an item of a list"
         raise TemplateFault.at(node, message, "write `- {{ … | each(…) }}`")
     assert not isinstance(value, list)

@@ -64,7 +64,7 @@ def test_a_wrong_command_line_is_2(arguments: list[str], call: Call) -> None:
     assert answer.stderr.startswith("usage: speccompile")
 
 
-@pytest.mark.parametrize("stage", ["read_run", "merge", "approve", "plan", "sketches", "text_of"])
+@pytest.mark.parametrize("stage", ["read_run", "merge", "approve", "plan", "sketch_plan", "text_of"])
 def test_a_bug_of_ours_is_3_and_says_so(stage: str, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> NoReturn:
         raise ZeroDivisionError("something of ours")

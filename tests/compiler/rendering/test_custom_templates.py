@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 from speccompile import Compiled, CompileError, Function, compile_many, compile_run, load_project
 from speccompile.cli.main import main
 from speccompile.compiler.bundled_library import bundled_library, library_of, with_templates
-from speccompile.compiler.render import fill, sketch
+from speccompile.compiler.render import fill, sketch_template
 from speccompile.compiler.rendering.prebuilt_skeletons import fitting, lend, of_any_run, prebuilt_of, read, written
 from speccompile.compiler.rendering.references import MOST_STEPS, weight
 from speccompile.compiler.rendering.skeleton_cache import Shelf, shelf_of
@@ -673,7 +673,7 @@ def test_any_json_in_place_of_skeletons_is_survived(value: Any, at: int) -> None
             shelf.lend("kubernetes/_env.j2", known)
     lend(json.dumps({"templates": {}, "skeletons": {"kubernetes/_env.j2": json.dumps([damaged])}}), library)
     with suppress(TemplateFault):
-        fill(sketch("kubernetes/_env.j2", item(name="A", value="a"), library))
+        fill(sketch_template("kubernetes/_env.j2", item(name="A", value="a"), library))
     lend(json.dumps(value), library)
     assert prebuilt_of(library) == {}
 
@@ -702,6 +702,6 @@ def test_a_skeleton_that_asks_otherwise_is_not_taken() -> None:
 def test_only_what_comes_back_as_it_was_is_lent() -> None:
     """JSON has no keys but text, so that a question about `{1: 2}` would come back as another."""
     library = Library(bundled_library().schemas, {"test/a.j2": "a: {{ 'x' if spec.labels == {1: 2} else 'y' }}\n"})
-    sketch("test/a.j2", {"spec": None, "item": None}, library)
+    sketch_template("test/a.j2", {"spec": None, "item": None}, library)
     assert len(shelf_of(library)) == 1
     assert list(of_any_run(shelf_of(library), library)) == []
