@@ -65,9 +65,11 @@ def _unlikely(resource: str, text: str) -> tuple[str, str] | None:
             return None
         cores = quantity.nano // NANOS
         message = f"{quote(text)} is {cores:,} CPU cores"
-        if quantity.unit:
+        if parse_quantity(number).nano < quantity.nano:
             return message, f"write `{number}`, without `{quantity.unit}`"
-        return message, f"write `{cores}m`, which is {cores / 1000:g} cores"
+        if not quantity.unit and cores <= 1000 * _MOST_CORES:
+            return message, f"write `{cores}m`, which is {cores / 1000:g} cores"
+        return message, "write `4` for four cores, or `500m` for half a core"
     if not 0 < quantity.nano < _LEAST_BYTES * NANOS:
         return None
     size = quantity.nano / NANOS

@@ -47,7 +47,27 @@ def test_a_plausible_amount_is_not_reported(resources: dict[str, Any]) -> None:
     assert codes(resources=resources) == []
 
 
-def test_only_the_run_is_told_about_the_default_size() -> None:
+@pytest.mark.parametrize(
+    ("resource", "amount", "advice"),
+    [
+        ("cpu", "4Gi", "write `4`, without `Gi`"),
+        ("cpu", "2k", "write `2`, without `k`"),
+        ("cpu", "2000", "write `2000m`, which is 2 cores"),
+        ("cpu", "2000000m", "write `4` for four cores, or `500m` for half a core"),
+        ("cpu", "2000000", "write `4` for four cores, or `500m` for half a core"),
+        ("mem", "32", "write `32Gi` or `32Mi`"),
+        ("mem", "0.5", "write `0.5Gi` or `0.5Mi`"),
+        ("mem", "4096", "write `4096Mi`"),
+        ("mem", "512m", "write `512Mi`; `m` means thousandths"),
+        ("mem", "+5", "write a unit, such as `Mi` or `Gi`"),
+    ],
+)
+def test_the_help_shows_what_was_probably_meant(resource: str, amount: str, advice: str) -> None:
+    (finding,) = compile_run({**RUN, "resources": {resource: amount}}).diagnostics
+    assert finding.help == advice
+
+
+def test_the_default_size_is_reported_for_runs_only() -> None:
     volume = {"volume_type": "persistent_volume_claim", "name": "data", "mount_path": "/data"}
     assert codes(volumes=[volume]) == ["policy/default-size"]
     assert codes(volumes=[{**volume, "spec": {"size": "10Gi"}}]) == []
