@@ -18,7 +18,7 @@ from speccompile.compiler.merge import merge
 from speccompile.compiler.name_placeholders import facts_used
 from speccompile.compiler.normalize import normalize
 from speccompile.compiler.plan import plan
-from speccompile.compiler.render import sketches
+from speccompile.compiler.render import sketch_plan
 from speccompile.compiler.rendering.text_writer import manifest_text
 from speccompile.model.findings import in_order
 from speccompile.model.source import Source
@@ -85,7 +85,7 @@ def _time_stages(text: Source, setting: Setting) -> Iterator[tuple[str, float]]:
     planned = plan(approved, library)
     yield "plan", process_time() - start
     start = process_time()
-    sketched = sketches(planned, library)
+    sketched = sketch_plan(planned, library)
     yield "render", process_time() - start
     start = process_time()
     manifest_text(sketched)

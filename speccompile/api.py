@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from speccompile.batch.disk_spool import Ledger
 from speccompile.compiler.compile_files import compile_files
 from speccompile.compiler.compiled import Compiled, Result
-from speccompile.compiler.duplicate_objects import apart
+from speccompile.compiler.duplicate_objects import refuse_duplicates
 from speccompile.files.admin_texts import (
     AdminInput,
     ProfileInput,
@@ -100,7 +100,7 @@ def compile_many(
         else:
             from speccompile.batch.with_executor import compile_texts
 
-            yield from apart(compile_texts(map(_text, runs), admin, setting, executor), ledger)
+            yield from refuse_duplicates(compile_texts(map(_text, runs), admin, setting, executor), ledger)
 
 
 def _run(run: RunInput) -> Parsed:

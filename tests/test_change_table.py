@@ -128,11 +128,11 @@ def test_a_field_with_several_shapes(copy: Copy) -> None:
 def test_a_constraint_and_its_diagnostic_code(copy: Copy) -> None:
     copy.insert(
         "speccompile/compiler/policy.py",
-        "RULES: tuple[Rule, ...] = (\n",
+        "SPEC_CHECKS: tuple[SpecCheck, ...] = (\n",
         'def _name_is_short(merged: Merged) -> Iterator[Diagnostic]:\n    if str(merged.run.name.value) == "long":\n'
         '        yield Diagnostic(code="policy/long", message="too long", span=merged.run.name.span)\n\n\n',
     )
-    copy.insert("speccompile/compiler/policy.py", "    _needs_are_given,\n", "    _name_is_short,\n")
+    copy.insert("speccompile/compiler/policy.py", "    _required_fields_are_set,\n", "    _name_is_short,\n")
     copy.insert(
         "speccompile/model/diagnostic_codes.toml",
         '["policy/ceiling"]\n',
@@ -197,7 +197,7 @@ def add_host_path(copy: Copy, **keywords: str) -> None:
 def test_a_volume_type(copy: Copy) -> None:
     add_host_path(copy, **{"x-mounts": "existing", "x-object": "host"})
     refused = copy.refusal({"volumes": [MOUNT]})
-    assert "error[policy/existing-volume]: this mounts `/srv`, and what exists already may not be mounted" in refused
+    assert "error[policy/existing-volume]: existing volumes are not allowed, and this mounts `/srv`" in refused
     assert "help: ask the platform's admin to allow existing volumes" in refused
     (job,) = copy.render({"volumes": [MOUNT]}, "--platform", "p.yaml", p={"volumes": {"allow_existing": True}})
     assert pod_of(job)["volumes"] == [{"name": "data", "hostPath": {"path": "/srv"}}]

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator
 from itertools import product
 from typing import TypeAlias
 
-from speccompile.compiler.admin_rules import CHECKS, Symbols, broken_rules
+from speccompile.compiler.admin_rules import CONSTRAINTS, ResourceNames, broken_rules
 from speccompile.compiler.ceilings import claims_above_ceiling, resources_above_ceilings
 from speccompile.compiler.choose_manifests import target_of
-from speccompile.compiler.container_resources import disk_name, gpu_names, is_device, settled
+from speccompile.compiler.container_resources import disk_name, gpu_names, is_device, resolve_gpu
 from speccompile.compiler.documents.admin_config import Setting
 from speccompile.compiler.merge import merge_layers
 from speccompile.compiler.pod_structure import containers_of, pod_of, volumes_of
@@ -45,7 +45,7 @@ class LintContext(NamedTuple):
     """The values that no run can change."""
     defaults: Node
     """The values that apply unless the run or a fixed value overrides them."""
-    symbols: Symbols
+    symbols: ResourceNames
 
 
 Lint: TypeAlias = Callable[[LintContext], Iterator[Diagnostic]]
@@ -78,9 +78,9 @@ def _context(setting: Setting, profile: Profile | None) -> LintContext:
         parents=parents,
         own_rules=tuple(rule for rule in rules if id(rule.constraint) not in inherited),
         rules=(*platform.rules, *(profile.rules if profile else ())),
-        fixed=_layered(profile.fields if profile else None, settled(platform.enforced, platform, profile), library),
+        fixed=_layered(profile.fields if profile else None, resolve_gpu(platform.enforced, platform, profile), library),
         defaults=_layered(
-            settled(platform.defaults, platform, profile), profile.defaults if profile else None, library
+            resolve_gpu(platform.defaults, platform, profile), profile.defaults if profile else None, library
         ),
         symbols={"gpu": gpu_names(platform, profile), "disk": (disk_name(platform),)},
     )
@@ -109,7 +109,7 @@ def _rules_have_effect(context: LintContext) -> Iterator[Diagnostic]:
         checks = rule.constraint.fields
         required = "required" in checks and bool(checks["required"].value)
         field = f"`{format_path(called_by_admins(rule.path))}`"
-        if not required and not CHECKS.keys() & checks.keys():
+        if not required and not CONSTRAINTS.keys() & checks.keys():
             yield _warning(
                 "lint/idle-rule",
                 f"the rule for {field} allows every value",
@@ -134,7 +134,7 @@ def _rules_have_effect(context: LintContext) -> Iterator[Diagnostic]:
 
 
 def _fits(value: Node, rule: Rule) -> bool:
-    return all(check(value, rule) for name, check in CHECKS.items() if name in rule.constraint.fields)
+    return all(check(value, rule) for name, check in CONSTRAINTS.items() if name in rule.constraint.fields)
 
 
 def _values_satisfy_rules(context: LintContext) -> Iterator[Diagnostic]:
@@ -180,7 +180,7 @@ def _rules_agree(context: LintContext) -> Iterator[Diagnostic]:
     for path, rules in by_path.items():
         for (index, one), (other_index, other) in product(enumerate(rules), repeat=2):
             # A conflict between two lists of options is symmetric; report it once.
-            checks = CHECKS.keys() - ({"options"} if index <= other_index else set())
+            checks = CONSTRAINTS.keys() - ({"options"} if index <= other_index else set())
             for check in sorted(checks & other.constraint.fields.keys()):
                 if conflict := _conflict(one.constraint, check, other):
                     yield _clash(path, *conflict, other.constraint.fields[check])
@@ -206,7 +206,7 @@ _NO_OPTION = {
 
 def _passes(check: str, item: Node, rule: Rule) -> bool:
     try:
-        return CHECKS[check](item, rule)
+        return CONSTRAINTS[check](item, rule)
     except QuantityError:
         return False
 

@@ -16,7 +16,7 @@ from speccompile.batch.disk_spool import Ledger
 from speccompile.batch.wire_format import from_portable
 from speccompile.batch.work_units import UnitOutcome, WorkUnit, sources_of
 from speccompile.compiler.compiled import Rendered, Result, Results
-from speccompile.compiler.duplicate_objects import ClaimStore, apart
+from speccompile.compiler.duplicate_objects import ClaimStore, refuse_duplicates
 from speccompile.files.work import Work
 from speccompile.model.findings import has_errors
 from speccompile.model.input_texts import AdminTexts, Text
@@ -83,7 +83,7 @@ def _refuse_clashes(results: Iterable[Rendered], ledger: ClaimStore) -> Iterator
             text = one.text
             yield one.result
 
-    for result in apart(without_text(), ledger):
+    for result in refuse_duplicates(without_text(), ledger):
         yield Rendered(result, text)
 
 

@@ -1,4 +1,4 @@
-"""Rules and bans that admins write, checked against specs and runs."""
+"""Rules and bans of admins: read from profiles and the platform file, and checked against specs and runs."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TypeAlias
 
 from speccompile.compiler.container_resources import DISK, amount, is_device, same_quantity
-from speccompile.compiler.normalize import UNSAID
+from speccompile.compiler.normalize import COMPLETED
 from speccompile.model.diagnostic import Diagnostic, Note, quote
-from speccompile.model.documents import Ban, Rule
+from speccompile.model.documents import Ban, Profile, Rule
 from speccompile.model.key_path import KeyPath, format_path
 from speccompile.model.node import Node
 from speccompile.model.quantity import QuantityError
 from speccompile.model.source import Layer, Span
+from speccompile.model.spec import Merged
 from speccompile.schema.field_path import (
     SIDES,
     FieldLocation,
@@ -29,19 +30,18 @@ from speccompile.schema.formats.safe_regex import matches_whole, pattern_fault
 from speccompile.schema.formats.text_format import ValueFault
 from speccompile.schema.library import Library, Schema
 
-Findings: TypeAlias = tuple[Diagnostic, ...]
 _COUNTED = frozenset({"number", "integer"})
 _MANY = frozenset({"object", "array"})
 
 
-def read_rules(written: Node | None, library: Library) -> tuple[tuple[Rule, ...], Findings]:
-    """The rules whose field exists and whose constraint can be kept, and what is wrong with the others."""
+def read_rules(written: Node | None, library: Library) -> tuple[tuple[Rule, ...], tuple[Diagnostic, ...]]:
+    """The rules whose field exists and whose constraint can be satisfied, and the faults of the others."""
     rules: list[Rule] = []
     findings: list[Diagnostic] = []
     for text, constraint in written.fields.items() if written else ():
         place = locate_field(text, library)
         if isinstance(place, ValueFault):
-            findings.append(_unknown(text, place, constraint.key or constraint.span))
+            findings.append(_unknown_field(text, place, constraint.key or constraint.span))
             continue
         faults = tuple(_faults(text, place, constraint, library))
         findings += faults
@@ -50,14 +50,14 @@ def read_rules(written: Node | None, library: Library) -> tuple[tuple[Rule, ...]
     return tuple(rules), tuple(findings)
 
 
-def read_bans(written: Node | None, library: Library) -> tuple[tuple[Ban, ...], Findings]:
-    """The fields that runs may not say; a short form such as `resources.mem` means request and limit."""
+def read_bans(written: Node | None, library: Library) -> tuple[tuple[Ban, ...], tuple[Diagnostic, ...]]:
+    """The fields that runs may not set; a short form such as `resources.mem` means request and limit."""
     bans: list[Ban] = []
     findings: list[Diagnostic] = []
     for item in written.items if written else ():
         place = locate_field(str(item.value), library)
         if isinstance(place, ValueFault):
-            findings.append(_unknown(str(item.value), place, item.span))
+            findings.append(_unknown_field(str(item.value), place, item.span))
         elif is_short(place):
             bans += [Ban((place.path[0], side, place.path[-1]), item) for side in SIDES]
         else:
@@ -65,36 +65,39 @@ def read_bans(written: Node | None, library: Library) -> tuple[tuple[Ban, ...], 
     return tuple(bans), tuple(findings)
 
 
-def _unknown(text: str, fault: ValueFault, span: Span) -> Diagnostic:
+def _unknown_field(text: str, fault: ValueFault, span: Span) -> Diagnostic:
+    is_named = quote(text) in fault.message
     return Diagnostic(
         code="rule/unknown-field",
-        message=f"no field stands at {quote(text)}: {fault.message}",
+        message=fault.message if is_named else f"no field {quote(text)}: {fault.message}",
         span=span,
         help=fault.help,
     )
 
 
 def _faults(text: str, place: FieldLocation, constraint: Node, library: Library) -> Iterator[Diagnostic]:
-    told = constraint.fields
-    if ("min" in told or "max" in told) and not _counts(place, library):
-        node = told.get("min") or told["max"]
-        cure = "use `options` or `pattern`" if _types(place, library) else _BELOW
-        yield _unfit(text, node, "has no size, so `min` and `max` mean nothing to it", cure)
-    if ("options" in told or "pattern" in told) and not _types(place, library):
-        yield _unfit(text, told.get("options") or told["pattern"], "is no single value, nor a list of them", _BELOW)
-    if "min" in told and "max" in told and amount(told["min"]) > amount(told["max"]):
+    fields = constraint.fields
+    if ("min" in fields or "max" in fields) and not _counts(place, library):
+        node = fields.get("min") or fields["max"]
+        advice = "use `options` or `pattern`" if _types(place, library) else _BELOW
+        yield _unfit(text, node, "is not a number or quantity, so `min` and `max` do not apply", advice)
+    if ("options" in fields or "pattern" in fields) and not _types(place, library):
+        node = fields.get("options") or fields["pattern"]
+        yield _unfit(text, node, "is neither a single value nor a list of them", _BELOW)
+    if "min" in fields and "max" in fields and amount(fields["min"]) > amount(fields["max"]):
+        least, most = quote(fields["min"].value), quote(fields["max"].value)
         yield Diagnostic(
             code="rule/contradiction",
-            message=f"`{text}`: the minimum {quote(told['min'].value)} is above the maximum {quote(told['max'].value)}",
-            span=told["max"].span,
-            notes=(Note("the minimum stands here", told["min"].span),),
+            message=f"`{text}`: the minimum {least} is above the maximum {most}",
+            span=fields["max"].span,
+            notes=(Note("minimum set here", fields["min"].span),),
             help="lower the minimum or raise the maximum",
         )
-    if "pattern" in told and (fault := pattern_fault(str(told["pattern"].value))):
+    if "pattern" in fields and (fault := pattern_fault(str(fields["pattern"].value))):
         yield Diagnostic(
             code="rule/pattern-syntax",
-            message=f"{quote(told['pattern'].value)} {fault.message}",
-            span=told["pattern"].span,
+            message=f"{quote(fields['pattern'].value)} {fault.message}",
+            span=fields["pattern"].span,
             help=fault.help,
         )
 
@@ -104,14 +107,14 @@ def _counts(place: FieldLocation, library: Library) -> bool:
 
 
 def _types(place: FieldLocation, library: Library) -> frozenset[str]:
-    """What a single value at the place, or an item of the list there, can be; nothing if it is neither."""
+    """The types of a single value at the place, or of an item of a list there; empty if it is neither."""
     schema = library.resolve(place.schema)
-    if "x-resource" not in schema and not _MANY.isdisjoint(_told_types(schema)):
+    if "x-resource" not in schema and not _MANY.isdisjoint(_declared_types(schema)):
         schema = library.resolve(schema.get("items", {}))
-    return _told_types(schema) - _MANY
+    return _declared_types(schema) - _MANY
 
 
-def _told_types(schema: Schema) -> frozenset[str]:
+def _declared_types(schema: Schema) -> frozenset[str]:
     types = schema.get("type", ())
     return frozenset((types,) if isinstance(types, str) else types)
 
@@ -119,70 +122,71 @@ def _told_types(schema: Schema) -> frozenset[str]:
 _BELOW = "use `required`, or a rule on a field below it"
 
 
-def _unfit(text: str, node: Node, why: str, cure: str) -> Diagnostic:
+def _unfit(text: str, node: Node, why: str, advice: str) -> Diagnostic:
     return Diagnostic(
         code="rule/unfit",
         message=f"`{text}` {why}",
         span=node.key or node.span,
-        help=cure,
+        help=advice,
     )
 
 
-Symbols: TypeAlias = Mapping[str, Iterable[str]]
-"""The resource names that `gpu` and `disk` stand for under one profile and platform."""
+ResourceNames: TypeAlias = Mapping[str, Iterable[str]]
+"""The resource names that `gpu` and `disk` mean under one profile and platform."""
 
 
 def broken_rules(
-    rules: Iterable[Rule], specs: tuple[Node, ...], symbols: Symbols, here: Node, library: Library
+    rules: Iterable[Rule], specs: tuple[Node, ...], resources: ResourceNames, here: Node, library: Library
 ) -> Iterator[Diagnostic]:
-    """What the specs say against the rules, the first that has the field; `here` is where a missing one is told."""
+    """Violations of the rules by the first spec that sets each field; missing fields are reported at `here`."""
     secrets = _secrets(specs[0])
     specs = tuple(keyed_lists_as_maps(spec, library) for spec in specs)
     for rule in rules:
-        told = _told(concrete(rule.path, symbols), specs, library)
+        values = _values(concrete(rule.path, resources), specs, library)
         required = rule.constraint.fields.get("required")
-        if not told and required and required.value:
-            yield _broken("required", rule, next(concrete(rule.path, symbols)), here)
-        others = _told(_other_names(rule.path, specs[0]), specs, library) if "max" in rule.constraint.fields else {}
-        for path, node in {**others, **told}.items():
-            for keyword in (keyword for keyword in CHECKS if keyword in rule.constraint.fields):
+        if not values and required and required.value:
+            yield _broken("required", rule, next(concrete(rule.path, resources)), here)
+        others = _values(_other_names(rule.path, specs[0]), specs, library) if "max" in rule.constraint.fields else {}
+        for path, node in {**others, **values}.items():
+            for keyword in (keyword for keyword in CONSTRAINTS if keyword in rule.constraint.fields):
                 for item in node.items if isinstance(node.value, tuple) else (node,):
-                    if (path in told or keyword == "max") and not CHECKS[keyword](item, rule):
+                    if (path in values or keyword == "max") and not CONSTRAINTS[keyword](item, rule):
                         yield _broken(keyword, rule, path, item)
         secret = _as_secret(rule.path, secrets)
-        if secret and secret.span.source.layer is Layer.RUN and not CHECKS.keys().isdisjoint(rule.constraint.fields):
-            yield _hidden(rule, secret)
+        is_checked = not CONSTRAINTS.keys().isdisjoint(rule.constraint.fields)
+        if secret and secret.span.source.layer is Layer.RUN and is_checked:
+            yield _uncheckable(rule, secret)
 
 
-def _told(paths: Iterable[KeyPath], specs: tuple[Node, ...], library: Library) -> dict[KeyPath, Node]:
-    """What is said at each path; a request that nobody makes is the limit, as it is to Kubernetes."""
+def _values(paths: Iterable[KeyPath], specs: tuple[Node, ...], library: Library) -> dict[KeyPath, Node]:
+    """The value at each path that has one; as in Kubernetes, a missing request equals the limit."""
 
     def first(path: KeyPath) -> Node | None:
-        return next((node for spec in specs if _says(node := node_at(spec, path, library))), None)
+        return next((node for spec in specs if _is_set(node := node_at(spec, path, library))), None)
 
-    told: dict[KeyPath, Node] = {}
+    values: dict[KeyPath, Node] = {}
     for path in paths:
         if node := first(path):
-            told[path] = node
+            values[path] = node
         elif path[:-1] == _REQUESTS and (limit := first((*_LIMITS, path[-1]))):
-            told[path] = limit.but(derived="where nothing is requested, the limit is the request")
-    return told
+            values[path] = limit.but(derived="without a request, the limit is the request")
+    return values
 
 
 _REQUESTS, _LIMITS = (("resources", side) for side in SIDES)
 
 
 def _other_names(path: KeyPath, spec: Node) -> Iterator[KeyPath]:
-    """Where the run asks for `gpu` or `disk` in words that profile and platform do not use for it."""
+    """Paths at which the run sets `gpu` or `disk` under a resource name that profile and platform do not use for it."""
     if path[:-1] not in (_REQUESTS, _LIMITS) or path[-1] not in _MEANT:
         return
     sides = (node for side in (_REQUESTS, _LIMITS) if (node := spec.at(side)))
-    said = {name for side in sides for name, node in side.fields.items() if node.span.source.layer is Layer.RUN}
-    yield from ((*path[:-1], name) for name in sorted(said) if _MEANT[str(path[-1])](name))
+    names = {name for side in sides for name, node in side.fields.items() if node.span.source.layer is Layer.RUN}
+    yield from ((*path[:-1], name) for name in sorted(names) if _MEANT[str(path[-1])](name))
 
 
 _MEANT: Mapping[str, Callable[[str], bool]] = {"gpu": is_device, "disk": lambda name: name == DISK}
-"""Every resource name by which a run can come to what these two are about."""
+"""Whether a resource name is another way to request a GPU or disk."""
 
 
 def _secrets(spec: Node) -> Mapping[str, Node]:
@@ -191,74 +195,77 @@ def _secrets(spec: Node) -> Mapping[str, Node]:
 
 
 def _as_secret(path: KeyPath, secrets: Mapping[str, Node]) -> Node | None:
-    """The secret that becomes the variable of the path."""
+    """The secret that becomes the variable at the path."""
     return secrets.get(str(path[1])) if path[0] == "envs" and len(path) > 1 else None
 
 
-def _hidden(rule: Rule, secret: Node) -> Diagnostic:
-    who, because = _told_by(rule.constraint, rule)
+def _uncheckable(rule: Rule, secret: Node) -> Diagnostic:
+    owner, reason = _owner_and_reason(rule.constraint, rule)
     return Diagnostic(
         code="rule/forbidden",
-        message=f"{quote(secret.value)} may not be a secret here: a rule looks at its value",
+        message=f"{quote(secret.value)} cannot be a secret: a rule of the {owner} checks its value",
         span=secret.span,
         path=("secrets",),
-        notes=(Note(f"the {who}'s rule{because}", rule.constraint.place),),
-        help="set it under `envs`, or leave it out",
+        notes=(Note(f"the {owner}'s rule{reason}", rule.constraint.place),),
+        help="set it under `envs`, or remove it",
     )
 
 
-def _told_by(bound: Node, rule: Rule) -> tuple[str, str]:
-    """Whose rule it is, and the reason they give."""
+def _owner_and_reason(bound: Node, rule: Rule) -> tuple[str, str]:
+    """`platform` or `profile`, and the rule's reason after a colon."""
     reason = rule.constraint.fields.get("reason")
-    who = "platform" if bound.span.source.layer is Layer.PLATFORM else "profile"
-    return who, f": {reason.value}" if reason else ""
+    owner = "platform" if bound.span.source.layer is Layer.PLATFORM else "profile"
+    return owner, f": {reason.value}" if reason else ""
 
 
-def _says(node: Node | None) -> bool:
-    """Whether anything is said: an empty list or map says nothing."""
+def _is_set(node: Node | None) -> bool:
+    """Whether there is a value; an empty list or map is none."""
     return node is not None and node.value not in ((), {})
 
 
 def _broken(keyword: str, rule: Rule, path: KeyPath, node: Node) -> Diagnostic:
     bound = rule.constraint.fields[keyword]
-    who, because = _told_by(bound, rule)
-    fault, cure = _WORDS[keyword]
-    asked = _options(bound) if keyword == "options" else quote(bound.value)
-    called = called_by_admins(path)
-    told = {"path": f"`{format_path(called)}`", "found": quote(node.value), "asked": asked}
-    made = (Note(f"{quote(node.value)}: {node.derived}"),) if node.derived and keyword != "required" else ()
+    owner, reason = _owner_and_reason(bound, rule)
+    fault, advice = _WORDING[keyword]
+    allowed = _options(bound) if keyword == "options" else quote(bound.value)
+    admin_path = called_by_admins(path)
+    words = {"path": f"`{format_path(admin_path)}`", "value": quote(node.value), "allowed": allowed}
+    derived = (Note(f"{quote(node.value)}: {node.derived}"),) if node.derived and keyword != "required" else ()
     return Diagnostic(
         code=f"rule/{keyword}",
-        message=fault.format_map(told),
+        message=fault.format_map(words),
         span=node.span,
-        path=called,
-        notes=(*made, Note(f"the {who}'s rule{because}", bound.span)),
-        help=cure.format_map(told),
+        path=admin_path,
+        notes=(*derived, Note(f"the {owner}'s rule{reason}", bound.span)),
+        help=advice.format_map(words),
     )
 
 
-def broken_bans(bans: Iterable[Ban], fields: Node, symbols: Symbols, library: Library) -> Iterator[Diagnostic]:
-    """What a run says though it may not; an empty list says something too, where it clears a default."""
-    told: set[int] = set()
-    secrets, fields = _secrets(fields), keyed_lists_as_maps(fields, library)
+def broken_bans(
+    bans: Iterable[Ban], merged: Merged, resources: ResourceNames, library: Library
+) -> Iterator[Diagnostic]:
+    """Fields that the run sets although they are forbidden; an empty list that clears a default counts."""
+    reported: set[int] = set()
+    secrets, fields = _secrets(merged.run.fields), keyed_lists_as_maps(merged.run.fields, library)
     for ban in bans:
-        paths = (*concrete(ban.path, symbols), *_other_names(ban.path, fields))
+        paths = (*concrete(ban.path, resources), *_other_names(ban.path, fields))
         places = (*(node_at(fields, path, library) for path in paths), _as_secret(ban.path, secrets))
-        node = next((node for node in places if node and node.derived not in UNSAID), None)
-        if node is not None and id(ban.written) not in told:
-            told.add(id(ban.written))
-            yield _forbidden(ban, node)
+        node = next((node for node in places if node and node.derived not in COMPLETED), None)
+        if node is not None and id(ban.written) not in reported:
+            reported.add(id(ban.written))
+            yield _forbidden(ban, node, merged.profile)
 
 
-def _forbidden(ban: Ban, node: Node) -> Diagnostic:
-    who = "platform" if ban.written.span.source.layer is Layer.PLATFORM else "profile"
+def _forbidden(ban: Ban, node: Node, profile: Profile | None) -> Diagnostic:
+    by_profile = ban.written.span.source.layer is Layer.PROFILE
+    owner = f"profile {quote(profile.id.value)}" if profile and by_profile else "the platform"
     return Diagnostic(
         code="rule/forbidden",
-        message=f"a run may not say `{ban.written.value}` here",
+        message=f"{owner} forbids `{ban.written.value}`",
         span=node.key or node.span,
         path=ban.path,
-        notes=(Note(f"the {who} forbids it", ban.written.span),),
-        help="leave it out",
+        notes=(Note("forbidden here", ban.written.span),),
+        help="remove it from the run",
     )
 
 
@@ -271,7 +278,7 @@ def _at_most(node: Node, rule: Rule) -> bool:
 
 
 def _sized(node: Node) -> bool:
-    """Whether it is an amount: a field of a target may be a number or a word, and a word is within no bounds."""
+    """Whether it is an amount; a field of a target may be a number or a word."""
     try:
         amount(node)
     except QuantityError:
@@ -296,17 +303,18 @@ def _options(options: Node) -> str:
     return f"{', '.join(others)} or {last}" if others else last
 
 
-CHECKS: Mapping[str, Callable[[Node, Rule], bool]] = {
+CONSTRAINTS: Mapping[str, Callable[[Node, Rule], bool]] = {
     "min": _at_least,
     "max": _at_most,
     "options": _among,
     "pattern": _matches,
 }
-_WORDS: Mapping[str, tuple[str, str]] = {
-    "min": ("{path}: {found} is below the minimum {asked}", "write {asked} or more"),
-    "max": ("{path}: {found} is above the maximum {asked}", "write {asked} or less"),
-    "options": ("{path}: {found} is not {asked}", "write {asked}"),
-    "pattern": ("{path}: {found} does not match {asked}", "write a value that {asked} matches as a whole"),
+"""Whether a value satisfies the keyword of a rule."""
+_WORDING: Mapping[str, tuple[str, str]] = {
+    "min": ("{path}: {value} is below the minimum {allowed}", "write {allowed} or more"),
+    "max": ("{path}: {value} is above the maximum {allowed}", "write {allowed} or less"),
+    "options": ("{path}: {value} is not {allowed}", "write {allowed}"),
+    "pattern": ("{path}: {value} does not match {allowed}", "write a value that {allowed} matches as a whole"),
     "required": ("{path} is required", "add {path}"),
 }
-"""What is wrong, and what would cure it."""
+"""Message and help of a violation, by keyword."""

@@ -9,8 +9,8 @@ from speccompile.compiler.ceilings import above_ceilings
 from speccompile.compiler.choose_manifests import workload_in
 from speccompile.compiler.container_resources import disk_name, gpu_names
 from speccompile.compiler.derive import derive
-from speccompile.compiler.policy import RULES, RULES_OF_A_LAYER, comes_to_nothing
-from speccompile.compiler.volume_rules import VOLUME_RULES
+from speccompile.compiler.policy import LAYER_CHECKS, SPEC_CHECKS, missing_workload
+from speccompile.compiler.volume_rules import VOLUME_CHECKS
 from speccompile.model.diagnostic import Diagnostic
 from speccompile.model.findings import stop_if_any
 from speccompile.model.spec import Approved, Merged
@@ -18,30 +18,30 @@ from speccompile.schema.library import Library
 
 
 def approve(merged: Merged, library: Library) -> tuple[Approved, tuple[Diagnostic, ...]]:
-    """The spec with everything derived; raises all violations of the rules together."""
+    """Derive what the spec leaves open and check it; raises all violations together, returns the warnings."""
     complete = derive(merged)
     complete = complete._replace(workload=workload_in(complete))
-    stop_if_any(tuple(comes_to_nothing(complete)))
+    stop_if_any(tuple(missing_workload(complete)))
     warnings = stop_if_any(
         (
-            *(finding for rule in RULES for finding in rule(complete)),
-            *(finding for volume_rule in VOLUME_RULES for finding in volume_rule(complete, library.volume_types)),
-            *(finding for layer_rule in RULES_OF_A_LAYER for finding in layer_rule(complete.spec, merged.platform)),
+            *(finding for check in SPEC_CHECKS for finding in check(complete)),
+            *(finding for volume_check in VOLUME_CHECKS for finding in volume_check(complete, library.volume_types)),
+            *(finding for layer_check in LAYER_CHECKS for finding in layer_check(complete.spec, merged.platform)),
             *above_ceilings(merged.spec, complete),
-            *_refused(merged, complete, library),
+            *_against_admin_rules(merged, complete, library),
         )
     )
     return Approved(complete), warnings
 
 
-def _refused(merged: Merged, complete: Merged, library: Library) -> Iterator[Diagnostic]:
-    """What the rules and bans of the profile and the platform have against it."""
+def _against_admin_rules(merged: Merged, complete: Merged, library: Library) -> Iterator[Diagnostic]:
+    """Violations of the rules and bans of the profile and the platform."""
     platform, profile = merged.platform, merged.profile
-    symbols = {"gpu": gpu_names(platform, profile), "disk": (disk_name(platform),)}
+    resources = {"gpu": gpu_names(platform, profile), "disk": (disk_name(platform),)}
     rules = (*platform.rules, *(profile.rules if profile else ()))
     bans = (*platform.bans, *(profile.bans if profile else ()))
-    # Both index the spec before they look at it, which most runs have no need of.
+    # Both index the spec first, which costs time and most runs do not need.
     if rules:
-        yield from broken_rules(rules, (merged.spec, complete.spec), symbols, merged.run.name, library)
+        yield from broken_rules(rules, (merged.spec, complete.spec), resources, merged.run.name, library)
     if bans:
-        yield from broken_bans(bans, merged.run.fields, symbols, library)
+        yield from broken_bans(bans, merged, resources, library)

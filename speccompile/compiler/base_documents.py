@@ -7,8 +7,8 @@ from typing import TypeAlias
 
 from speccompile.compiler.ceilings import resources_above_ceilings
 from speccompile.compiler.choose_manifests import bases_of, container_of
-from speccompile.compiler.merge_affinity import both_hold, united
-from speccompile.compiler.pod_structure import MAIN, PODS, containers_of, pod_of, volumes_of
+from speccompile.compiler.merge_affinity import merge_affinities, unite
+from speccompile.compiler.pod_structure import MAIN, POD_PATHS, containers_of, pod_of, volumes_of
 from speccompile.compiler.policy import requests_above_limits
 from speccompile.model.diagnostic import Diagnostic, Note, Severity, quote
 from speccompile.model.documents import Profile, Run
@@ -23,18 +23,18 @@ from speccompile.schema.suggestions import near
 from speccompile.schema.validate import validate
 
 _IDENTITY = ("apiVersion", "kind")
-"""By which a base document says what it goes under; what the manifest is, the template says."""
+"""Keys that select the manifests of a base document, and are not merged into them."""
 _METADATA = ("labels", "annotations")
 _SECTIONS = ("initContainers", "containers")
-Meeting: TypeAlias = Callable[[Node, Node, Schema, Library], Node]
+ListMerge: TypeAlias = Callable[[Node, Node, Schema, Library], Node]
 
 
-def over_bases(
+def merge_over_bases(
     manifests: tuple[Manifest, ...], merged: Merged, library: Library
 ) -> tuple[tuple[Manifest, ...], tuple[Diagnostic, ...]]:
-    """The manifests over the profile's base documents, and what is to be said about those.
+    """Merge the manifests over the profile's base documents, and report clashes and unused bases.
 
-    A value that somebody set wins; one that nobody asked for (a template's or the platform's) gives way.
+    Values that a layer sets override the base; the base overrides literals of templates and settings of the platform.
     """
     profile = merged.profile
     if profile is None or not profile.bases:
@@ -42,40 +42,40 @@ def over_bases(
     used = bases_of(merged)
     bases = _with_schedule(used, library)
     pattern = merged.platform.settings.fields["names"].fields["port"]
-    made: list[Manifest] = []
+    results: list[Manifest] = []
     findings: list[Diagnostic] = []
     for manifest in manifests:
         base = bases.get(manifest.kind)
         if base is None:
-            made.append(manifest)
+            results.append(manifest)
             continue
-        whole = _with_port_names(_over_base(manifest, base, merged, library), pattern)
-        made.append(Manifest(whole))
-        findings += _clashes(manifest.tree, whole, base, merged)
+        tree = _with_port_names(_over_base(manifest, base, merged, library), pattern)
+        results.append(Manifest(tree))
+        findings += _clashes(manifest.tree, tree, base, merged)
     findings += [_unused(base, profile, merged) for kind, base in profile.bases.items() if kind not in used]
-    return tuple(made), tuple(findings)
+    return tuple(results), tuple(findings)
 
 
-def misfits(manifests: tuple[Manifest, ...], library: Library) -> Iterator[Diagnostic]:
-    """What keeps manifests from standing over base documents: they have not the shape of what they say they are."""
+def shape_faults(manifests: tuple[Manifest, ...], library: Library) -> Iterator[Diagnostic]:
+    """Manifests of custom templates that cannot be merged, because they lack the shape of their kind."""
     kinds = library.schemas["base"]["properties"]["kind"]["enum"]
     for manifest in manifests:
         tree = manifest.tree
-        found = validate(tree, "base", library)[1] if manifest.kind in kinds else ()
-        told = [(finding.message, finding.span) for finding in found]
-        if not told and manifest.kind in PODS and not containers_of(pod_of(tree), "containers"):
-            told = [(f"a {manifest.kind} has a pod with containers", tree.span)]
-        for message, span in told:
+        findings = validate(tree, "base", library)[1] if manifest.kind in kinds else ()
+        faults = [(finding.message, finding.span) for finding in findings]
+        if not faults and manifest.kind in POD_PATHS and not containers_of(pod_of(tree), "containers"):
+            faults = [(f"a {manifest.kind} needs a pod with containers", tree.span)]
+        for message, span in faults:
             yield Diagnostic(
                 code="template/fault",
-                message=f"what the template gives cannot stand over a base document: {message}",
+                message=f"the template's output cannot be merged over a base document: {message}",
                 span=span,
-                help="give it the shape that the bundled template of this path has",
+                help="follow the shape of the bundled template of this path",
             )
 
 
 def _with_schedule(bases: Mapping[str, Node], library: Library) -> Mapping[str, Node]:
-    """The bases, where that of a Job also goes under the Jobs of a CronJob: a schedule is no way out of it."""
+    """The bases, with that of a Job also for CronJobs, so that a schedule does not bypass it."""
     job = bases.get("Job")
     if job is None:
         return bases
@@ -85,74 +85,74 @@ def _with_schedule(bases: Mapping[str, Node], library: Library) -> Mapping[str, 
         "kind": job.fields["kind"].but(value="CronJob"),
         "spec": Node({"jobTemplate": job.with_fields(inner)}, job.span),
     }
-    return joined({"CronJob": job.with_fields(outer)}, bases, library)
+    return merge_bases({"CronJob": job.with_fields(outer)}, bases, library)
 
 
-def joined(weaker: Mapping[str, Node], stronger: Mapping[str, Node], library: Library) -> Mapping[str, Node]:
-    """The base documents of a parent and of its child, which is stronger."""
+def merge_bases(weaker: Mapping[str, Node], stronger: Mapping[str, Node], library: Library) -> Mapping[str, Node]:
+    """Merge the base documents of a parent profile and of its child, which is stronger."""
     both = {
-        kind: meet(weaker[kind], base, library.schemas["base"], library) if kind in weaker else base
+        kind: merge_trees(weaker[kind], base, library.schemas["base"], library) if kind in weaker else base
         for kind, base in stronger.items()
     }
     return {**weaker, **both}
 
 
-def meet(weaker: Node, stronger: Node, schema: Schema, library: Library) -> Node:
-    """The stronger tree with everything of the weaker that it leaves open."""
+def merge_trees(weaker: Node, stronger: Node, schema: Schema, library: Library) -> Node:
+    """The stronger tree with everything of the weaker that it does not set."""
     schema = library.resolve(schema)
     if "x-list" in schema and isinstance(weaker.value, type(stronger.value)):
-        return MEETINGS[schema["x-list"]](weaker, stronger, schema, library)
+        return LIST_MERGES[schema["x-list"]](weaker, stronger, schema, library)
     if isinstance(weaker.value, Mapping) and isinstance(stronger.value, Mapping):
-        return _meet_mappings(weaker, stronger, schema, library)
+        return _merge_mappings(weaker, stronger, schema, library)
     return weaker.overriding(stronger) if is_weak(stronger) else stronger.overriding(weaker)
 
 
-def _meet_mappings(weaker: Node, stronger: Node, schema: Schema, library: Library) -> Node:
+def _merge_mappings(weaker: Node, stronger: Node, schema: Schema, library: Library) -> Node:
     properties: Mapping[str, Schema] = schema.get("properties", {})
-    met = {
-        key: meet(weaker.fields[key], child, properties.get(key, {}), library) if key in weaker.fields else child
+    merged = {
+        key: merge_trees(weaker.fields[key], child, properties.get(key, {}), library) if key in weaker.fields else child
         for key, child in stronger.fields.items()
     }
-    both = {**met, **{key: child for key, child in weaker.fields.items() if key not in met}}
-    # A map of people's own keys is sorted; all else has the order of the schema, if that knows it, or of the template.
-    is_known = stronger.fields.keys() <= properties.keys()
-    known = sorted(both) if "additionalProperties" in schema else [key for key in properties if key in both]
-    known = known if is_known or "additionalProperties" in schema else list(stronger.fields)
-    return stronger.with_fields({key: both[key] for key in dict.fromkeys((*known, *both))})
+    both = {**merged, **{key: child for key, child in weaker.fields.items() if key not in merged}}
+    # A map with free keys is sorted; any other has the order of the schema if that has all keys, else of the template.
+    is_in_schema = stronger.fields.keys() <= properties.keys()
+    order = sorted(both) if "additionalProperties" in schema else [key for key in properties if key in both]
+    order = order if is_in_schema or "additionalProperties" in schema else list(stronger.fields)
+    return stronger.with_fields({key: both[key] for key in dict.fromkeys((*order, *both))})
 
 
-def _meet_items(weaker: Node, stronger: Node, schema: Schema, library: Library, *, deep: bool) -> Node:
+def _merge_items(weaker: Node, stronger: Node, schema: Schema, library: Library, *, deep: bool) -> Node:
     keys: Mapping[str, object] = schema["x-keys"]
 
     def identity(item: Node) -> tuple[str, ...]:
-        # A mount path is the same with and without a slash at its end.
-        told = (item.fields[key].value if key in item.fields else absent for key, absent in keys.items())
-        return tuple(str(value).rstrip("/") for value in told)
+        values = (item.fields[key].value if key in item.fields else absent for key, absent in keys.items())
+        # The slash at the end of a mount path does not matter.
+        return tuple(str(value).rstrip("/") for value in values)
 
     items = {identity(item): item for item in weaker.items}
     for item in stronger.items:
-        known = items.get(identity(item))
-        if known is None:
+        weaker_item = items.get(identity(item))
+        if weaker_item is None:
             items[identity(item)] = item
         elif deep:
-            items[identity(item)] = meet(known, item, schema.get("items", {}), library)
+            items[identity(item)] = merge_trees(weaker_item, item, schema.get("items", {}), library)
         elif is_weak(item):
-            items[identity(item)] = known.overriding(item)
+            items[identity(item)] = weaker_item.overriding(item)
         else:
-            items[identity(item)] = item.overriding(known)
+            items[identity(item)] = item.overriding(weaker_item)
     return stronger.but(value=tuple(items.values()))
 
 
-MEETINGS: Mapping[str, Meeting] = {
-    "deep": lambda *sides: _meet_items(*sides, deep=True),
-    "whole": lambda *sides: _meet_items(*sides, deep=False),
-    "tolerations": lambda weaker, stronger, _, library: united(weaker, stronger, library.item_defaults("tolerations")),
-    "affinity": lambda weaker, stronger, _, __: both_hold(weaker, stronger),
+LIST_MERGES: Mapping[str, ListMerge] = {
+    "deep": lambda *sides: _merge_items(*sides, deep=True),
+    "whole": lambda *sides: _merge_items(*sides, deep=False),
+    "tolerations": lambda weaker, stronger, _, library: unite(weaker, stronger, library.item_defaults("tolerations")),
+    "affinity": lambda weaker, stronger, _, __: merge_affinities(weaker, stronger),
 }
 
 
 def is_weak(node: Node) -> bool:
-    """Whether nobody asked for it: a literal of a template, or what the platform has for want of anything else."""
+    """Whether a base document overrides the value: a literal of a template, or a default of the platform."""
     if node.is_scalar:
         return node.weak or node.span.source.layer is Layer.TEMPLATE
     return all(is_weak(child) for child in (*node.fields.values(), *node.items)) and (
@@ -161,25 +161,24 @@ def is_weak(node: Node) -> bool:
 
 
 def _over_base(manifest: Manifest, base: Node, merged: Merged, library: Library) -> Node:
-    told = {key: child for key, child in base.fields.items() if key not in _IDENTITY}
-    usable = _without_ours(base.with_fields(told), library.schemas["base"], library)
+    fields = {key: child for key, child in base.fields.items() if key not in _IDENTITY}
+    usable = _without_reserved(base.with_fields(fields), library.schemas["base"], library)
     pods, named = merged.target.pods, container_of(merged)
     main = _main(containers_of(pod_of(manifest.tree, pods), "containers"), named)
     if main is None:
-        return meet(usable, manifest.tree, library.schemas["base"], library)
+        return merge_trees(usable, manifest.tree, library.schemas["base"], library)
     path = pods[manifest.kind]
-    met = meet(_with_main(usable, main, path, named), manifest.tree, library.schemas["base"], library)
-    return _changed(met, path, lambda pod: _hardened(pod, main, library))
+    tree = merge_trees(_with_main(usable, main, path, named), manifest.tree, library.schemas["base"], library)
+    return _changed(tree, path, lambda pod: _hardened(pod, main, library))
 
 
 def _main(containers: tuple[Node, ...], named: Node | None) -> Node | None:
-    """The container that the fields went into: the one that fields of the target name, or else the first."""
-    wanted = (one for one in containers if named is None or one.fields["name"].value == named.value)
-    return next(wanted, None)
+    """The container with the run's fields: the one that a field of the target names, or else the first."""
+    return next((one for one in containers if named is None or one.fields["name"].value == named.value), None)
 
 
 def _with_port_names(tree: Node, pattern: Node) -> Node:
-    """The tree in which each of several ports of a Service has a name: Kubernetes refuses them otherwise."""
+    """The tree with a name for each of several ports of a Service, which Kubernetes requires."""
 
     def name(port: Node) -> Node:
         return port.with_fields({"name": port_name(port.fields["port"], pattern), **port.fields})
@@ -189,43 +188,44 @@ def _with_port_names(tree: Node, pattern: Node) -> Node:
     return _changed(tree, ("spec", "ports"), lambda node: node.mapped(name)) if several else tree
 
 
-def _without_ours(base: Node, schema: Schema, library: Library) -> Node:
-    """The base without what the compiler sets itself: selectors, status, metadata beyond labels and annotations."""
+def _without_reserved(base: Node, schema: Schema, library: Library) -> Node:
+    """The base without what only the compiler sets: selectors, status, metadata beyond labels and annotations."""
     schema = library.resolve(schema)
     properties: Mapping[str, Schema] = schema.get("properties", {})
-    kept = {
-        key: _without_ours(child, properties.get(key, {}), library) if isinstance(child.value, Mapping) else child
+    fields = {
+        key: _without_reserved(child, properties.get(key, {}), library) if isinstance(child.value, Mapping) else child
         for key, child in base.fields.items()
         if not library.resolve(properties.get(key, {})).get("x-set-by-compiler")
     }
-    if "metadata" in kept and "metadata" in properties:
-        told = {key: child for key, child in kept["metadata"].fields.items() if key in _METADATA}
-        kept["metadata"] = kept["metadata"].with_fields(told)
-    return base.with_fields(kept)
+    if "metadata" in fields and "metadata" in properties:
+        metadata = {key: child for key, child in fields["metadata"].fields.items() if key in _METADATA}
+        fields["metadata"] = fields["metadata"].with_fields(metadata)
+    return base.with_fields(fields)
 
 
 def _with_main(base: Node, main: Node, path: KeyPath, named: Node | None) -> Node:
-    """The base with a main container of the compiled one's name, in front if it had none."""
+    """The base with its main container renamed to the compiled one's, or an empty one added in front."""
     name = {"name": main.fields["name"]}
-    own = containers_of(base.at(path), "containers")
-    known_as = named.value if named and any(one.fields["name"].value == named.value for one in own) else MAIN
+    base_containers = containers_of(base.at(path), "containers")
+    is_named = named is not None and any(one.fields["name"].value == named.value for one in base_containers)
+    main_name = named.value if named and is_named else MAIN
 
     def is_main(container: Node) -> bool:
-        return container.fields["name"].value == known_as
+        return container.fields["name"].value == main_name
 
     def change(pod: Node) -> Node:
-        known = pod.fields.get("containers")
-        if known is None:
+        containers = pod.fields.get("containers")
+        if containers is None:
             return pod
-        items = [one.with_fields({**one.fields, **name}) if is_main(one) else one for one in known.items]
-        first = () if any(map(is_main, known.items)) else (main.with_fields(name),)
-        return pod.with_fields({**pod.fields, "containers": known.but(value=(*first, *items))})
+        items = [one.with_fields({**one.fields, **name}) if is_main(one) else one for one in containers.items]
+        first = () if any(map(is_main, containers.items)) else (main.with_fields(name),)
+        return pod.with_fields({**pod.fields, "containers": containers.but(value=(*first, *items))})
 
     return _changed(base, path, change)
 
 
 def _changed(tree: Node, path: KeyPath, change: Callable[[Node], Node]) -> Node:
-    """The tree with the node at the path changed; as it is where the path leads nowhere."""
+    """The tree with the node at the path changed; unchanged if there is none."""
     if not path:
         return change(tree)
     step = str(path[0])
@@ -235,7 +235,7 @@ def _changed(tree: Node, path: KeyPath, change: Callable[[Node], Node]) -> Node:
 
 
 def _hardened(pod: Node, main: Node, library: Library) -> Node:
-    """The pod whose other containers have the hardening of the main one, except what they set themselves."""
+    """The pod with the hardening of the main container applied to the others, except where they set it."""
     security = main.fields.get("securityContext")
     hardening = _weak_part(security) if security else None
     if hardening is None:
@@ -244,9 +244,9 @@ def _hardened(pod: Node, main: Node, library: Library) -> Node:
     def harden(container: Node) -> Node:
         if container.fields["name"].value == main.fields["name"].value:
             return container
-        own = container.fields.get("securityContext")
-        met = meet(own, hardening, {}, library) if own else hardening
-        return container.with_fields({**container.fields, "securityContext": met})
+        context = container.fields.get("securityContext")
+        hardened = merge_trees(context, hardening, {}, library) if context else hardening
+        return container.with_fields({**container.fields, "securityContext": hardened})
 
     sections = {name: pod.fields[name].mapped(harden) for name in _SECTIONS if name in pod.fields}
     return pod.with_fields({**pod.fields, **sections})
@@ -260,7 +260,7 @@ def _weak_part(node: Node) -> Node | None:
 
 
 def _clashes(compiled: Node, whole: Node, base: Node, merged: Merged) -> Iterator[Diagnostic]:
-    """What only shows once run and base stand together."""
+    """Faults that only the combination of run and base has."""
     pods, named = merged.target.pods, container_of(merged)
     main = _main(containers_of(pod_of(compiled, pods), "containers"), named)
     if main is not None and named is None:
@@ -277,59 +277,59 @@ def _clashes(compiled: Node, whole: Node, base: Node, merged: Merged) -> Iterato
 
 
 def _unnamed(named: Node, base: Node, pod: Node | None) -> Iterator[Diagnostic]:
-    """A base whose containers are all others than the main one, which would come to stand there without an image."""
+    """A base none of whose containers is the main one, which would be added without an image."""
     names = [str(one.fields["name"].value) for one in containers_of(pod, "containers")]
     if names and named.value not in names and MAIN not in names:
         meant = near(str(named.value), names)
         yield Diagnostic(
             code="policy/base-container",
-            message=f"no container of the base {base.fields['kind'].value} is called {quote(named.value)}",
+            message=f"the base {base.fields['kind'].value} has no container {quote(named.value)}",
             span=named.span,
-            notes=(Note(f"its containers: {', '.join(map(quote, names))}", base.fields["kind"].span),),
-            help=f"did you mean `{meant}`?" if meant else "name one of its containers",
+            notes=(Note(f"containers of the base: {', '.join(map(quote, names))}", base.fields["kind"].span),),
+            help=f"did you mean `{meant}`?" if meant else "use the name of one of its containers",
         )
 
 
 def _unknown_volumes(container: Node, volumes: Mapping[str, Node]) -> Iterator[Diagnostic]:
-    """A mount of a volume that the pod does not have, which Kubernetes would refuse."""
+    """Mounts of a volume that the pod does not have, which Kubernetes refuses."""
     mounts = container.fields.get("volumeMounts")
     for mount in mounts.items if mounts else ():
         name = mount.fields.get("name")
         if name is not None and name.value not in volumes:
             meant = near(str(name.value), volumes)
-            known = ", ".join(quote(volume) for volume in volumes)
+            names = ", ".join(quote(volume) for volume in volumes)
             yield Diagnostic(
                 code="policy/unknown-volume",
                 message=f"container {quote(container.fields['name'].value)} mounts {quote(name.value)}, "
                 "and the pod has no volume of that name",
                 span=name.span,
-                notes=(Note(f"the volumes of the pod: {known}" if known else "the pod has no volumes"),),
-                help=f"did you mean {quote(meant)}?" if meant else "add the volume, or take the mount out",
+                notes=(Note(f"volumes of the pod: {names}" if names else "the pod has no volumes"),),
+                help=f"did you mean {quote(meant)}?" if meant else "add the volume, or remove the mount",
             )
 
 
 def _shared_names(main: Node, base: Node | None, run: Run) -> Iterator[Diagnostic]:
-    """A main container with the name of a sidecar would slip into it, and have whatever the admin gave that."""
+    """A main container with the name of a sidecar would be merged into it, and get the sidecar's privileges."""
     for section in _SECTIONS:
         for name in (one.fields["name"] for one in containers_of(base, section)):
             if name.value == main.value and (name.value != MAIN or section != "containers"):
                 yield Diagnostic(
                     code="policy/base-container",
-                    message=f"the run's container would be called {quote(main.value)}, like another of its base",
+                    message=f"the run's container would have the name {quote(main.value)} of a container of its base",
                     span=run.name.span,
-                    notes=(Note("it stands here", name.span),),
-                    help="rename the run, or that container",
+                    notes=(Note("defined here", name.span),),
+                    help="rename the run, or the container of the base",
                 )
 
 
 def _unused(base: Node, profile: Profile, merged: Merged) -> Diagnostic:
-    kind, who = base.fields["kind"], quote(profile.id.value)
-    known, version = merged.target.bases.get(str(kind.value)), str(base.fields["apiVersion"].value)
-    which = kind.value if known in (None, version) else f"{kind.value} of {version}"
+    kind, owner = base.fields["kind"], quote(profile.id.value)
+    used_version, version = merged.target.bases.get(str(kind.value)), str(base.fields["apiVersion"].value)
+    unused = kind.value if used_version in (None, version) else f"{kind.value} of {version}"
     return Diagnostic(
         code="profile/unused-base",
-        message=f"the base {kind.value} of profile {who} is unused: "
-        f"run {quote(merged.run.name.value)} makes no {which}",
+        message=f"the base {kind.value} of profile {owner} is unused: "
+        f"run {quote(merged.run.name.value)} creates no {unused}",
         span=kind.span,
         severity=Severity.NOTICE,
     )

@@ -1,4 +1,4 @@
-"""The library that ships with the package, as it is or with an admin's templates over it."""
+"""The bundled library of schemas and templates, with or without custom templates."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from speccompile.schema.library import Library, Schemas
 
 @cache
 def bundled_library() -> Library:
-    """The schemas, templates and presets that came with this installation; each is read once, when it is needed."""
+    """The schemas, templates and presets of this installation, each read on first use."""
     bundle = read_bundle()
     return Library(Schemas(bundle.schemas), bundle.templates, bundle.presets, bundle.prebuilt, extend=extended)
 
 
 @lru_cache(maxsize=4)
 def library_of(templates: tuple[TemplateFile, ...]) -> Library:
-    """The bundled library with the templates of an admin; one for equal ones, so that what it keeps is found again."""
+    """The bundled library with custom templates; the same object for equal ones, so that its caches are reused."""
     return with_templates(bundled_library(), templates) if templates else bundled_library()
 
 
 def with_templates(library: Library, custom: Iterable[TemplateFile]) -> Library:
-    """The library with templates of an admin, which replace those of the same path."""
+    """The library with custom templates, which replace those of the same path."""
     files = tuple(custom)
     return library.but(
         {**library.templates, **{file.path: file.text for file in files}},

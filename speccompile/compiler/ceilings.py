@@ -1,4 +1,4 @@
-"""The platform's ceilings, and what each is compared with."""
+"""The platform's limits (its setting `ceilings`), and the amounts each applies to."""
 
 from __future__ import annotations
 
@@ -16,99 +16,102 @@ from speccompile.model.spec import Merged
 from speccompile.schema.field_path import SIDES
 
 
-def above_ceilings(said: Node, merged: Merged) -> Iterator[Diagnostic]:
-    """What is beyond a ceiling of the platform, in the spec as it was said and in what was derived from it."""
-    yield from resources_above_ceilings(said, merged.platform)
-    # Only now has a claim got its size.
-    yield from claims_above_ceiling(merged.spec, merged.platform)
+def above_ceilings(spec: Node, complete: Merged) -> Iterator[Diagnostic]:
+    """Amounts above a limit: resources in the spec as written, claims in the completed one."""
+    yield from resources_above_ceilings(spec, complete.platform)
+    # Claims without a size get one only when the spec is completed.
+    yield from claims_above_ceiling(complete.spec, complete.platform)
 
 
 def resources_above_ceilings(spec: Node, platform: Platform) -> Iterator[Diagnostic]:
-    """What is asked for beyond a ceiling under `resources`, of a spec or of a container."""
+    """Amounts above a limit under `resources` of a spec or a container."""
     for name in ("cpu", "mem", "gpu", "disk"):
         yield from _above(name, spec, platform)
 
 
 def claims_above_ceiling(spec: Node, platform: Platform) -> Iterator[Diagnostic]:
-    """Claims of a spec that are larger than the ceiling."""
+    """Claims of a spec that are larger than the limit."""
     yield from _above("pvc", spec, platform)
 
 
 def _above(name: str, spec: Node, platform: Platform) -> Iterator[Diagnostic]:
-    ceiling = platform.settings.at(("ceilings", name))
-    if ceiling is None:
+    limit = platform.settings.at(("ceilings", name))
+    if limit is None:
         return
-    for path, amounts in _AMOUNTS[name](spec):
-        if sum(amount(node).nano for node in amounts) > amount(ceiling).nano:
-            told = next((node for node in amounts if node.span.source.layer is Layer.RUN), amounts[0])
+    for path, amounts in _COMPARED[name](spec):
+        if sum(amount(node).nano for node in amounts) > amount(limit).nano:
+            reported = next((node for node in amounts if node.span.source.layer is Layer.RUN), amounts[0])
             several = len(amounts) > 1
             total = sum(amount(node).value for node in amounts)
-            asked = f"{total} devices of {len(amounts)} kinds are" if several else f"{quote(told.value)} is"
+            subject = f"{total} devices of {len(amounts)} kinds are" if several else f"{quote(reported.value)} is"
             yield Diagnostic(
                 code="policy/ceiling",
-                message=f"{asked} above the ceiling {quote(ceiling.value)} for {name}",
-                span=told.span,
+                message=f"{subject} above the limit {quote(limit.value)} for {name}",
+                span=reported.span,
                 path=path,
-                notes=(Note("the ceiling stands here", ceiling.span),),
-                help=f"ask for {quote(ceiling.value)} or less{' in all' if several else ''}",
+                notes=(Note("limit defined here", limit.span),),
+                help=f"request {quote(limit.value)} or less{' in total' if several else ''}",
             )
 
 
-Amounts: TypeAlias = Iterator[tuple[KeyPath, list[Node]]]
+AmountGroups: TypeAlias = Iterator[tuple[KeyPath, list[Node]]]
+"""Amounts by path; the amounts of one list are added up."""
 
 
-def _resource(*names: str) -> Callable[[Node], Amounts]:
-    """The resources of these names; one that ends in a dash stands for all that begin so."""
-    beginnings = tuple(name for name in names if name.endswith("-"))
+def _resource(*names: str) -> Callable[[Node], AmountGroups]:
+    """The resources of these names; a name that ends in a dash is a prefix."""
+    prefixes = tuple(name for name in names if name.endswith("-"))
 
-    def amounts(spec: Node) -> Amounts:
-        told: set[tuple[Span, object]] = set()
+    def amounts(spec: Node) -> AmountGroups:
+        seen: set[tuple[Span, object]] = set()
         for side in SIDES:
-            asked = spec.at(("resources", side))
-            for name, node in asked.fields.items() if asked else ():
-                # A single quantity of disk stands on both sides, and was said once.
-                # Of Python data, all values stand in one place.
-                if (name in names or name.startswith(beginnings)) and (node.span, node.value) not in told:
-                    told.add((node.span, node.value))
+            resources = spec.at(("resources", side))
+            for name, node in resources.fields.items() if resources else ():
+                # `disk` is one value on both sides. The value counts too: in Python data, all spans are equal.
+                if (name in names or name.startswith(prefixes)) and (node.span, node.value) not in seen:
+                    seen.add((node.span, node.value))
                     yield ("resources", side, name), [node]
 
     return amounts
 
 
-def _devices(spec: Node) -> Amounts:
-    # A base document may give a limit alone, which is the request as well.
-    asked = {
-        name: node for side in SIDES if (told := spec.at(("resources", side))) for name, node in told.fields.items()
+def _devices(spec: Node) -> AmountGroups:
+    # A base document may set the limit alone, which is then the request too.
+    resources = {
+        name: node
+        for side in SIDES
+        if (amounts := spec.at(("resources", side)))
+        for name, node in amounts.fields.items()
     }
-    devices = [node for name, node in asked.items() if is_device(name)]
+    devices = [node for name, node in resources.items() if is_device(name)]
     if devices:
         yield ("resources", "requests"), devices
 
 
-def _claims(spec: Node) -> Amounts:
+def _claims(spec: Node) -> AmountGroups:
     for volume in volumes_in(spec):
         size = volume.fields["spec"].fields.get("size")
         if size:
             yield ("volumes",), [size]
 
 
-def _directories(medium: str) -> Callable[[Node], Amounts]:
+def _directories(medium: str) -> Callable[[Node], AmountGroups]:
     """The size limits of directories on disk, or in memory."""
 
-    def amounts(spec: Node) -> Amounts:
+    def amounts(spec: Node) -> AmountGroups:
         for volume in volumes_in(spec):
-            told = volume.fields["spec"].fields
-            if "size_limit" in told and (told["medium"].value if "medium" in told else "") == medium:
-                yield ("volumes",), [told["size_limit"]]
+            fields = volume.fields["spec"].fields
+            if "size_limit" in fields and (fields["medium"].value if "medium" in fields else "") == medium:
+                yield ("volumes",), [fields["size_limit"]]
 
     return amounts
 
 
-def _both(*kinds: Callable[[Node], Amounts]) -> Callable[[Node], Amounts]:
+def _both(*kinds: Callable[[Node], AmountGroups]) -> Callable[[Node], AmountGroups]:
     return lambda spec: (amounts for kind in kinds for amounts in kind(spec))
 
 
-_AMOUNTS: Mapping[str, Callable[[Node], Amounts]] = {
+_COMPARED: Mapping[str, Callable[[Node], AmountGroups]] = {
     "cpu": _resource("cpu"),
     # Huge pages are memory too.
     "mem": _both(_resource("memory", "hugepages-"), _directories("Memory")),
@@ -116,4 +119,4 @@ _AMOUNTS: Mapping[str, Callable[[Node], Amounts]] = {
     "disk": _both(_resource(DISK, SCRATCH_DISK), _directories("")),
     "pvc": _claims,
 }
-"""What each ceiling is held against: each list of amounts counts as one."""
+"""The amounts that each limit applies to."""

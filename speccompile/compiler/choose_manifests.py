@@ -1,4 +1,4 @@
-"""The workload and the manifests that a target makes of a merged spec."""
+"""The workload and the manifests that a target produces from a merged spec."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from speccompile.schema.library import Library
 
 def target_of(profile: Profile | None, library: Library) -> Target:
     """The target of runs under the profile."""
-    named = profile.target if profile else None
-    # A target that nobody knows is a fault of the profile, under which nothing is compiled.
-    known = targets_of(library).get(str(named.value)) if named else None
-    return known or targets_of(library)[DEFAULT_TARGET]
+    name = profile.target if profile else None
+    # An unknown target is an error of the profile, and nothing is compiled under it.
+    target = targets_of(library).get(str(name.value)) if name else None
+    return target or targets_of(library)[DEFAULT_TARGET]
 
 
 @by_identity(64)
-def fields_of(target: Target, library: Library) -> frozenset[str]:
-    """The fields that are not foreign to the target: its own, and those of all targets that it uses."""
+def applicable_fields(target: Target, library: Library) -> frozenset[str]:
+    """The fields that apply to the target: its custom fields, and those common fields that it uses."""
     return frozenset(
         name
         for name, schema in library.fields.items()
@@ -32,33 +32,33 @@ def fields_of(target: Target, library: Library) -> frozenset[str]:
 
 @by_identity(16)
 def actions_of(target: Target) -> frozenset[str]:
-    """The actions that the target makes something of."""
+    """The actions that the target supports."""
     return frozenset(action for workload in target.workloads for action in workload.actions)
 
 
 def workload_in(merged: Merged) -> WorkloadRule | None:
-    """What a run comes to; None if the conditions of nothing hold that the target has for its action."""
+    """The first workload of the target for the run's action whose conditions are satisfied."""
     action = str(merged.run.action.value)
     return next((one for one in merged.target.workloads if action in one.actions and one.applies(merged)), None)
 
 
 def workload_of(merged: Merged) -> WorkloadRule:
-    """What an approved run comes to."""
+    """The workload of an approved run."""
     assert merged.workload is not None
     return merged.workload
 
 
 def steps_of(merged: Merged) -> Iterator[Step]:
-    """The manifests to be made."""
+    """The manifests to render."""
     return (Step(rule.template, item) for rule in _manifest_rules(merged) for item in rule.items(merged))
 
 
 def bases_of(merged: Merged) -> Mapping[str, Node]:
-    """The base documents that go under what the run makes, by kind."""
+    """The base documents of the profile that apply to the run's manifests, by kind."""
     if merged.profile is None or not merged.profile.bases:
         return {}
     kinds = {rule.kind for rule in _manifest_rules(merged)}
-    # The base of a Job also goes under the Jobs of a CronJob.
+    # The base of a Job also applies to the Jobs of a CronJob.
     kinds |= {"Job"} if "CronJob" in kinds else set()
     return {
         kind: base
@@ -75,5 +75,5 @@ def _manifest_rules(merged: Merged) -> Iterator[ManifestRule]:
 
 
 def container_of(merged: Merged) -> Node | None:
-    """The name of the main container, where fields of the target give it."""
+    """The name of the main container, if a field of the target sets it."""
     return next((node for path in merged.target.container if (node := merged.spec.at(path))), None)

@@ -19,17 +19,17 @@ if TYPE_CHECKING:
 
 
 class CreatedObject(NamedTuple):
-    """An object that a run makes: no other run may make it as well."""
+    """An object that a run creates; no other run may create it."""
 
     kind: str
     name: str
     namespace: str
     place: Span
-    """Where the run says so."""
+    """Position in the run."""
 
 
 class CompiledTrees(NamedTuple):
-    """Everything about a compilation, as trees in which every value knows its origin."""
+    """The compilation as trees, every value with its origin."""
 
     run: Run
     profile: Profile | None
@@ -39,15 +39,15 @@ class CompiledTrees(NamedTuple):
 
 
 class Compiled:
-    """The manifests of one run, with the origin of every value and whatever was noticed on the way.
+    """The manifests of one run, with the origin of every value and all findings.
 
-    Most callers want the text alone, which costs a fraction of the trees: these are made when they are first asked for.
+    Most callers need the text alone, so the trees, which cost far more, are built on first use.
     """
 
-    __slots__ = ("_give_text", "_give_whole", "_text", "_whole", "diagnostics", "name", "objects", "place", "project")
+    __slots__ = ("_build_text", "_build_whole", "_text", "_whole", "diagnostics", "name", "objects", "place", "project")
 
     _repr_html_: Callable[[], str]
-    """What notebooks show; `api` sets it, because the compiler knows no reports."""
+    """The notebook view; `api` sets it, because the compiler does not import reports."""
 
     def __init__(  # noqa: PLR0913  all by keyword
         self,
@@ -63,33 +63,33 @@ class Compiled:
         self.name: Final = name
         self.project: Final = project
         self.place: Final = place
-        """Where the run's name stands."""
+        """Position of the run's name."""
         self.objects: Final = objects
         self.diagnostics: Final = diagnostics
-        self._give_text: Final = text
-        self._give_whole: Final = whole
+        self._build_text: Final = text
+        self._build_whole: Final = whole
         self._text: str | None = None
         self._whole: CompiledTrees | None = None
 
     def __repr__(self) -> str:
-        return f"<Compiled {self.name}: {', '.join(f'{made.kind} {made.name}' for made in self.objects)}>"
+        return f"<Compiled {self.name}: {', '.join(f'{one.kind} {one.name}' for one in self.objects)}>"
 
     def __eq__(self, other: object) -> bool:
-        """Whether both came of the same, and to the same, with the same origins."""
+        """Whether input, output and origins are equal."""
         return isinstance(other, Compiled) and self.__reduce__() == other.__reduce__()
 
     def __hash__(self) -> int:
         return hash((self.project, self.name, self.place))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """With everything about it, so that it can be sent anywhere; `compile_many` has a cheaper way."""
-        told = (self.name, self.project, self.place, self.objects, self.diagnostics)
-        return _revived, (*told, self.to_yaml(), self.whole)
+        """Pickle text and trees; `compile_many` has a cheaper wire format."""
+        fields = (self.name, self.project, self.place, self.objects, self.diagnostics)
+        return _unpickle, (*fields, self.to_yaml(), self.whole)
 
     @property
     def whole(self) -> CompiledTrees:
         if self._whole is None:
-            self._whole = self._give_whole()
+            self._whole = self._build_whole()
         return self._whole
 
     @property
@@ -98,7 +98,7 @@ class Compiled:
 
     @property
     def profile(self) -> Profile | None:
-        """The profile that the run named, or the default one."""
+        """The profile that the run names, or the default one."""
         return self.whole.profile
 
     @property
@@ -107,27 +107,27 @@ class Compiled:
 
     @property
     def overrides(self) -> tuple[Override, ...]:
-        """What profile and platform did to the run's values: replaced them, or added to them."""
+        """The run's values that profile or platform override or extend."""
         return self.whole.overrides
 
     @property
     def replaced(self) -> tuple[Override, ...]:
-        """What any layer said and a stronger one replaced."""
+        """The overridden values of all layers."""
         return self.whole.replaced
 
     def origin(self, manifest: Manifest, path: str | KeyPath) -> Origin:
-        """Who set the value at the path of a manifest, and where. Raises KeyError where there is no value."""
+        """Which layer set the value at the path of a manifest, and where. Raises KeyError if there is no value."""
         steps = parse_path(path) if isinstance(path, str) else path
         node = manifest.tree.at(steps)
         if node is None:
-            raise KeyError(f"{manifest.kind} {manifest.name} has nothing at {path}")
+            raise KeyError(f"{manifest.kind} {manifest.name} has no value at {path}")
         return origin_of(node)
 
     def explain(self, path: str | Sequence[str | int] | None = None) -> tuple[Explanation, ...]:
-        """Every manifest line by line: who set each value, where, and what lost in its place.
+        """Every manifest line by line: which layer set each value, where, and which values it overrode.
 
-        With a path, only what stands there and below, in each manifest that has it; the end of a path is enough.
-        Raises KeyError where no manifest has it.
+        With a path, only the value there and those below it, in each manifest that has it; the end of a path is
+        enough. Raises KeyError if no manifest has it.
         """
         from speccompile.compiler.explain import explain
 
@@ -135,35 +135,35 @@ class Compiled:
         if path is None:
             return whole
         steps = parse_path(path) if isinstance(path, str) else tuple(path)
-        parts = tuple(part for told in whole for part in told.matching(steps))
+        parts = tuple(part for explanation in whole for part in explanation.matching(steps))
         if not parts:
-            raise KeyError(f"no manifest of run {self.name} has anything at {path}")
+            raise KeyError(f"no manifest of run {self.name} has a value at {path}")
         return parts
 
     def to_yaml(self) -> str:
         """All manifests as one YAML stream: the same bytes for the same input, everywhere."""
         if self._text is None:
-            self._text = self._give_text()
+            self._text = self._build_text()
         return self._text
 
 
 Result: TypeAlias = Compiled | CompileError
-"""What became of one run."""
+"""The outcome of one run."""
 
 
 class Rendered(NamedTuple):
-    """What became of a run, and the text of its manifests in the shape that was asked for."""
+    """The outcome of a run, and the text of its manifests in the requested shape."""
 
     result: Result
     text: str
 
 
 Results: TypeAlias = tuple[tuple[Diagnostic, ...], Iterator[Rendered]]
-"""What is wrong with profiles and platform, and what becomes of each run, in order, as it comes."""
+"""Findings about profiles and platform, and the outcome of each run, in order, as an iterator."""
 
 
-def _revived(*told: Any) -> Compiled:
-    name, project, place, objects, diagnostics, text, whole = told
+def _unpickle(*fields: Any) -> Compiled:
+    name, project, place, objects, diagnostics, text, whole = fields
     return Compiled(
         name=name,
         project=project,

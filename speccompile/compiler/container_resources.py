@@ -1,4 +1,4 @@
-"""Names and amounts of container resources: what `gpu` and `disk` stand for, and quantities compared."""
+"""Names and amounts of container resources: what `gpu` and `disk` mean, and how quantities compare."""
 
 from __future__ import annotations
 
@@ -10,73 +10,73 @@ from speccompile.model.quantity import Quantity, QuantityError, parse_quantity
 
 DISK = "ephemeral-storage"
 GPU = "gpu"
-"""What `gpu` is called in the platform's own layers, until a run's profile says which resource it is."""
+"""The name of `gpu` in the platform's layers, until a run's profile selects the resource."""
 SCRATCH_DISK = "disk"
-"""What `disk` is called among requests and limits where it becomes a volume, until it is one."""
+"""The name of `disk` among requests and limits where it becomes a volume, until then."""
 
 
 def is_extended(resource: str) -> bool:
-    """Whether Kubernetes hands the resource out whole: request and limit must then be equal."""
+    """Whether Kubernetes requires request and limit of the resource to be equal."""
     return resource.startswith("hugepages-") or is_device(resource)
 
 
 def is_device(resource: str) -> bool:
-    """Whether the resource comes in pieces, such as GPUs."""
+    """Whether the resource counts devices, such as GPUs."""
     domain, slash, _ = resource.partition("/")
     return bool(slash) and domain != "kubernetes.io"
 
 
 def gpu_kinds(platform: Platform) -> Mapping[str, Node]:
-    """The resources behind the names that the platform has for kinds of GPU."""
+    """The platform's names for kinds of GPU, and the resource of each."""
     kinds = platform.settings.fields.get("gpu_keys")
     return kinds.fields if kinds else {}
 
 
 def gpu_names(platform: Platform, profile: Profile | None) -> tuple[str, ...]:
-    """Every resource that `gpu` can stand for: what it means by itself under the profile, and each kind."""
+    """Every resource that `gpu` can mean: the default under the profile, and each kind."""
     kinds = (str(node.value) for node in gpu_kinds(platform).values())
     return tuple(dict.fromkeys((_gpu_key(platform, profile), *kinds)))
 
 
-def settled(layer: Node, platform: Platform, profile: Profile | None) -> Node:
-    """A layer of the platform in which `gpu` is what it stands for under the profile."""
+def resolve_gpu(layer: Node, platform: Platform, profile: Profile | None) -> Node:
+    """A layer of the platform with `gpu` replaced by the resource it means under the profile."""
     resources = layer.fields.get("resources")
     if resources is None:
         return layer
     key = _gpu_key(platform, profile)
 
-    def settle(side: Node) -> Node:
-        named = {name: quantity for name, quantity in side.fields.items() if name != GPU}
-        return side.with_fields(dict(sorted({**named, key: side.fields[GPU]}.items()))) if GPU in side.fields else side
+    def resolve(side: Node) -> Node:
+        others = {name: quantity for name, quantity in side.fields.items() if name != GPU}
+        return side.with_fields(dict(sorted({**others, key: side.fields[GPU]}.items()))) if GPU in side.fields else side
 
-    sides = resources.mapped(settle)
+    sides = resources.mapped(resolve)
     return layer.with_fields({**layer.fields, "resources": sides})
 
 
 def _gpu_key(platform: Platform, profile: Profile | None) -> str:
-    own = profile.gpu_key if profile and profile.gpu_key else platform.settings.fields["gpu_key"]
-    return str(own.value)
+    key = profile.gpu_key if profile and profile.gpu_key else platform.settings.fields["gpu_key"]
+    return str(key.value)
 
 
 def disk_name(platform: Platform) -> str:
-    """What `disk` stands for among requests and limits."""
+    """The name of `disk` among requests and limits."""
     return SCRATCH_DISK if platform.settings.fields["disk"].fields["as"].value == "volume" else DISK
 
 
 def quantity_text(node: Node) -> Node:
-    """A number as the text Kubernetes reads; text stays as its author spelled it."""
+    """A number as Kubernetes text; text stays as written."""
     if isinstance(node.value, (int, float)) and not isinstance(node.value, bool):
         return node.but(value=parse_quantity(node.value).text)
     return node
 
 
 def amount(node: Node) -> Quantity:
-    """A number or text that the schema has found to be a quantity."""
+    """The quantity of a number or text. Raises QuantityError."""
     return parse_quantity(str(quantity_text(node).value))
 
 
 def same_quantity(one: Node, other: Node) -> bool:
-    """Whether two quantities are equal in value; text that is no quantity equals nothing."""
+    """Whether two quantities are equal; false if either is not a quantity."""
     try:
         return amount(one) == amount(other)
     except QuantityError:

@@ -1,4 +1,4 @@
-"""Values derived from a merged spec: limits, claims and the like."""
+"""Derive values that a merged spec leaves open: resource limits, sizes of claims and directories."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Derivation: TypeAlias = Callable[[Merged], Node]
 
 
 def derive(merged: Merged) -> Merged:
-    """The merged spec after every derivation, in the table's order."""
+    """Apply every derivation, in the order of the table."""
     for derivation in DERIVATIONS:
         spec = derivation(merged)
         if spec is not merged.spec:
@@ -25,8 +25,8 @@ def derive(merged: Merged) -> Merged:
     return merged
 
 
-class Limited(NamedTuple):
-    """A resource whose limit the platform can derive: the settings that say so, and what it is counted in."""
+class DerivedLimit(NamedTuple):
+    """A resource whose limit the platform can derive: the settings for it, and its smallest unit."""
 
     resource: str
     factor: str
@@ -34,20 +34,20 @@ class Limited(NamedTuple):
     unit: str
 
 
-_MEMORY = Limited("memory", "memory_limit_factor", "mem", "")
-_CPU = Limited("cpu", "cpu_limit_factor", "cpu", "m")
+_MEMORY = DerivedLimit("memory", "memory_limit_factor", "mem", "")
+_CPU = DerivedLimit("cpu", "cpu_limit_factor", "cpu", "m")
 
 
-def _limit(merged: Merged, limited: Limited) -> Node:
-    """The limit of a resource nobody limits: its request times the platform's factor, at most the ceiling."""
-    spec, settings, resource = merged.spec, merged.platform.settings, limited.resource
-    factor, most = settings.fields.get(limited.factor), settings.at(("ceilings", limited.ceiling))
+def _limit(merged: Merged, derived: DerivedLimit) -> Node:
+    """Add a missing limit: the request times the platform's factor, at most the platform's limit for runs."""
+    spec, settings, resource = merged.spec, merged.platform.settings, derived.resource
+    factor, most = settings.fields.get(derived.factor), settings.at(("ceilings", derived.ceiling))
     resources = spec.fields.get("resources")
     request = resources.at(("requests", resource)) if resources else None
     if factor is None or resources is None or request is None or resources.at(("limits", resource)):
         return spec
     try:
-        scaled = scaled_up(amount(request), ratio(str(factor.value)), limited.unit)
+        scaled = scaled_up(amount(request), ratio(str(factor.value)), derived.unit)
     except QuantityError as error:
         raise CompileError([_too_large(request, factor, error)]) from None
     limit = request.but(
@@ -60,7 +60,7 @@ def _limit(merged: Merged, limited: Limited) -> Node:
     if most and amount(request) <= amount(most) < parse_quantity(scaled):
         limit = limit.but(
             value=quantity_text(most).value,
-            derived=f"the {resource} request × {factor.value}, at most the ceiling",
+            derived=f"the {resource} request × {factor.value}, at most the platform's limit",
             derived_from=(request, factor, most),
         )
     limits = resources.fields.get("limits", Node({}, request.span))
@@ -79,44 +79,44 @@ def _cpu_limit(merged: Merged) -> Node:
 def _too_large(request: Node, factor: Node, error: QuantityError) -> Diagnostic:
     return Diagnostic(
         code="policy/limit-too-large",
-        message=f"no limit can be made from this request: {error.message}",
+        message=f"no limit can be derived from this request: {error.message}",
         span=request.span,
         path=("resources", "requests"),
         notes=(Note(f"the limit is the request × {factor.value}", factor.span),),
-        help="request less, or give its limit",
+        help="request less, or set the limit",
     )
 
 
 def _scratch_volume(merged: Merged) -> Node:
-    """Disk as an ephemeral volume, where the platform says so; the container then asks for no storage."""
+    """Turn `disk` into an ephemeral volume, where the platform sets `disk.as: volume`."""
     spec, disk = merged.spec, merged.platform.settings.fields["disk"].fields
     resources = spec.fields.get("resources")
     size = resources.at(("requests", SCRATCH_DISK)) if resources else None
     if resources is None or size is None:
         return spec
-    made = "made from `disk`"
+    how = "made from `disk`"
     volume = Node(
         {
-            "volume_type": size.but(value="ephemeral", derived=made, overridden=()),
-            "name": size.but(value=disk["name"].value, derived=made, derived_from=(disk["name"],), overridden=()),
+            "volume_type": size.but(value="ephemeral", derived=how, overridden=()),
+            "name": size.but(value=disk["name"].value, derived=how, derived_from=(disk["name"],), overridden=()),
             "mount_path": disk["mount_path"],
-            "spec": Node({"size": size}, size.span, derived=made),
+            "spec": Node({"size": size}, size.span, derived=how),
         },
         size.span,
         size.key,
-        derived=made,
+        derived=how,
     )
     volumes = spec.fields.get("volumes", Node((), size.span))
-    kept = {
+    without_disk = {
         side: amounts.with_fields({name: node for name, node in amounts.fields.items() if name != SCRATCH_DISK})
         for side, amounts in resources.fields.items()
     }
     grown = _with(spec, "volumes", volumes.but(value=(*volumes.items, volume)))
-    return _with(grown, "resources", resources.with_fields(kept))
+    return _with(grown, "resources", resources.with_fields(without_disk))
 
 
 def _directory_sizes(merged: Merged) -> Node:
-    """The platform's size limit for every `empty_dir` of which nobody says one."""
+    """Set the platform's size limit on every `empty_dir` without one."""
     spec, size = merged.spec, merged.platform.settings.at(("volumes", "empty_dir_size"))
     volumes = spec.fields.get("volumes")
     if volumes is None or size is None:
@@ -127,8 +127,8 @@ def _directory_sizes(merged: Merged) -> Node:
         if volume.fields["volume_type"].value != "empty_dir":
             return volume
         inner = volume.fields["spec"]
-        told = {key: over_setting(node, limit if key == "size_limit" else None) for key, node in inner.fields.items()}
-        return volume.with_fields({**volume.fields, "spec": inner.with_fields({"size_limit": limit, **told})})
+        fields = {key: over_setting(node, limit if key == "size_limit" else None) for key, node in inner.fields.items()}
+        return volume.with_fields({**volume.fields, "spec": inner.with_fields({"size_limit": limit, **fields})})
 
     return _with(spec, "volumes", volumes.mapped(complete))
 
@@ -137,30 +137,27 @@ _CLAIM_KEYS = ("size", "storage_class", "access_mode")
 
 
 def _claim_defaults(merged: Merged) -> Node:
-    """Size, access mode and storage class of every claim, the platform's where nobody says."""
+    """Complete every claim with the platform's size, access mode and storage class."""
     spec = merged.spec
     volumes = spec.fields.get("volumes")
     if volumes is None:
         return spec
     settings = merged.platform.settings.fields["pvc"].fields
     claim = {key: settings[key] for key in _CLAIM_KEYS if key in settings}
-    own_class = settings.get("ephemeral_storage_class")
-    given = {
+    ephemeral_class = settings.get("ephemeral_storage_class")
+    defaults_by_type = {
         "persistent_volume_claim": claim,
-        "ephemeral": {**claim, "storage_class": own_class} if own_class else claim,
+        "ephemeral": {**claim, "storage_class": ephemeral_class} if ephemeral_class else claim,
     }
 
     def complete(volume: Node) -> Node:
-        if volume.fields["volume_type"].value not in given:
+        if volume.fields["volume_type"].value not in defaults_by_type:
             return volume
         inner = volume.fields["spec"]
-        settings_of_it = given[str(volume.fields["volume_type"].value)]
-        filled = {
-            **settings_of_it,
-            **{key: over_setting(node, settings_of_it.get(key)) for key, node in inner.fields.items()},
-        }
-        filled["size"] = quantity_text(filled["size"])
-        return volume.with_fields({**volume.fields, "spec": inner.with_fields(filled)})
+        defaults = defaults_by_type[str(volume.fields["volume_type"].value)]
+        fields = {**defaults, **{key: over_setting(node, defaults.get(key)) for key, node in inner.fields.items()}}
+        fields["size"] = quantity_text(fields["size"])
+        return volume.with_fields({**volume.fields, "spec": inner.with_fields(fields)})
 
     return _with(spec, "volumes", volumes.mapped(complete))
 

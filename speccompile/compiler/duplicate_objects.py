@@ -1,4 +1,4 @@
-"""Refuse runs that repeat a run, or make an object that another run makes."""
+"""Refuse runs that repeat a run, or create an object that another run creates."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from speccompile.model.findings import CompileError
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.source import Span
 
-_ROOM = 64
+_INITIAL_SLOTS = 64
 _WORD = 2**64 - 1
 
 
 class RunClaim(NamedTuple):
-    """What a run took for itself."""
+    """The identity and the objects of a run."""
 
     project: str
     name: str
@@ -26,29 +26,29 @@ class RunClaim(NamedTuple):
 
 
 class ClaimStore(Protocol):
-    """Where the runs that were there before are kept, by number; a list will do."""
+    """A sequence of the runs so far; a list, or a file on disk."""
 
-    def append(self, known: RunClaim, /) -> None: ...
+    def append(self, claim: RunClaim, /) -> None: ...
     def __len__(self) -> int: ...
     def __getitem__(self, number: int, /) -> RunClaim: ...
 
 
 class HashIndex:
-    """Numbers below 2**32 by the hash of what they stand for: thirty bytes each; a dictionary takes two hundred.
+    """Map of hashes to numbers below 2**32: thirty bytes per entry, where a dictionary takes two hundred.
 
-    Two things may have one hash, so whoever finds a number has to look whether it is the right one.
+    Hashes can collide, so callers must check that the number is the right one.
     """
 
     __slots__ = ("_count", "_hashes", "_numbers")
 
-    def __init__(self, room: int = _ROOM) -> None:
+    def __init__(self, slots: int = _INITIAL_SLOTS) -> None:
         self._count = 0
-        self._hashes = array("Q", (0,)) * room
-        self._numbers = array("I", (0,)) * room
+        self._hashes = array("Q", (0,)) * slots
+        self._numbers = array("I", (0,)) * slots
 
     def settle(self, key: int, number: int) -> int | None:
-        """The number that stands for the hash already; if there is none, it is this one from now on."""
-        # Nought is an empty place.
+        """The number stored for the hash; if there is none, store this one and return None."""
+        # Zero marks an empty slot.
         key = (key & _WORD) or 1
         slot = self._slot(key)
         if self._hashes[slot]:
@@ -60,7 +60,7 @@ class HashIndex:
         return None
 
     def _slot(self, key: int) -> int:
-        """The place of the hash, or the empty one that it would take."""
+        """The slot of the hash, or the empty slot for it."""
         hashes, last = self._hashes, len(self._hashes) - 1
         slot = key & last
         while hashes[slot] and hashes[slot] != key:
@@ -77,58 +77,58 @@ class HashIndex:
                 self._hashes[slot], self._numbers[slot] = key, number
 
 
-def apart(results: Iterable[Result], memory: ClaimStore | None = None) -> Iterator[Result]:
-    """The results in order; of two runs that clash, the second is an error that points at the first."""
-    known: ClaimStore = [] if memory is None else memory
-    seen = HashIndex()
+def refuse_duplicates(results: Iterable[Result], memory: ClaimStore | None = None) -> Iterator[Result]:
+    """The results in order, with an error in place of a run that repeats an earlier run or object."""
+    claims: ClaimStore = [] if memory is None else memory
+    index = HashIndex()
     for result in results:
-        found = () if isinstance(result, CompileError) else tuple(_clashes(result, known, seen))
-        yield CompileError(found) if found else result
+        findings = () if isinstance(result, CompileError) else tuple(_clashes(result, claims, index))
+        yield CompileError(findings) if findings else result
 
 
-def _clashes(compiled: Compiled, known: ClaimStore, seen: HashIndex) -> Iterator[Diagnostic]:
-    """What was there before: the run itself, or else those of its objects that were."""
-    mine = RunClaim(compiled.project, compiled.name, compiled.place, compiled.objects)
-    number = len(known)
-    first = _first((mine.project, mine.name), number, known, seen)
+def _clashes(compiled: Compiled, claims: ClaimStore, index: HashIndex) -> Iterator[Diagnostic]:
+    """A finding if the run was defined before, else one for each of its objects that was."""
+    claim = RunClaim(compiled.project, compiled.name, compiled.place, compiled.objects)
+    number = len(claims)
+    first = _first((claim.project, claim.name), number, claims, index)
     if first is not None:
         yield Diagnostic(
             code="run/duplicate",
-            message=f"run {quote(mine.name)} of project {quote(mine.project)} stands here again",
-            span=mine.place,
+            message=f"run {quote(claim.name)} of project {quote(claim.project)} is defined twice",
+            span=claim.place,
             path=("name",),
-            notes=(Note("first here", first),),
+            notes=(Note("first defined here", first),),
             help="rename one of the two",
         )
         return
-    known.append(mine)
-    own: dict[tuple[str, ...], Span] = {}
-    for made in mine.objects:
-        first = own.get(made[:3]) or _first(made[:3], number, known, seen)
-        own.setdefault(made[:3], made.place)
+    claims.append(claim)
+    of_this_run: dict[tuple[str, ...], Span] = {}
+    for created in claim.objects:
+        first = of_this_run.get(created[:3]) or _first(created[:3], number, claims, index)
+        of_this_run.setdefault(created[:3], created.place)
         if first is not None:
             yield Diagnostic(
                 code="run/duplicate-object",
-                message=f"{made.kind} {quote(made.name)} would be made a second time",
-                span=made.place,
-                notes=(Note("first here", first),),
+                message=f"{created.kind} {quote(created.name)} would be created twice",
+                span=created.place,
+                notes=(Note("first created here", first),),
                 help="rename one of the two",
             )
 
 
-def _first(identity: tuple[str, ...], number: int, known: ClaimStore, seen: HashIndex) -> Span | None:
-    """Where the same stands first; if nowhere, it stands in the run of this number from now on."""
+def _first(identity: tuple[str, ...], number: int, claims: ClaimStore, index: HashIndex) -> Span | None:
+    """Where an earlier run or object of this identity is defined; if nowhere, add it as the run of this number."""
     salt = 0
-    while (held := seen.settle(hash((salt, identity)), number)) is not None:
-        place = None if held == number else _place(identity, known[held])
+    while (earlier := index.settle(hash((salt, identity)), number)) is not None:
+        place = None if earlier == number else _place(identity, claims[earlier])
         if place is not None:
             return place
         salt += 1
     return None
 
 
-def _place(identity: tuple[str, ...], known: RunClaim) -> Span | None:
-    """Where a run says that it is, or makes, this; None if another thing has the same hash."""
-    if identity == (known.project, known.name):
-        return known.place
-    return next((made.place for made in known.objects if made[:3] == identity), None)
+def _place(identity: tuple[str, ...], claim: RunClaim) -> Span | None:
+    """The position of the run or of its object with this identity; None if only the hash is the same."""
+    if identity == (claim.project, claim.name):
+        return claim.place
+    return next((created.place for created in claim.objects if created[:3] == identity), None)

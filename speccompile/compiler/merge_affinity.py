@@ -10,60 +10,61 @@ from speccompile.model.findings import CompileError
 from speccompile.model.node import Node, Scalar
 
 MAX_TERMS = 128
-"""Node selector terms that two layers may multiply to."""
+"""Node selector terms that the product of two layers may have."""
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 _TERM_KEYS = ("matchExpressions", "matchFields")
 
 
-def both_hold(weaker: Node, stronger: Node) -> Node:
-    """An affinity that a node or pod satisfies if and only if it satisfies both; preferences add up."""
+def merge_affinities(weaker: Node, stronger: Node) -> Node:
+    """Merge two affinities: required terms of both must match, preferences are combined."""
     sections = dict(weaker.fields)
     for name, section in stronger.fields.items():
-        known = sections.get(name)
-        sections[name] = _both_sections(known, section) if known else section
+        other = sections.get(name)
+        sections[name] = _merge_sections(other, section) if other else section
     return stronger.with_fields(sections)
 
 
-def _both_sections(weaker: Node, stronger: Node) -> Node:
+def _merge_sections(weaker: Node, stronger: Node) -> Node:
     fields = dict(weaker.fields)
-    for name, told in stronger.fields.items():
-        known = fields.get(name)
-        if known is None:
-            fields[name] = told
-        elif isinstance(told.value, Mapping):
-            fields[name] = _both_terms(known, told)
+    for name, terms in stronger.fields.items():
+        other = fields.get(name)
+        if other is None:
+            fields[name] = terms
+        elif isinstance(terms.value, Mapping):
+            fields[name] = _merge_terms(other, terms)
         else:
-            # Required pod terms mean "all" already, and preferences are weighed one by one.
-            fields[name] = united(known, told)
+            # All required pod terms must match anyway, and preferences are weighed one by one.
+            fields[name] = unite(other, terms)
     return stronger.with_fields(fields)
 
 
-def _both_terms(weaker: Node, stronger: Node) -> Node:
-    """Node selector terms are alternatives, so only their product keeps what each side excluded."""
-    ours, theirs = weaker.fields["nodeSelectorTerms"], stronger.fields["nodeSelectorTerms"]
-    if {_identity(term) for term in ours.items} == {_identity(term) for term in theirs.items}:
+def _merge_terms(weaker: Node, stronger: Node) -> Node:
+    """The product of the node selector terms: they are alternatives, so a list of both would match too much."""
+    weaker_terms, stronger_terms = weaker.fields["nodeSelectorTerms"], stronger.fields["nodeSelectorTerms"]
+    if {_identity(term) for term in weaker_terms.items} == {_identity(term) for term in stronger_terms.items}:
         return stronger
-    if len(ours.items) * len(theirs.items) > MAX_TERMS:
+    sizes = len(weaker_terms.items), len(stronger_terms.items)
+    if sizes[0] * sizes[1] > MAX_TERMS:
         raise CompileError(
             [
                 Diagnostic(
                     code="merge/affinity-too-large",
-                    message=f"{len(ours.items)} × {len(theirs.items)} node selector terms are more than {MAX_TERMS}",
-                    span=ours.place,
+                    message=f"{sizes[0]} × {sizes[1]} node selector terms are more than {MAX_TERMS}",
+                    span=weaker_terms.place,
                     path=("affinity", "nodeAffinity", _REQUIRED),
-                    notes=(Note("the others stand here", theirs.place),),
-                    help="require less, or say it in `node_selector`",
+                    notes=(Note("other terms defined here", stronger_terms.place),),
+                    help="use fewer terms, or `node_selector`",
                 )
             ]
         )
-    terms = [_both_expressions(one, other) for one, other in product(ours.items, theirs.items)]
-    return stronger.with_fields({"nodeSelectorTerms": theirs.but(value=tuple(_shortest(terms)))})
+    terms = [_merge_expressions(one, other) for one, other in product(weaker_terms.items, stronger_terms.items)]
+    return stronger.with_fields({"nodeSelectorTerms": stronger_terms.but(value=tuple(_weakest(terms)))})
 
 
-def _both_expressions(one: Node, other: Node) -> Node:
+def _merge_expressions(one: Node, other: Node) -> Node:
     fields = {
-        key: united(one.fields[key], other.fields[key])
+        key: unite(one.fields[key], other.fields[key])
         if key in one.fields and key in other.fields
         else (one if key in one.fields else other).fields[key]
         for key in _TERM_KEYS
@@ -72,13 +73,13 @@ def _both_expressions(one: Node, other: Node) -> Node:
     return other.with_fields(fields)
 
 
-def _shortest(terms: list[Node]) -> list[Node]:
-    """The terms without those that say more than another: of alternatives, the weaker condition decides."""
+def _weakest(terms: list[Node]) -> list[Node]:
+    """The terms without those that imply another one: they match nothing more."""
     sets = [_expressions(term) for term in terms]
     return [
         term
-        for index, (term, said) in enumerate(zip(terms, sets, strict=True))
-        if not any(other < said or (other == said and before < index) for before, other in enumerate(sets))
+        for index, (term, conditions) in enumerate(zip(terms, sets, strict=True))
+        if not any(other < conditions or (other == conditions and before < index) for before, other in enumerate(sets))
     ]
 
 
@@ -98,15 +99,15 @@ def _sorted(value: object) -> object:
     return [_sorted(item) for item in value] if isinstance(value, list) else value
 
 
-def united(weaker: Node, stronger: Node, defaults: Mapping[str, Scalar] | None = None) -> Node:
-    """The weaker list and then what the stronger adds: nothing that, with defaults filled in, is there already."""
-    filled = {key: Node(value, stronger.span) for key, value in (defaults or {}).items()}
+def unite(weaker: Node, stronger: Node, defaults: Mapping[str, Scalar] | None = None) -> Node:
+    """The items of the weaker list, then those of the stronger; items equal but for defaults appear once."""
+    implied = {key: Node(value, stronger.span) for key, value in (defaults or {}).items()}
 
     def identity(item: Node) -> str:
-        return _identity(item.with_fields({**filled, **item.fields}) if item.fields or filled else item)
+        return _identity(item.with_fields({**implied, **item.fields}) if item.fields or implied else item)
 
     added: dict[str, Node] = {}
     for item in stronger.items:
         added.setdefault(identity(item), item)
-    kept = [added.pop(identity(item), item) for item in weaker.items]
-    return stronger.but(value=(*kept, *added.values()))
+    first = [added.pop(identity(item), item) for item in weaker.items]
+    return stronger.but(value=(*first, *added.values()))

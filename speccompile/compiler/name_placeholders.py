@@ -14,9 +14,9 @@ _UNFIT = re.compile(r"[^a-z0-9-]+", re.ASCII)
 
 
 def facts_of(run: Run, profile: Profile | None, platform: Platform) -> Mapping[str, Node]:
-    """A value for each placeholder that has one, with its origin; the run's own form is stronger than the platform."""
+    """The value of each placeholder that has one, with its origin; the run's facts override the platform's."""
     settings = platform.settings.fields
-    known = {
+    facts = {
         "id": run.name,
         "function": run.name,
         **settings["identity"].fields,
@@ -26,13 +26,13 @@ def facts_of(run: Run, profile: Profile | None, platform: Platform) -> Mapping[s
         "action": run.action,
         **{name: settings[name] for name in ("application", "namespace") if name in settings},
     }
-    task = f"{known['runtime'].value}{run.action.value}".lower()
-    known["task"] = run.action.but(value=_UNFIT.sub("", task), derived="runtime and action")
+    task = f"{facts['runtime'].value}{run.action.value}".lower()
+    facts["task"] = run.action.but(value=_UNFIT.sub("", task), derived="runtime and action")
     if profile:
-        known["profile"] = profile.id
+        facts["profile"] = profile.id
         if run.profile:
-            known["named_profile"] = profile.id
-    return known
+            facts["named_profile"] = profile.id
+    return facts
 
 
 @by_identity(8)

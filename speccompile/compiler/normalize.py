@@ -1,4 +1,4 @@
-"""Normalize a validated tree of fields: each field in its one canonical shape, by the table NORMALIZERS."""
+"""Normalize validated fields to one canonical shape each, by the table NORMALIZERS."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ from speccompile.compiler.container_resources import (
     quantity_text,
     same_quantity,
 )
-from speccompile.compiler.merge_affinity import united
-from speccompile.compiler.policy import RULES_OF_A_LAYER
+from speccompile.compiler.likely_mistakes import likely_mistakes
+from speccompile.compiler.merge_affinity import unite
+from speccompile.compiler.policy import LAYER_CHECKS
 from speccompile.model.diagnostic import Diagnostic, Note
 from speccompile.model.documents import Platform
 from speccompile.model.key_path import KeyPath
@@ -26,13 +27,13 @@ from speccompile.schema.field_path import SIDES
 from speccompile.schema.library import Library
 from speccompile.schema.suggestions import unknown_key
 
-SAME_PORT, NO_SPEC = "the same as `port`", "nothing is said"
-UNSAID = frozenset({SAME_PORT, NO_SPEC})
-"""How values are made that complete what somebody says, and that nobody said."""
+SAME_PORT, NO_SPEC = "the same as `port`", "no `spec` is set"
+COMPLETED = frozenset({SAME_PORT, NO_SPEC})
+"""The `derived` of values that the normalizer adds and no author set."""
 
 
-class Context(NamedTuple):
-    """What a normalizer may look at beside the field, and where it reports what no single value shows."""
+class NormalizeContext(NamedTuple):
+    """What normalizers need besides the field, and the list they add findings to."""
 
     library: Library
     platform: Platform
@@ -40,36 +41,36 @@ class Context(NamedTuple):
     findings: list[Diagnostic]
 
 
-Normalizer: TypeAlias = Callable[[Node, Context], Node]
+Normalizer: TypeAlias = Callable[[Node, NormalizeContext], Node]
 
 
 def normalize(
     fields: Node, platform: Platform, library: Library, gpu_key: str | None = None
 ) -> tuple[Node, tuple[Diagnostic, ...]]:
-    """The fields in the order of the schema, each in its one shape; applying it again changes nothing.
+    """The fields in the order of the schema, each in its canonical shape; idempotent.
 
-    `gpu` stands for the given key, which a profile may choose, else for the platform's.
+    `gpu` becomes the resource `gpu_key` of the profile, else that of the platform.
     """
-    context = Context(library, platform, gpu_key or str(platform.settings.fields["gpu_key"].value), [])
-    said = fields.fields
+    context = NormalizeContext(library, platform, gpu_key or str(platform.settings.fields["gpu_key"].value), [])
+    written = fields.fields
     canonical = {
-        name: NORMALIZERS[name](said[name], context) if name in NORMALIZERS else said[name]
+        name: NORMALIZERS[name](written[name], context) if name in NORMALIZERS else written[name]
         for name in library.fields
-        if name in said
+        if name in written
     }
     tree = fields.with_fields(canonical)
-    broken = (finding for rule in RULES_OF_A_LAYER for finding in rule(tree, platform))
-    return tree, (*context.findings, *broken)
+    violations = (finding for check in LAYER_CHECKS for finding in check(tree, platform))
+    return tree, (*context.findings, *violations, *likely_mistakes(tree, platform))
 
 
-def _executable(node: Node, _: Context) -> Node:
+def _executable(node: Node, _: NormalizeContext) -> Node:
     if isinstance(node.value, str):
         item = node.but(derived="a string is one executable")
         return node.but(value=(item,))
     return node
 
 
-def _env_list(node: Node, _: Context) -> Node:
+def _env_list(node: Node, _: NormalizeContext) -> Node:
     if not isinstance(node.value, Mapping):
         return node
     items = (
@@ -84,7 +85,7 @@ def _key_node(name: str, child: Node) -> Node:
 
 
 def _map_by(key: str) -> Normalizer:
-    def pairs_to_map(node: Node, _: Context) -> Node:
+    def pairs_to_map(node: Node, _: NormalizeContext) -> Node:
         if not isinstance(node.value, tuple):
             return node
         pairs = {
@@ -95,16 +96,16 @@ def _map_by(key: str) -> Normalizer:
     return pairs_to_map
 
 
-def _distinct_tolerations(node: Node, context: Context) -> Node:
-    """The tolerations, equal ones once: what stands in a list twice means nothing more."""
-    return united(node.but(value=()), node, context.library.item_defaults("tolerations"))
+def _distinct_tolerations(node: Node, context: NormalizeContext) -> Node:
+    """The tolerations, equal ones once."""
+    return unite(node.but(value=()), node, context.library.item_defaults("tolerations"))
 
 
-def _number(node: Node, _: Context) -> Node:
+def _number(node: Node, _: NormalizeContext) -> Node:
     return node.but(value=int(str(node.value)))
 
 
-def _ports(node: Node, _: Context) -> Node:
+def _ports(node: Node, _: NormalizeContext) -> Node:
     def complete(item: Node) -> Node:
         port = item.fields["port"]
         target = item.fields.get("target_port") or port.but(derived=SAME_PORT)
@@ -116,12 +117,12 @@ def _ports(node: Node, _: Context) -> Node:
 _VOLUME_QUANTITIES = frozenset({"size", "size_limit"})
 
 
-def _volumes(node: Node, context: Context) -> Node:
+def _volumes(node: Node, context: NormalizeContext) -> Node:
     return node.mapped(lambda item: _volume(item, context))
 
 
-def _volume(item: Node, context: Context) -> Node:
-    """The volume with `sub_path` on the item, quantities as text, and a `spec` in any case."""
+def _volume(item: Node, context: NormalizeContext) -> Node:
+    """The volume with `sub_path` outside `spec`, quantities as text, and a `spec` in any case."""
     spec = dict(item.fields["spec"].fields) if "spec" in item.fields else {}
     fields = dict(item.fields)
     inner = spec.pop("sub_path", None)
@@ -131,14 +132,14 @@ def _volume(item: Node, context: Context) -> Node:
         fields["sub_path"] = inner
     canonical = {key: quantity_text(child) if key in _VOLUME_QUANTITIES else child for key, child in spec.items()}
     if "claim_name" in canonical:
-        # A claim that exists is a shared volume, whichever way it is asked for.
+        # An existing claim is a shared volume, however it is written.
         fields["volume_type"] = fields["volume_type"].but(value="shared_volume", derived="it names a claim")
-    origin = item.fields.get("spec") or item.but(derived=NO_SPEC)
-    return item.with_fields({**fields, "spec": origin.with_fields(canonical)})
+    written = item.fields.get("spec") or item.but(derived=NO_SPEC)
+    return item.with_fields({**fields, "spec": written.with_fields(canonical)})
 
 
-def _resources(node: Node, context: Context) -> Node:
-    """Requests and limits by full resource name; whatever is handed out whole has the same on both sides."""
+def _resources(node: Node, context: NormalizeContext) -> Node:
+    """Requests and limits by full resource name; devices and huge pages get the same amount on both sides."""
     sides: dict[str, dict[str, Node]] = {"requests": {}, "limits": {}}
     for side, name, quantity in _amounts(node, context):
         if earlier := sides[side].get(name):
@@ -152,15 +153,15 @@ def _resources(node: Node, context: Context) -> Node:
     )
 
 
-def _amounts(node: Node, context: Context) -> Iterator[tuple[str, str, Node]]:
-    """Side, full resource name and quantity for everything the author wrote, in whatever shape."""
-    symbols = {"gpu": context.gpu_key, DISK: disk_name(context.platform)}
+def _amounts(node: Node, context: NormalizeContext) -> Iterator[tuple[str, str, Node]]:
+    """Side, full resource name and quantity of every amount, in whatever shape it is written."""
+    meanings = {"gpu": context.gpu_key, DISK: disk_name(context.platform)}
     for key, child in node.fields.items():
         if key in SIDES:
             yield from ((key, name, quantity_text(quantity)) for name, quantity in child.fields.items())
             continue
-        written = context.library.fields["resources"]["properties"][key]["x-resource"]
-        name = symbols.get(written, written)
+        resource = context.library.fields["resources"]["properties"][key]["x-resource"]
+        name = meanings.get(resource, resource)
         if not child.is_scalar:
             yield from _pairs(key, name, child, context)
             continue
@@ -170,8 +171,8 @@ def _amounts(node: Node, context: Context) -> Iterator[tuple[str, str, Node]]:
             yield "limits", name, quantity
 
 
-def _pairs(key: str, name: str, node: Node, context: Context) -> Iterator[tuple[str, str, Node]]:
-    """The sides of one resource; for `gpu` also amounts by kind, of which the schema lets any name in."""
+def _pairs(key: str, name: str, node: Node, context: NormalizeContext) -> Iterator[tuple[str, str, Node]]:
+    """The sides of one resource; for `gpu` also amounts by kind, whose names the schema does not check."""
     kinds = gpu_kinds(context.platform)
     for side, quantity in node.fields.items():
         if side in SIDES:
@@ -184,7 +185,7 @@ def _pairs(key: str, name: str, node: Node, context: Context) -> Iterator[tuple[
             )
 
 
-def _mirror(requests: dict[str, Node], limits: dict[str, Node], context: Context) -> None:
+def _mirror(requests: dict[str, Node], limits: dict[str, Node], context: NormalizeContext) -> None:
     for name in sorted({*requests, *limits}):
         if not is_extended(name) and name not in (SCRATCH_DISK, GPU):
             continue
@@ -193,27 +194,27 @@ def _mirror(requests: dict[str, Node], limits: dict[str, Node], context: Context
             context.findings.append(
                 Diagnostic(
                     code="schema/unequal-sides",
-                    message=f"request and limit of `{name}` differ, and it has one value only",
+                    message=f"request and limit of `{name}` differ, and Kubernetes requires them to be equal",
                     span=limit.span,
                     path=("resources", "limits", name),
-                    notes=(Note("the request stands here", request.span),),
-                    help="give one of the two; the other follows",
+                    notes=(Note("request set here", request.span),),
+                    help="set one of the two; the other follows",
                 )
             )
-        given = request or limit
-        assert given is not None
-        requests.setdefault(name, given)
-        limits.setdefault(name, given)
+        quantity = request or limit
+        assert quantity is not None
+        requests.setdefault(name, quantity)
+        limits.setdefault(name, quantity)
 
 
 def _twice(what: str, path: KeyPath, node: Node, earlier: Node) -> Diagnostic:
     return Diagnostic(
         code="schema/duplicate-spelling",
-        message=f"{what} is said twice",
+        message=f"{what} is set twice",
         span=node.key or node.span,
         path=path,
         notes=(Note("also here", earlier.key or earlier.span),),
-        help="keep one of the two",
+        help="remove one of the two",
     )
 
 

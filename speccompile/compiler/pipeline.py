@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from speccompile.compiler.approve import approve
-from speccompile.compiler.base_documents import misfits, over_bases
+from speccompile.compiler.base_documents import merge_over_bases, shape_faults
+from speccompile.compiler.changed_names import changed_names
 from speccompile.compiler.compiled import Compiled, CompiledTrees, CreatedObject
 from speccompile.compiler.documents.admin_config import Setting
 from speccompile.compiler.documents.run import read_run
 from speccompile.compiler.merge import merge
 from speccompile.compiler.plan import plan
-from speccompile.compiler.render import Sketch, filled, identity_of, sketches
+from speccompile.compiler.render import Sketch, fill_manifests, identity_of, sketch_plan
 from speccompile.compiler.rendering.template_errors import TemplateFault
 from speccompile.compiler.rendering.text_writer import manifest_text
 from speccompile.model.diagnostic import Diagnostic
@@ -28,37 +29,38 @@ from speccompile.yaml_text.serialize import serialize
 
 
 def compile_document(document: Document, setting: Setting) -> Compiled:
-    """The compilation of one run. Raises CompileError with everything found by the time it had to stop."""
-    run, profile, target, told, unknown = read_run(document, setting)
+    """Compile one run. Raises CompileError with all findings up to the stage that failed."""
+    run, profile, target, notices, profile_faults = read_run(document, setting)
     if setting.is_broken:
-        raise CompileError(told)
-    stop_if_any((*told, *unknown))
-    merged, overridden = merge(run, profile, target, setting.platform, setting.library)
+        raise CompileError(notices)
+    stop_if_any((*notices, *profile_faults))
+    merged, overrides = merge(run, profile, target, setting.platform, setting.library)
     try:
         approved, warnings = approve(merged, setting.library)
         planned = plan(approved, setting.library)
-        made = _made(sketches(planned, setting.library), approved.merged, setting.library)
+        output = _render(sketch_plan(planned, setting.library), approved.merged, setting.library)
     except CompileError as error:
-        raise CompileError((*told, *overridden, *error.diagnostics), run, merged.overrides) from None
+        raise CompileError((*notices, *overrides, *error.diagnostics), run, merged.overrides) from None
     except TemplateFault as error:
-        found = (*told, *overridden, *warnings, *(fault.finding for fault in error.faults))
-        raise CompileError(found, run, merged.overrides) from None
-    found = in_order((*told, *overridden, *warnings, *made.notices))
-    if has_errors(found):
-        raise CompileError(found, run, merged.overrides)
+        findings = (*notices, *overrides, *warnings, *(fault.finding for fault in error.faults))
+        raise CompileError(findings, run, merged.overrides) from None
+    renamed = changed_names(run.name, output.objects)
+    findings = in_order((*notices, *overrides, *warnings, *output.notices, *renamed))
+    if has_errors(findings):
+        raise CompileError(findings, run, merged.overrides)
     return Compiled(
         name=str(run.name.value),
         project=str(run.project.value),
         place=run.name.span,
-        objects=made.objects,
-        diagnostics=found,
-        text=lambda: made.text,
-        whole=lambda: CompiledTrees(run, profile, made.manifests(), merged.overrides, merged.replaced),
+        objects=output.objects,
+        diagnostics=findings,
+        text=lambda: output.text,
+        whole=lambda: CompiledTrees(run, profile, output.manifests(), merged.overrides, merged.replaced),
     )
 
 
 class _Output(NamedTuple):
-    """What the manifests come to."""
+    """The manifests of a run as text, and as trees on demand."""
 
     text: str
     objects: tuple[CreatedObject, ...]
@@ -66,25 +68,25 @@ class _Output(NamedTuple):
     notices: tuple[Diagnostic, ...] = ()
 
 
-def _made(drawn: tuple[Sketch, ...], merged: Merged, library: Library) -> _Output:
-    """The text at once; the trees for whoever asks, unless base documents need them now."""
+def _render(sketches: tuple[Sketch, ...], merged: Merged, library: Library) -> _Output:
+    """Write the text straight from the sketch_plan; build trees only to merge them over base documents."""
     here = merged.run.name.span
-    objects = tuple([_object(*identity_of(sketch), here) for sketch in drawn])
+    objects = tuple([_object(*identity_of(sketch), here) for sketch in sketches])
     if merged.profile is None or not merged.profile.bases:
         if FULL_PATH.get():
-            manifests = filled(drawn)
+            manifests = fill_manifests(sketches)
             return _Output(serialize(manifest.data for manifest in manifests), objects, lambda: manifests)
-        return _Output(manifest_text(drawn), objects, lambda: filled(drawn))
-    whole = filled(drawn)
+        return _Output(manifest_text(sketches), objects, lambda: fill_manifests(sketches))
+    rendered = fill_manifests(sketches)
     if library.has_custom_templates:
-        stop_if_any(misfits(whole, library))
-    manifests, notices = over_bases(whole, merged, library)
+        stop_if_any(shape_faults(rendered, library))
+    manifests, notices = merge_over_bases(rendered, merged, library)
     metadata = [(manifest.kind, manifest.tree.fields["metadata"].fields) for manifest in manifests]
-    objects = tuple(_object(kind, told["name"], told.get("namespace"), here) for kind, told in metadata)
+    objects = tuple(_object(kind, fields["name"], fields.get("namespace"), here) for kind, fields in metadata)
     return _Output(serialize(manifest.data for manifest in manifests), objects, lambda: manifests, notices)
 
 
 def _object(kind: str, name: Node, namespace: Node | None, here: Span) -> CreatedObject:
-    # A name that the platform alone gives is no line of the run's.
+    # A name that only the platform sets has no line in the run.
     place = name.span if name.span.source.layer is Layer.RUN else here
     return CreatedObject(kind, str(name.value), str(namespace.value) if namespace else "", place)

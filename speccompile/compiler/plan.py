@@ -1,4 +1,4 @@
-"""Plan the manifests of an approved spec, and what templates see of it."""
+"""Plan the manifests of an approved spec, and the context that templates get."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ Facts: TypeAlias = Mapping[str, Node]
 
 
 def plan(approved: Approved, library: Library) -> Plan:
-    """The plan of a run; it depends on the run, its profile, the platform and the library alone."""
+    """The template context and the manifests of a run."""
     merged = approved.merged
     workload = workload_of(merged)
-    called = merged.run.action.but(value=workload.name, derived="what the run comes to")
+    called = merged.run.action.but(value=workload.name, derived="the run's workload")
     facts = {**facts_of(merged.run, merged.profile, merged.platform), "workload": called}
     spec = _with_objects(merged, facts, library)
-    own = _own_labels(merged, facts)
+    platform_set = _platform_labels(merged, facts)
     context = {
         "run": _run(merged),
         "spec": spec,
         "names": _names(merged, workload, facts),
-        "selector": _selector(merged, own),
-        "labels": _labels(merged, own),
+        "selector": _selector(merged, platform_set),
+        "labels": _labels(merged, platform_set),
         "annotations": spec.fields.get("annotations", Node({}, merged.run.name.span)),
         "workload_annotations": _workload_annotations(merged),
         "container_ports": _container_ports(merged),
@@ -45,29 +45,29 @@ def plan(approved: Approved, library: Library) -> Plan:
 
 def _run(merged: Merged) -> Node:
     run = merged.run
-    told = {"name": run.name, "project": run.project, "action": run.action}
+    fields = {"name": run.name, "project": run.project, "action": run.action}
     if merged.profile:
-        told["profile"] = merged.profile.id
-    return Node(told, run.name.span)
+        fields["profile"] = merged.profile.id
+    return Node(fields, run.name.span)
 
 
-def _made(node: Node, value: str, how: str, derived_from: tuple[Node, ...]) -> Node:
-    """A value made from others: it keeps the origin of the first, and says how where it is not the same."""
+def _derived(node: Node, value: str, how: str, derived_from: tuple[Node, ...]) -> Node:
+    """A value derived from others, at the position of the first; the node itself if the value is the same."""
     if node.value == value:
         return node.but(weak=False) if node.weak else node
     return Node(value, node.span, node.key, (), how, derived_from, node.part, node.unsure)
 
 
 def _named(pattern: Node, facts: Facts, longest: int = LABEL, *, letter: bool = False) -> Node:
-    """The name a pattern of the platform gives; its origin is the first thing it is made of."""
+    """The filled name pattern; its origin is the first fact that it mentions."""
     text = str(pattern.value)
     mentioned = placeholders(text)
     used = [facts[name] for name in mentioned if name in facts]
-    # A placeholder without a value can only stand in a name together with others that tell runs apart.
+    # A placeholder may lack a value only beside others that distinguish runs.
     values = {name: str(facts[name].value) if name in facts else "none" for name in mentioned}
     name = build_name(text, values, longest, letter=letter)
     how = f"made by the pattern `{text}`{' and hashed' if is_hashed(name) else ''}"
-    return _made(used[0] if used else pattern, name, how, (*used, pattern))
+    return _derived(used[0] if used else pattern, name, how, (*used, pattern))
 
 
 def _names(merged: Merged, workload: WorkloadRule, facts: Facts) -> Node:
@@ -78,7 +78,7 @@ def _names(merged: Merged, workload: WorkloadRule, facts: Facts) -> Node:
         ),
         "service": _named(patterns["service"], facts, letter=True),
         "container": container_of(merged) or _named(patterns["container"], facts),
-        "store": _made(
+        "store": _derived(
             merged.run.project,
             store_name(merged),
             "the project's secret store",
@@ -94,11 +94,11 @@ def _names(merged: Merged, workload: WorkloadRule, facts: Facts) -> Node:
 
 
 _IDS = {"{profile}": "profile", "{named_profile}": "named_profile"}
-"""Labels that are a profile's id, which is a label value already and stays as it is."""
+"""Labels that are a profile's id, which is a valid label value as it is."""
 
 
-def _own_labels(merged: Merged, facts: Facts) -> Mapping[str, Node]:
-    """The platform's labels, by key; one that has nothing to say is left out."""
+def _platform_labels(merged: Merged, facts: Facts) -> Mapping[str, Node]:
+    """The platform's labels, by key, without those that mention a missing fact."""
     return {
         key: facts[_IDS[str(pattern.value)]] if pattern.value in _IDS else _named(pattern, facts)
         for key, pattern in platform_labels(merged.platform).items()
@@ -106,39 +106,39 @@ def _own_labels(merged: Merged, facts: Facts) -> Mapping[str, Node]:
     }
 
 
-def _selector(merged: Merged, own: Mapping[str, Node]) -> Node:
+def _selector(merged: Merged, labels: Mapping[str, Node]) -> Node:
     keys = _selector_keys(merged.platform)
-    return Node({key: own[key] for key in keys if key in own}, merged.run.name.span)
+    return Node({key: labels[key] for key in keys if key in labels}, merged.run.name.span)
 
 
 @by_identity(8)
 def _selector_keys(platform: Platform) -> tuple[str, ...]:
     prefix = str(platform.settings.fields["label_prefix"].value)
-    written = (str(item.value) for item in platform.settings.fields["selector_labels"].items)
-    return tuple(sorted(key.replace("{label_prefix}", prefix) for key in written))
+    patterns = (str(item.value) for item in platform.settings.fields["selector_labels"].items)
+    return tuple(sorted(key.replace("{label_prefix}", prefix) for key in patterns))
 
 
-def _labels(merged: Merged, own: Mapping[str, Node]) -> Node:
-    """The labels of every object: the platform's own, whoever set the others."""
-    given = merged.spec.fields["labels"].fields if "labels" in merged.spec.fields else {}
-    return Node(dict(sorted({**given, **own}.items())), merged.run.name.span)
+def _labels(merged: Merged, platform_set: Mapping[str, Node]) -> Node:
+    """The labels of every object: those of the spec, and those that the platform sets."""
+    labels = merged.spec.fields["labels"].fields if "labels" in merged.spec.fields else {}
+    return Node(dict(sorted({**labels, **platform_set}.items())), merged.run.name.span)
 
 
 def _workload_annotations(merged: Merged) -> Node:
-    """The run's annotations and what the function is given, which concerns nobody else."""
+    """The spec's annotations, with `inputs` and `parameters`, which only the workload gets."""
     fields = merged.spec.fields
-    given = dict(fields["annotations"].fields) if "annotations" in fields else {}
+    annotations = dict(fields["annotations"].fields) if "annotations" in fields else {}
     for name in ("inputs", "parameters"):
         if name in fields:
             text = json.dumps(fields[name].plain(), ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-            given[f"{reserved_prefix(merged.platform)}{name}"] = fields[name].but(
+            annotations[f"{reserved_prefix(merged.platform)}{name}"] = fields[name].but(
                 value=text, derived=f"`{name}` as JSON"
             )
-    return Node(dict(sorted(given.items())), merged.run.name.span)
+    return Node(dict(sorted(annotations.items())), merged.run.name.span)
 
 
 def _container_ports(merged: Merged) -> Node:
-    """The ports the container listens on, each once, in the order of the Service's ports."""
+    """The ports that the container listens on, each once, in the order of the Service's ports."""
     ports = merged.spec.fields.get("service_ports")
     targets: dict[object, Node] = {}
     for item in ports.items if ports else ():
@@ -147,11 +147,11 @@ def _container_ports(merged: Merged) -> Node:
 
 
 def _with_objects(merged: Merged, facts: Facts, library: Library) -> Node:
-    """The spec in which each volume names the object behind it, and each port of the Service has a name."""
+    """The spec with the name of the mounted object in each volume, and a name for each port."""
     fields = dict(merged.spec.fields)
     for name, node in merged.spec.fields.items():
         if isinstance(node.value, tuple):
-            fields[name] = _with_losers_handed_down(node)
+            fields[name] = _with_overridden_in_values(node)
     for name, path in _SETTINGS.items():
         if name in fields:
             fields[name] = over_setting(fields[name], merged.platform.settings.at(path))
@@ -169,53 +169,57 @@ _SETTINGS: Mapping[str, KeyPath] = {
     "suspend": ("jobs", "suspend"),
     "deadline_seconds": ("jobs", "deadline_seconds"),
 }
-"""Fields for which a template takes a setting of the platform where nobody says anything."""
+"""Fields for which templates fall back on a setting of the platform."""
 
 
-def _with_losers_handed_down(node: Node) -> Node:
-    """The list whose items hand what lost to them down to their values: templates take items apart."""
+def _with_overridden_in_values(node: Node) -> Node:
+    """The list with overridden items recorded at the values of items: templates use those one by one."""
     for item in node.items:
         if item.overridden and item.fields:
-            return node.mapped(_handing_down)
+            return node.mapped(_with_overridden_in_fields)
     return node
 
 
-def _handing_down(item: Node) -> Node:
-    """The item in which each value has what lost to it beside it, and the name what has no such place."""
-    for loser in item.overridden if item.fields else ():
-        told = loser.fields
-        if item.fields.get(_KIND) and told.get(_KIND) and item.fields[_KIND].value != told[_KIND].value:
-            told = {key: child for key, child in told.items() if key not in _OF_ITS_KIND}
-        item = _over_each(item, told)
-        rest = {key: child for key, child in loser.fields.items() if key not in told or _says_more(child, item, key)}
+def _with_overridden_in_fields(item: Node) -> Node:
+    """The item with each overridden value at its counterpart; values without one are recorded at the name."""
+    for overridden in item.overridden if item.fields else ():
+        fields = overridden.fields
+        if item.fields.get(_TYPE) and fields.get(_TYPE) and item.fields[_TYPE].value != fields[_TYPE].value:
+            fields = {key: child for key, child in fields.items() if key not in _TYPE_SPECIFIC}
+        item = _over_each(item, fields)
+        rest = {
+            key: child
+            for key, child in overridden.fields.items()
+            if key not in fields or _has_unmatched(child, item, key)
+        }
         if rest:
-            key = "name" if "name" in item.fields else next(iter(item.fields))
-            item = item.with_fields({**item.fields, key: item.fields[key].over(loser.with_fields(rest))})
+            name = "name" if "name" in item.fields else next(iter(item.fields))
+            item = item.with_fields({**item.fields, name: item.fields[name].over(overridden.with_fields(rest))})
     return item
 
 
-_KIND = "volume_type"
-_OF_ITS_KIND = (_KIND, "spec")
-"""What two volumes of one name do not have in common if they are of two types."""
+_TYPE = "volume_type"
+_TYPE_SPECIFIC = (_TYPE, "spec")
+"""Keys that cannot be compared between volumes of two types."""
 
 
-def _says_more(child: Node, overriding: Node, key: str) -> bool:
-    """Whether there is nothing in the place of some of what the child says."""
+def _has_unmatched(child: Node, overriding: Node, key: str) -> bool:
+    """Whether the child, or anything below it, has no counterpart."""
     if key not in overriding.fields:
         return True
-    return any(_says_more(inner, overriding.fields[key], name) for name, inner in child.fields.items())
+    return any(_has_unmatched(inner, overriding.fields[key], name) for name, inner in child.fields.items())
 
 
 def _over_each(overriding: Node, overridden: Mapping[str, Node]) -> Node:
-    """The mapping in which each value has what was said in its place among what lost to it."""
-    handed = {
+    """The mapping with each overridden value recorded at its counterpart."""
+    changed = {
         key: _over_each(overriding.fields[key], child.fields)
         if child.fields
         else overriding.fields[key].overriding(child)
         for key, child in overridden.items()
         if key in overriding.fields and child.value not in ({}, ())
     }
-    return overriding.with_fields({**overriding.fields, **handed})
+    return overriding.with_fields({**overriding.fields, **changed})
 
 
 def _with_object(volume: Node, pattern: Node, facts: Facts, types: Mapping[str, VolumeType]) -> Node:
@@ -225,12 +229,12 @@ def _with_object(volume: Node, pattern: Node, facts: Facts, types: Mapping[str, 
     if mounted == POD_STORAGE:
         return volume
     if mounted == CREATED:
-        made = _named(pattern, {**facts, "volume": name})
-        # It is the volume that has an object of its own, whatever the pattern says first.
-        behind = made.but(span=name.span, key=name.key, part=name.part, overridden=())
+        created = _named(pattern, {**facts, "volume": name})
+        # The origin is the volume, whatever the pattern mentions first.
+        mounted_object = created.but(span=name.span, key=name.key, part=name.part, overridden=())
     else:
-        behind = spec.get(kind.object_key, name)
-    return volume.with_fields({**fields, "object": behind})
+        mounted_object = spec.get(kind.object_key, name)
+    return volume.with_fields({**fields, "object": mounted_object})
 
 
 def _with_name(port: Node, pattern: Node) -> Node:

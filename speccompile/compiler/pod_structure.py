@@ -1,4 +1,4 @@
-"""Lists, objects, pods and containers found inside Kubernetes trees."""
+"""Find lists, objects, pods and containers in Kubernetes trees."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from speccompile.model.key_path import KeyPath
 from speccompile.model.node import Node
 
 MAIN = "main"
-"""The container of a base document that the run's fields go into; any other is a sidecar."""
-PODS: Mapping[str, KeyPath] = {
+"""The container of a base document that gets the run's fields; any other is a sidecar."""
+POD_PATHS: Mapping[str, KeyPath] = {
     "Job": ("spec", "template", "spec"),
     "CronJob": ("spec", "jobTemplate", "spec", "template", "spec"),
     "Deployment": ("spec", "template", "spec"),
 }
-"""Where Kubernetes' own kinds have their pods; a target knows of others."""
+"""Path of the pod in Kubernetes kinds; targets add paths of other kinds."""
 
 
 def main_of(pod: Node | None) -> Node | None:
-    """The main container of a base document's pod, if it has one."""
+    """The main container of a base document's pod."""
     return next((one for one in containers_of(pod, "containers") if one.fields["name"].value == MAIN), None)
 
 
-def volumes_of(tree: Node, pods: Mapping[str, KeyPath] = PODS) -> Mapping[str, Node]:
-    """The names of the volumes that the object's pods have: their own, and those claimed for each of them."""
+def volumes_of(tree: Node, pods: Mapping[str, KeyPath] = POD_PATHS) -> Mapping[str, Node]:
+    """The names of the volumes of the object's pods, those of volume claim templates included."""
     pod, claims = pod_of(tree, pods), tree.at(("spec", "volumeClaimTemplates"))
     volumes = pod.fields.get("volumes") if pod else None
     listed = (*(volumes.items if volumes else ()), *(claims.items if claims else ()))
@@ -31,7 +31,7 @@ def volumes_of(tree: Node, pods: Mapping[str, KeyPath] = PODS) -> Mapping[str, N
     return {str(name.value): name for name in named if name}
 
 
-def pod_of(tree: Node, pods: Mapping[str, KeyPath] = PODS) -> Node | None:
+def pod_of(tree: Node, pods: Mapping[str, KeyPath] = POD_PATHS) -> Node | None:
     path = pods.get(str(tree.fields["kind"].value))
     return tree.at(path) if path else None
 
@@ -42,7 +42,7 @@ def containers_of(pod: Node | None, section: str) -> tuple[Node, ...]:
 
 
 def members(root: Node) -> Iterator[Node]:
-    """The objects of a list as `kubectl get -o yaml` prints it, lists in it too, or the one object itself."""
+    """The objects of a (nested) List as `kubectl get -o yaml` prints it, or the object itself."""
     kind, items = root.fields.get("kind"), root.fields.get("items")
     if kind is not None and kind.value == "List" and items is not None and isinstance(items.value, tuple):
         for item in items.items:

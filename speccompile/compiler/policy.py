@@ -1,4 +1,4 @@
-"""The built-in rules of merged specs: the RULES table."""
+"""Built-in checks of merged specs: the tables SPEC_CHECKS and LAYER_CHECKS."""
 
 from __future__ import annotations
 
@@ -20,89 +20,89 @@ from speccompile.model.source import Layer
 from speccompile.model.spec import Merged
 from speccompile.schema.formats.image import is_below
 
-Rule: TypeAlias = Callable[[Merged], Iterator[Diagnostic]]
-LayerRule: TypeAlias = Callable[[Node, Platform], Iterator[Diagnostic]]
+SpecCheck: TypeAlias = Callable[[Merged], Iterator[Diagnostic]]
+LayerCheck: TypeAlias = Callable[[Node, Platform], Iterator[Diagnostic]]
 
 DEFAULT_PROFILE = "default"
 """The profile of runs that name none."""
 MAX_ANNOTATIONS = 256 * 1024
-"""Bytes that all annotations of an object may take together."""
-CONFINING = (
+"""Bytes that all annotations of an object may have together."""
+CONFINEMENT_ANNOTATIONS = (
     "container.apparmor.security.beta.kubernetes.io/",
     "seccomp.security.alpha.kubernetes.io/",
     "container.seccomp.security.alpha.kubernetes.io/",
 )
-"""Annotations by which older clusters took AppArmor and seccomp profiles."""
+"""Prefixes of annotations that set AppArmor and seccomp profiles in older clusters."""
 
 
 def store_name(merged: Merged) -> str:
-    """The Secret in which the run's project keeps its secrets."""
+    """The Secret that contains the secrets of the run's project."""
     pattern = str(merged.platform.settings.fields["secrets"].fields["store"].value)
     return pattern.replace("{project}", object_name(str(merged.run.project.value)))
 
 
 def reserved_prefix(platform: Platform) -> str:
-    """What the compiler's own labels and annotations begin with."""
+    """The prefix of labels and annotations that only the compiler sets."""
     return f"{platform.settings.fields['label_prefix'].value}/"
 
 
 @by_identity(8)
 def platform_labels(platform: Platform) -> Mapping[str, Node]:
-    """The patterns of the labels that are the platform's own, by key, in order."""
+    """The patterns of the labels that the platform sets, by key, in order."""
     prefix = str(platform.settings.fields["label_prefix"].value)
     patterns = platform.settings.fields["own_labels"].fields
     return dict(sorted((key.replace("{label_prefix}", prefix), node) for key, node in patterns.items()))
 
 
-def comes_to_nothing(merged: Merged) -> Iterator[Diagnostic]:
-    """A run that is nothing to its target, so that there is nothing else to be said about it."""
+def missing_workload(merged: Merged) -> Iterator[Diagnostic]:
+    """A finding if the target has no workload for the run; no other check applies then."""
     if merged.workload is None:
         yield Diagnostic(
             code="run/foreign-action",
-            message=f"target `{merged.target.name}` makes nothing of a run like this one",
+            message=f"target `{merged.target.name}` has no workload for this run",
             span=merged.run.action.span,
             path=("action",),
-            help="see which fields the target's `workloads` ask for, in its `target.yaml`",
+            help="check the conditions of `workloads` in the target's `target.yaml`",
         )
 
 
-def _needs_are_given(merged: Merged) -> Iterator[Diagnostic]:
-    """What the target needs for such a workload, unless a base document brings it."""
+def _required_fields_are_set(merged: Merged) -> Iterator[Diagnostic]:
+    """The fields that the workload needs are set, by the spec or by a base document."""
     for path in workload_of(merged).required:
         if merged.spec.at(path) is None:
-            yield from _NEEDS.get(path, _field_is_given)(merged, path)
+            yield from _NEEDS.get(path, _missing_field)(merged, path)
 
 
-def _field_is_given(merged: Merged, path: KeyPath) -> Iterator[Diagnostic]:
+def _missing_field(merged: Merged, path: KeyPath) -> Iterator[Diagnostic]:
     name = format_path(path)
     yield Diagnostic(
         code="target/missing-field",
-        message=f"target `{merged.target.name}` needs `{name}`, and neither the run nor its profile has it",
+        message=f"target `{merged.target.name}` needs `{name}`, and neither the run nor its profile sets it",
         span=merged.run.name.span,
         path=path,
         help=f"add `{name}` to the run or its profile",
     )
 
 
-def _image_is_given(merged: Merged, _: KeyPath) -> Iterator[Diagnostic]:
+def _missing_image(merged: Merged, _: KeyPath) -> Iterator[Diagnostic]:
     pods = (pod_of(base, merged.target.pods) for base in bases_of(merged).values())
     if not any(main and "image" in main.fields for main in map(main_of, pods)):
         yield Diagnostic(
             code="policy/no-image",
-            message="neither the run nor its profile names an image",
+            message="neither the run nor its profile sets an image",
             span=merged.run.name.span,
             path=("image",),
             help="add `image: <registry>/<name>:<tag>`",
         )
 
 
-def _ports_are_given(merged: Merged, _: KeyPath) -> Iterator[Diagnostic]:
-    based = any(ports.items for base in bases_of(merged).values() if (ports := base.at(("spec", "ports"))))
-    if not based:
+def _missing_ports(merged: Merged, _: KeyPath) -> Iterator[Diagnostic]:
+    in_base = any(ports.items for base in bases_of(merged).values() if (ports := base.at(("spec", "ports"))))
+    if not in_base:
         yield Diagnostic(
             code="policy/no-ports",
             message=f"action `{merged.run.action.value}` needs `service_ports`, "
-            "and neither the run nor its profile has them",
+            "and neither the run nor its profile sets them",
             span=merged.run.action.span,
             path=("service_ports",),
             help="add `service_ports: [{port: 80, target_port: 8080}]`, or use action `deploy`",
@@ -110,26 +110,26 @@ def _ports_are_given(merged: Merged, _: KeyPath) -> Iterator[Diagnostic]:
 
 
 _NEEDS: Mapping[KeyPath, Callable[[Merged, KeyPath], Iterator[Diagnostic]]] = {
-    ("image",): _image_is_given,
-    ("service_ports",): _ports_are_given,
+    ("image",): _missing_image,
+    ("service_ports",): _missing_ports,
 }
-"""Fields of which there is more to say, since base documents can bring them."""
+"""Fields that base documents can set too."""
 
 
-def _can_be(merged: Merged) -> Iterator[Diagnostic]:
-    """What the target refuses."""
+def _target_accepts(merged: Merged) -> Iterator[Diagnostic]:
+    """No refusal of the target applies."""
     workload = workload_of(merged).name if merged.target.rejects else ""
-    for rule in merged.target.rejects:
-        if rule.workloads is None or workload in rule.workloads:
-            for node, other in rule.matches(merged):
-                beside = (Note("the other value stands here", other.place),) if other else ()
-                told = (Note(f"target `{merged.target.name}` says so", rule.span),) if rule.span else ()
+    for refusal in merged.target.rejects:
+        if refusal.workloads is None or workload in refusal.workloads:
+            for node, other in refusal.matches(merged):
+                other_value = (Note("other value set here", other.place),) if other else ()
+                rule = (Note(f"refused by target `{merged.target.name}`", refusal.span),) if refusal.span else ()
                 yield Diagnostic(
                     code="target/refused",
-                    message=rule.message,
+                    message=refusal.message,
                     span=node.place,
-                    notes=(*beside, *told),
-                    help=rule.help,
+                    notes=(*other_value, *rule),
+                    help=refusal.help,
                 )
 
 
@@ -140,20 +140,20 @@ def _requests_fit_limits(spec: Node, _: Platform) -> Iterator[Diagnostic]:
 
 
 def requests_above_limits(resources: Node) -> Iterator[Diagnostic]:
-    """A finding for each resource that is requested beyond its limit, at the run's own line if it has part in it."""
+    """A finding for each resource with a request above its limit, at the run's value if it set one of the two."""
     if not {"requests", "limits"} <= resources.fields.keys():
         return
     limits = resources.fields["limits"].fields
     for name, request in resources.fields["requests"].fields.items():
         limit = limits.get(name)
         if limit and amount(request) > amount(limit):
-            ours, theirs = (request, limit) if request.span.source.layer is Layer.RUN else (limit, request)
+            reported, other = (request, limit) if request.span.source.layer is Layer.RUN else (limit, request)
             yield Diagnostic(
                 code="policy/request-above-limit",
                 message=f"`{name}`: the request {quote(request.value)} is above the limit {quote(limit.value)}",
-                span=ours.span,
+                span=reported.span,
                 path=("resources", "requests", name),
-                notes=(Note(f"the {'limit' if ours is request else 'request'} stands here", theirs.span),),
+                notes=(Note(f"{'limit' if reported is request else 'request'} set here", other.span),),
                 help=f"lower the request or raise the limit of `{name}`",
             )
 
@@ -166,19 +166,19 @@ def _volumes_differ(spec: Node, _: Platform) -> Iterator[Diagnostic]:
         ordered = sorted(volumes, key=lambda volume: _path(volume.fields[key]))
         for one, other in pairwise(ordered):
             if _path(one.fields[key]) == _path(other.fields[key]):
-                ours, theirs = (one, other) if one.span.source.layer is Layer.RUN else (other, one)
+                reported, first = (one, other) if one.span.source.layer is Layer.RUN else (other, one)
                 yield Diagnostic(
                     code="policy/volume-clash",
-                    message=f"two volumes {what} {quote(ours.fields[key].value)}",
-                    span=ours.fields[key].span,
+                    message=f"two volumes {what} {quote(reported.fields[key].value)}",
+                    span=reported.fields[key].span,
                     path=("volumes",),
-                    notes=(Note("the other one stands here", theirs.fields[key].span),),
+                    notes=(Note("other volume defined here", first.fields[key].span),),
                     help="change one of the two",
                 )
 
 
 def _path(node: Node) -> str:
-    """A mount path, which is the same with and without a slash at its end."""
+    """A mount path without the slash at its end, which does not matter."""
     return str(node.value).rstrip("/")
 
 
@@ -195,38 +195,38 @@ def _envs_and_secrets_differ(spec: Node, _: Platform) -> Iterator[Diagnostic]:
                 message=f"{quote(secret.value)} is both a secret and an environment variable",
                 span=secret.span,
                 path=("secrets",),
-                notes=(Note("the variable stands here", env.span),),
-                help="keep one of the two",
+                notes=(Note("variable set here", env.span),),
+                help="remove one of the two",
             )
 
 
-def _labels_are_not_ours(spec: Node, platform: Platform) -> Iterator[Diagnostic]:
-    prefix, own = reserved_prefix(platform), platform_labels(platform)
+def _labels_are_not_reserved(spec: Node, platform: Platform) -> Iterator[Diagnostic]:
+    prefix, reserved = reserved_prefix(platform), platform_labels(platform)
     for field in ("labels", "annotations"):
         node = spec.fields.get(field)
         for key, child in node.fields.items() if node else ():
-            if key.startswith(prefix) or (field == "labels" and key in own):
+            if key.startswith(prefix) or (field == "labels" and key in reserved):
                 yield Diagnostic(
                     code="policy/reserved-key",
-                    message=f"{quote(key)} is set by the compiler itself",
+                    message=f"{quote(key)} is set by the compiler",
                     span=child.key or child.span,
                     path=(field, key),
-                    help="use a key of your own",
+                    help="use another key",
                 )
 
 
 def _annotations_fit(merged: Merged) -> Iterator[Diagnostic]:
-    """Kubernetes refuses an object whose annotations are larger, and says so late."""
+    """The annotations are small enough for Kubernetes."""
     fields = merged.spec.fields
-    told = [fields[name] for name in ("annotations", "inputs", "parameters") if name in fields]
-    if not told:
+    annotations = [fields[name] for name in ("annotations", "inputs", "parameters") if name in fields]
+    if not annotations:
         return
-    size = sum(len(json.dumps(node.plain(), ensure_ascii=False).encode()) for node in told)
+    size = sum(len(json.dumps(node.plain(), ensure_ascii=False).encode()) for node in annotations)
     if size > MAX_ANNOTATIONS:
         yield Diagnostic(
             code="policy/annotations-too-large",
-            message=f"annotations, inputs and parameters take {size} bytes, and Kubernetes holds {MAX_ANNOTATIONS}",
-            span=max(told, key=lambda node: len(str(node.plain()))).place,
+            message=f"annotations, inputs and parameters have {size} bytes, and Kubernetes allows {MAX_ANNOTATIONS}",
+            span=max(annotations, key=lambda node: len(str(node.plain()))).place,
             path=("annotations",),
             help="pass large inputs by reference, or in a `config_map` volume",
         )
@@ -237,13 +237,13 @@ def _confinement_stays(merged: Merged) -> Iterator[Diagnostic]:
         return
     annotations = merged.spec.fields.get("annotations")
     for key, child in annotations.fields.items() if annotations else ():
-        if key.startswith(CONFINING) and child.span.source.layer is Layer.RUN:
+        if key.startswith(CONFINEMENT_ANNOTATIONS) and child.span.source.layer is Layer.RUN:
             yield Diagnostic(
                 code="policy/confinement",
                 message=f"annotation {quote(key)} changes how the container is confined",
                 span=child.key or child.span,
                 path=("annotations", key),
-                help="leave it to the platform's admin",
+                help="remove it, or ask the platform's admin",
             )
 
 
@@ -257,7 +257,7 @@ def _images_come_from_allowed_registries(merged: Merged) -> Iterator[Diagnostic]
         if not any(is_below(str(image.value), str(item.value)) for item in allowed.items):
             yield Diagnostic(
                 code="policy/registry",
-                message=f"image {quote(image.value)} comes from none of the allowed registries",
+                message=f"image {quote(image.value)} is not from an allowed registry",
                 span=image.span,
                 path=("image",),
                 notes=(Note("the platform allows these", allowed.place),),
@@ -267,8 +267,8 @@ def _images_come_from_allowed_registries(merged: Merged) -> Iterator[Diagnostic]
 
 def _profile_is_allowed(merged: Merged) -> Iterator[Diagnostic]:
     allowed = merged.platform.settings.fields.get("project_profiles")
-    profile, wanted = merged.profile, merged.run.profile
-    if allowed is None or profile is None or wanted is None or profile.id.value == DEFAULT_PROFILE:
+    profile, named = merged.profile, merged.run.profile
+    if allowed is None or profile is None or named is None or profile.id.value == DEFAULT_PROFILE:
         return
     listed = allowed.fields.get(str(merged.run.project.value)) or allowed.fields.get("*")
     names = [str(item.value) for item in listed.items] if listed else []
@@ -276,10 +276,10 @@ def _profile_is_allowed(merged: Merged) -> Iterator[Diagnostic]:
         yield Diagnostic(
             code="policy/profile-not-allowed",
             message=f"project {quote(merged.run.project.value)} may not use profile {quote(profile.id.value)}",
-            span=wanted.span,
+            span=named.span,
             path=("profile",),
-            notes=(Note("the platform says so here", (listed or allowed).place),),
-            help=f"use {' or '.join(f'`{name}`' for name in names)}" if names else "leave `profile` out",
+            notes=(Note("allowed profiles defined here", (listed or allowed).place),),
+            help=f"use {' or '.join(f'`{name}`' for name in names)}" if names else "remove `profile`",
         )
 
 
@@ -289,7 +289,7 @@ def _command_is_no_shell_line(merged: Merged) -> Iterator[Diagnostic]:
         if item.derived and " " in str(item.value):
             yield Diagnostic(
                 code="policy/shell-line",
-                message="a command given as a string is one executable, and this one has a space in it",
+                message="a command written as a string is one executable, and this one contains a space",
                 span=item.span,
                 path=("command",),
                 severity=Severity.WARNING,
@@ -312,19 +312,19 @@ def volumes_in(spec: Node) -> tuple[Node, ...]:
     return volumes.items if volumes else ()
 
 
-RULES: tuple[Rule, ...] = (
-    _needs_are_given,
-    _can_be,
+SPEC_CHECKS: tuple[SpecCheck, ...] = (
+    _required_fields_are_set,
+    _target_accepts,
     _annotations_fit,
     _confinement_stays,
     _images_come_from_allowed_registries,
     _profile_is_allowed,
     _command_is_no_shell_line,
 )
-RULES_OF_A_LAYER: tuple[LayerRule, ...] = (
+LAYER_CHECKS: tuple[LayerCheck, ...] = (
     _requests_fit_limits,
     _volumes_differ,
     _envs_and_secrets_differ,
-    _labels_are_not_ours,
+    _labels_are_not_reserved,
 )
-"""Rules that a run or a profile can break alone; they hold for the merged spec as well."""
+"""Checks that a run or profile can fail alone; the merged spec is checked too."""

@@ -1,4 +1,4 @@
-"""Render templates to manifests: templates place references, values are filled in later."""
+"""Render templates to manifests: templates place references, values are filled in afterwards."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from typing import TypeGuard
 
 _DEEPEST = 16
-"""How many templates may stand in each other by `each`."""
+"""How deep templates may be nested by `each`."""
 _MOST_OF_A_RUN = 10 * MOST_STEPS
-"""Steps of all templates for one run, those of each item that `each` makes among them."""
+"""Steps of all templates for one run, the items of `each` included."""
 
 
 class Sketch:
-    """A skeleton and what fills it: a manifest, or an item of one, that nobody has written out yet."""
+    """A skeleton and the values for its tokens: a manifest, or an item of one, not yet written out."""
 
     __slots__ = ("context", "skeleton", "values")
 
@@ -44,30 +44,30 @@ class Sketch:
 
 
 Filling: TypeAlias = Node | Computed | list[Sketch] | None
-"""What a token stands for; what is empty counts as absent."""
+"""The value of a token; empty values count as absent."""
 
 
 def render(plan: Plan, library: Library) -> tuple[Manifest, ...]:
-    """The manifests of the plan, in its order; every leaf has its origin. Raises TemplateFault."""
-    return filled(sketches(plan, library))
+    """Render the manifests of the plan, in its order, every leaf with its origin. Raises TemplateFault."""
+    return fill_manifests(sketch_plan(plan, library))
 
 
-def filled(drawn: Iterable[Sketch]) -> tuple[Manifest, ...]:
+def fill_manifests(sketches: Iterable[Sketch]) -> tuple[Manifest, ...]:
     """The manifests of sketches. Raises TemplateFault."""
-    return tuple(Manifest(fill(sketch)) for sketch in drawn)
+    return tuple(Manifest(fill(sketch)) for sketch in sketches)
 
 
-def identity_of(made: Sketch) -> tuple[str, Node, Node | None]:
-    """Kind, name and namespace of the manifest. Raises TemplateFault if a kind or a name is missing."""
+def identity_of(sketch: Sketch) -> tuple[str, Node, Node | None]:
+    """Kind, name and namespace of the manifest. Raises TemplateFault if kind or name is missing."""
     kind, name, namespace = [
-        made.values[told] if told.__class__ is int else _filled(told, made) if told else None  # type: ignore[arg-type]
-        for told in _identity(made.skeleton)
+        sketch.values[part] if part.__class__ is int else _filled(part, sketch) if part else None  # type: ignore[arg-type]
+        for part in _identity(sketch.skeleton)
     ]
     if not _is_text(kind) or not _is_text(name) or (namespace is not None and not _is_text(namespace)):
         raise TemplateFault.at(
-            made.skeleton.tree,
-            "a manifest has a `kind`, and a `name` in its `metadata`, and both are text",
-            "write them as the bundled template of this path does",
+            sketch.skeleton.tree,
+            "a manifest needs a `kind` and a `metadata.name`, both text",
+            "set them as the bundled template of this path does",
         )
     return str(kind.value), name, namespace
 
@@ -78,9 +78,9 @@ def _is_text(value: Filling) -> TypeGuard[Node]:
 
 @by_identity(256)
 def _identity(skeleton: Skeleton) -> tuple[Node | int | None, ...]:
-    """Kind, name and namespace, or the number of the token that stands for one."""
-    told = (skeleton.tree.at(path) for path in (("kind",), ("metadata", "name"), ("metadata", "namespace")))
-    return tuple(_as_token(node, skeleton) for node in told)
+    """Kind, name and namespace, each as a node or as the number of its token."""
+    nodes = (skeleton.tree.at(path) for path in (("kind",), ("metadata", "name"), ("metadata", "namespace")))
+    return tuple(_as_token(node, skeleton) for node in nodes)
 
 
 def _as_token(node: Node | None, skeleton: Skeleton) -> Node | int | None:
@@ -89,70 +89,72 @@ def _as_token(node: Node | None, skeleton: Skeleton) -> Node | int | None:
     return number if number is not None and skeleton.placed[number].__class__ is tuple else node
 
 
-def sketches(plan: Plan, library: Library) -> tuple[Sketch, ...]:
-    """The manifests of the plan before anything is filled in. Raises TemplateFault."""
-    room = Room()
-    drawn: list[Sketch] = []
+def sketch_plan(plan: Plan, library: Library) -> tuple[Sketch, ...]:
+    """The manifests of the plan with values not yet filled in. Raises TemplateFault."""
+    budget = Budget()
+    sketches: list[Sketch] = []
     faults: list[TemplateProblem] = []
     for step in plan.steps:
         try:
-            drawn.append(sketch(step.template, {**plan.context, "item": step.item}, library, room))
+            sketches.append(sketch_template(step.template, {**plan.context, "item": step.item}, library, budget))
         except TemplateFault as fault:
             faults += fault.faults
-            room.depth = 0
+            budget.depth = 0
     if faults:
         raise TemplateFault(*faults)
-    return tuple(drawn)
+    return tuple(sketches)
 
 
-class Room:
-    """How much work of templates may still go into a run, and how deep templates stand in each other.
+class Budget:
+    """The template steps that a run has left, and the nesting depth of `each`.
 
-    What a skeleton was to make counts whether it is made or found, so that no result hangs on what is kept.
+    A cached skeleton costs as much as a new one, so that no result depends on the cache.
     """
 
-    __slots__ = ("depth", "left")
+    __slots__ = ("depth", "steps")
 
     def __init__(self) -> None:
-        self.left = _MOST_OF_A_RUN
+        self.steps = _MOST_OF_A_RUN
         self.depth = 0
 
 
-def sketch(template: str, context: TemplateContext, library: Library, room: Room | None = None) -> Sketch:
-    """The template's skeleton, a kept one if there is any, with what the context has for each token."""
+def sketch_template(template: str, context: TemplateContext, library: Library, budget: Budget | None = None) -> Sketch:
+    """The template's skeleton, from the cache if possible, with the context's value for each token."""
     shelf = shelf_of(library)
     is_full = FULL_PATH.get()
-    found = None if is_full else shelf.find(template, context) or _prepared(template, context, library)
-    if found is None:
-        # Jinja takes longer to import than most calls take, and prebuilt skeletons serve nearly all of them.
+    cached = None if is_full else shelf.find(template, context) or _prebuilt(template, context, library)
+    if cached is None:
+        # Jinja takes longer to import than most calls take, and nearly all of them need only prebuilt skeletons.
         from speccompile.compiler.rendering.skeleton_from_template import skeleton
 
-        found = skeleton(template, context, library)
+        cached = skeleton(template, context, library)
         if not is_full:
-            shelf.add(template, found)
-    return sketched(found, context, library, room)
+            shelf.add(template, cached)
+    return sketch_skeleton(cached, context, library, budget)
 
 
-def _prepared(template: str, context: TemplateContext, library: Library) -> Skeleton | None:
-    """The skeleton, if it is among those that were made ahead."""
+def _prebuilt(template: str, context: TemplateContext, library: Library) -> Skeleton | None:
+    """The prebuilt skeleton, if there is one."""
     shelf = shelf_of(library)
     if shelf.knows(template) or template not in prebuilt_of(library):
         return None
-    for known in load_skeletons(prebuilt_of(library)[template], library):
-        shelf.lend(template, known)
+    for prebuilt in load_skeletons(prebuilt_of(library)[template], library):
+        shelf.lend(template, prebuilt)
     return shelf.find(template, context)
 
 
-def sketched(made: Skeleton, context: TemplateContext, library: Library, room: Room | None = None) -> Sketch:
-    """The skeleton with what the context has for each token."""
-    room = room or Room()
-    room.left -= made.steps
-    if room.left < 0:
-        raise TemplateFault.at(made.tree, TOO_LARGE, SMALLER_HELP)
+def sketch_skeleton(
+    skeleton: Skeleton, context: TemplateContext, library: Library, budget: Budget | None = None
+) -> Sketch:
+    """The skeleton with the context's value for each token."""
+    budget = budget or Budget()
+    budget.steps -= skeleton.steps
+    if budget.steps < 0:
+        raise TemplateFault.at(skeleton.tree, TOO_LARGE, SMALLER_HELP)
     values: list[Filling] = []
-    for placed in made.placed:
+    for placed in skeleton.placed:
         if placed.__class__ is tuple:
-            # As `at`, without the call: a run has a hundred of these.
+            # Like `at`, inlined: a run has a hundred of these.
             path: Any = placed
             node = context[path[0]]
             for step in path[1:]:
@@ -162,106 +164,106 @@ def sketched(made: Skeleton, context: TemplateContext, library: Library, room: R
                 node = value.get(step) if value.__class__ is dict else node.at((step,))
             values.append(None if node is None or node.value in _EMPTY else node)
         elif isinstance(placed, Each):
-            values.append(_items(placed, made, context, library, room))
+            values.append(_items(placed, skeleton, context, library, budget))
         else:
             computed: Any = placed
             values.append(computed)
-    return Sketch(made, context, tuple(values))
+    return Sketch(skeleton, context, tuple(values))
 
 
 _EMPTY: tuple[object, ...] = ((), {})
 
 
-def _items(each: Each, made: Skeleton, context: TemplateContext, library: Library, room: Room) -> list[Sketch]:
-    listed = node_at(each.path, context)
-    if listed is None or not listed.items:
+def _items(each: Each, skeleton: Skeleton, context: TemplateContext, library: Library, budget: Budget) -> list[Sketch]:
+    items = node_at(each.path, context)
+    if items is None or not items.items:
         return []
-    if room.depth == _DEEPEST:
-        message = f"templates stand in each other more than {_DEEPEST} deep by `each`"
-        raise TemplateFault.at(made.tree, message, "see that no template names itself")
-    room.depth += 1
-    drawn = [sketch(each.template, {**context, "item": item}, library, room) for item in listed.items]
-    room.depth -= 1
-    return drawn
+    if budget.depth == _DEEPEST:
+        message = f"`each` nests templates more than {_DEEPEST} deep"
+        raise TemplateFault.at(skeleton.tree, message, "check that no template includes itself with `each`")
+    budget.depth += 1
+    sketches = [sketch_template(each.template, {**context, "item": item}, library, budget) for item in items.items]
+    budget.depth -= 1
+    return sketches
 
 
-def fill(made: Sketch) -> Node:
-    """The skeleton with every token replaced by what fills it; what is absent leaves no trace. Raises TemplateFault."""
-    tree = made.skeleton.tree
-    filled = _filled(tree, made)
+def fill(sketch: Sketch) -> Node:
+    """The skeleton with every token replaced by its value; absent values are left out. Raises TemplateFault."""
+    tree = sketch.skeleton.tree
+    filled = _filled(tree, sketch)
     if filled is None:
-        raise TemplateFault.at(tree, "nothing of the template is left: all that it places is absent", FIX_HELP)
+        raise TemplateFault.at(tree, "the template produces nothing: all its values are absent", FIX_HELP)
     return filled
 
 
-def _filled(node: Node, made: Sketch) -> Node | None:
+def _filled(node: Node, sketch: Sketch) -> Node | None:
     value = node.value
     if isinstance(value, str):
-        return _interpolated(value, node, made) if TOKEN.search(value) else node
+        return _interpolated(value, node, sketch) if TOKEN.search(value) else node
     if isinstance(value, dict):
         fields: dict[str, Node] = {}
-        for written, child in value.items():
-            key, filled = _key(written, node, made), _filled(child, made)
+        for template_key, child in value.items():
+            key, filled = _key(template_key, node, sketch), _filled(child, sketch)
             if key in fields:
-                raise TemplateFault.at(child, f"two keys of a mapping become {quote(key)}", "make them differ")
+                raise TemplateFault.at(child, f"two keys of a mapping become {quote(key)}", "use different keys")
             if filled is not None:
                 fields[key] = filled
         return node.with_value(fields) if fields or not value else None
     if isinstance(value, tuple):
-        items = tuple(filled for child in value for filled in _filled_items(child, made))
+        items = tuple(filled for child in value for filled in _filled_items(child, sketch))
         return node.with_value(items) if items or not value else None
     return None if value is None else node
 
 
-def _filled_items(node: Node, made: Sketch) -> Iterator[Node]:
-    """The item of a list, or as many as `each` gives in its place."""
+def _filled_items(node: Node, sketch: Sketch) -> Iterator[Node]:
+    """The item of a list, or the items that `each` produces for it."""
     token = TOKEN.fullmatch(node.value) if isinstance(node.value, str) else None
-    inner = made.values[int(token[1])] if token else None
+    inner = sketch.values[int(token[1])] if token else None
     if isinstance(inner, list):
         yield from (filled for one in inner if (filled := _filled(one.skeleton.tree, one)) is not None)
-    elif (filled := _filled(node, made)) is not None:
+    elif (filled := _filled(node, sketch)) is not None:
         yield filled
 
 
-def _key(key: str, node: Node, made: Sketch) -> str:
+def _key(key: str, node: Node, sketch: Sketch) -> str:
     if not TOKEN.search(key):
         return key
-    name = _interpolated(key, node, made)
+    name = _interpolated(key, node, sketch)
     if name is None or not isinstance(name.value, str):
-        raise TemplateFault.at(node, "a key is no text, or is absent", "ask with `{% if %}` whether it is there")
+        raise TemplateFault.at(node, "a key is absent or not text", "check it with `{% if %}`")
     return name.value
 
 
-def _interpolated(text: str, node: Node, made: Sketch) -> Node | None:
-    parts = [_value(int(number), node, made) for number in TOKEN.findall(text)]
+def _interpolated(text: str, node: Node, sketch: Sketch) -> Node | None:
+    parts = [_value(int(number), node, sketch) for number in TOKEN.findall(text)]
     if TOKEN.fullmatch(text):
         return parts[0]
-    there = [part for part in parts if part is not None and part.is_scalar]
-    if len(there) < len(parts):
-        message = "inside text stands a value that is absent, or a list or a map"
-        raise TemplateFault.at(node, message, "ask with `{% if %}` whether it is there")
-    texts = iter(there)
-    return _computed(TOKEN.sub(lambda _: str(next(texts).value), text), there, node)
+    scalars = [part for part in parts if part is not None and part.is_scalar]
+    if len(scalars) < len(parts):
+        message = "a value inside text is absent, a list or a map"
+        raise TemplateFault.at(node, message, "check it with `{% if %}`")
+    texts = iter(scalars)
+    return _computed(TOKEN.sub(lambda _: str(next(texts).value), text), scalars, node)
 
 
-def _value(number: int, node: Node, made: Sketch) -> Node | None:
-    value = made.values[number]
+def _value(number: int, node: Node, sketch: Sketch) -> Node | None:
+    value = sketch.values[number]
     if isinstance(value, Computed):
-        read = (found for path in value.read if (found := node_at(path, made.context)))
+        read = (used for path in value.read if (used := node_at(path, sketch.context)))
         return _computed(value.value, read, node)
-    if isinstance(made.skeleton.placed[number], Each):
-        message = "what `each` gives can only stand alone, as an item of a list"
+    if isinstance(sketch.skeleton.placed[number], Each):
+        message = "`each` can only be used alone, as an item of a list"
         raise TemplateFault.at(node, message, "write `- {{ … | each(…) }}`")
     assert not isinstance(value, list)
     return value
 
 
 def _computed(value: object, read: Iterable[Node], node: Node) -> Node:
-    """A value the template made: its origin is what it was made from, or the template's line."""
+    """A value computed by the template; its origin is the first value it used, or the template's line."""
     if not isinstance(value, (str, int, float, bool)):
         kind = "a list or a map" if isinstance(value, (list, tuple, dict)) else type(value).__name__
-        message = f"an expression gives {kind}, and only a text, a number or a boolean can be placed"
-        raise TemplateFault.at(node, message, "place what the template sees as it is, or compute a text")
+        message = f"an expression produces {kind}, and only text, numbers and booleans can be placed"
+        raise TemplateFault.at(node, message, "place a value of the context unchanged, or compute text")
     derived_from = tuple(read)
     if not derived_from:
         return node.with_value(value)

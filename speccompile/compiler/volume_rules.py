@@ -1,4 +1,4 @@
-"""The VOLUME_RULES table: what the volumes of a merged spec may not be, by what their types mount."""
+"""Checks of the volumes of a merged spec: the table VOLUME_CHECKS."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from speccompile.model.source import Layer
 from speccompile.model.spec import Merged
 from speccompile.schema.volume_types import CREATED, EXISTING, SECRET, VolumeType
 
-Types: TypeAlias = Mapping[str, VolumeType]
-VolumeRule: TypeAlias = Callable[[Merged, Types], Iterator[Diagnostic]]
+VolumeTypes: TypeAlias = Mapping[str, VolumeType]
+VolumeCheck: TypeAlias = Callable[[Merged, VolumeTypes], Iterator[Diagnostic]]
 
 
-def _claims_have_one_pod(merged: Merged, types: Types) -> Iterator[Diagnostic]:
-    many = next(
+def _claims_have_one_pod(merged: Merged, types: VolumeTypes) -> Iterator[Diagnostic]:
+    pods = next(
         (
             merged.spec.fields[name]
             for name in ("replicas", "parallelism")
@@ -27,7 +27,7 @@ def _claims_have_one_pod(merged: Merged, types: Types) -> Iterator[Diagnostic]:
         ),
         None,
     )
-    if many is None:
+    if pods is None:
         return
     for volume in volumes_in(merged.spec):
         mode = volume.fields["spec"].fields.get("access_mode")
@@ -35,71 +35,71 @@ def _claims_have_one_pod(merged: Merged, types: Types) -> Iterator[Diagnostic]:
             name = quote(volume.fields["name"].value)
             yield Diagnostic(
                 code="policy/shared-claim",
-                message=f"volume {name} is {mode.value}, and {many.value} pods would share it",
+                message=f"volume {name} is {mode.value}, and {pods.value} pods would share it",
                 span=volume.fields["name"].span,
                 path=("volumes",),
-                notes=(Note("the number of pods stands here", many.span),),
+                notes=(Note("number of pods set here", pods.span),),
                 help="use `access_mode: ReadWriteMany`, a volume of type `ephemeral` (one for each pod), or one pod",
             )
 
 
-def _existing_is_allowed(merged: Merged, types: Types) -> Iterator[Diagnostic]:
+def _existing_is_allowed(merged: Merged, types: VolumeTypes) -> Iterator[Diagnostic]:
     """A run may mount existing storage only where the platform allows it."""
     settings = merged.platform.settings.fields
     allowed = bool(settings["volumes"].fields["allow_existing"].value)
     foreign = bool(settings["secrets"].fields["allow_foreign"].value)
-    store, asked = store_name(merged), "ask the platform's admin to allow existing volumes"
+    store, ask_admin = store_name(merged), "ask the platform's admin to allow existing volumes"
     for volume in _volumes_of_the_run(merged):
         kind, spec = volume.fields["volume_type"], volume.fields["spec"].fields
-        kind_of, mounted = types[str(kind.value)], _mounts(volume, types)
-        named = spec.get(kind_of.object_key) or volume.fields["name"]
-        if mounted == SECRET and named.value != store and not foreign:
+        volume_type, mounted = types[str(kind.value)], _mounts(volume, types)
+        name = spec.get(volume_type.object_key) or volume.fields["name"]
+        if mounted == SECRET and name.value != store and not foreign:
             yield Diagnostic(
                 code="policy/foreign-secret",
-                message=f"Secret {quote(named.value)} is not the project's own store",
-                span=named.span,
+                message=f"Secret {quote(name.value)} is not the project's secret store",
+                span=name.span,
                 path=("volumes", str(volume.fields["name"].value)),
                 notes=_settings_note(settings["secrets"].fields["allow_foreign"]),
-                help="name secrets under `secrets`, or ask the platform's admin to allow foreign secrets",
+                help="list secrets under `secrets`, or ask the platform's admin to allow foreign secrets",
             )
         elif not allowed and (mounted == EXISTING or (mounted == SECRET and not foreign)):
-            instead = "leave out `claim_name`" if kind.derived else kind_of.instead
+            instead = "remove `claim_name`" if kind.derived else volume_type.instead
             yield Diagnostic(
                 code="policy/existing-volume",
-                message=f"this mounts {quote(named.value)}, and what exists already may not be mounted here",
-                span=named.span if kind.derived else kind.span,
+                message=f"existing volumes are not allowed, and this mounts {quote(name.value)}",
+                span=name.span if kind.derived else kind.span,
                 path=("volumes", str(volume.fields["name"].value)),
                 notes=_settings_note(settings["volumes"].fields["allow_existing"]),
-                help=f"{instead}, or {asked}" if instead else asked,
+                help=f"{instead}, or {ask_admin}" if instead else ask_admin,
             )
 
 
 def _settings_note(setting: Node) -> tuple[Note, ...]:
-    """Where the platform's file says so; the built-in platform has no line to show."""
-    return (Note("the platform says so here", setting.span),) if setting.span.line else ()
+    """The line of the setting in the platform file, if it is there."""
+    return (Note("set here by the platform", setting.span),) if setting.span.line else ()
 
 
-def _volume_types_are_allowed(merged: Merged, _: Types) -> Iterator[Diagnostic]:
+def _volume_types_are_allowed(merged: Merged, _: VolumeTypes) -> Iterator[Diagnostic]:
     allowed = merged.platform.settings.at(("volumes", "allowed_types"))
     if allowed is None:
         return
-    known = [item.value for item in allowed.items]
+    names = [item.value for item in allowed.items]
     for volume in _volumes_of_the_run(merged):
         kind = volume.fields["volume_type"]
-        # The volume that `disk` becomes is the platform's own choice.
-        if kind.value not in known and not volume.derived:
-            made = (Note(f"`{kind.value}`: {kind.derived}"),) if kind.derived else ()
+        # The platform turns `disk` into a volume, not the run.
+        if kind.value not in names and not volume.derived:
+            derived = (Note(f"`{kind.value}`: {kind.derived}"),) if kind.derived else ()
             yield Diagnostic(
                 code="policy/volume-type",
-                message=f"volumes of type `{kind.value}` are not allowed here",
+                message=f"the platform does not allow volumes of type `{kind.value}`",
                 span=kind.span,
                 path=("volumes", str(volume.fields["name"].value)),
-                notes=(*made, Note("the platform allows these", allowed.place)),
-                help=f"use {' or '.join(f'`{name}`' for name in known)}" if known else "use no volume",
+                notes=(*derived, Note("allowed types defined here", allowed.place)),
+                help=f"use {' or '.join(f'`{name}`' for name in names)}" if names else "use no volume",
             )
 
 
-def _mounts(volume: Node, types: Types) -> str:
+def _mounts(volume: Node, types: VolumeTypes) -> str:
     return types[str(volume.fields["volume_type"].value)].mounts(volume.fields["spec"].fields)
 
 
@@ -107,24 +107,24 @@ def _volumes_of_the_run(merged: Merged) -> Iterator[Node]:
     return (volume for volume in volumes_in(merged.spec) if volume.span.source.layer is Layer.RUN)
 
 
-def _volumes_stay_clear_of_the_base(merged: Merged, _: Types) -> Iterator[Diagnostic]:
-    """A run's volume under the name of the base's would slip beneath whatever sidecar mounts that."""
+def _volumes_stay_clear_of_the_base(merged: Merged, _: VolumeTypes) -> Iterator[Diagnostic]:
+    """No volume of the run has the name of one of a base document, which sidecars may mount."""
     pods = merged.target.pods
-    known = {name: node for base in bases_of(merged).values() for name, node in volumes_of(base, pods).items()}
+    of_bases = {name: node for base in bases_of(merged).values() for name, node in volumes_of(base, pods).items()}
     for volume in _volumes_of_the_run(merged):
         name = volume.fields["name"]
-        if name.value in known:
+        if name.value in of_bases:
             yield Diagnostic(
                 code="policy/base-volume",
-                message=f"the profile's base document has a volume {quote(name.value)} already",
+                message=f"the profile's base document already has a volume {quote(name.value)}",
                 span=name.span,
                 path=("volumes", str(volume.fields["name"].value)),
-                notes=(Note("it stands here", known[str(name.value)].span),),
-                help="give yours another name",
+                notes=(Note("defined here", of_bases[str(name.value)].span),),
+                help="rename the run's volume",
             )
 
 
-VOLUME_RULES: tuple[VolumeRule, ...] = (
+VOLUME_CHECKS: tuple[VolumeCheck, ...] = (
     _claims_have_one_pod,
     _existing_is_allowed,
     _volume_types_are_allowed,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from speccompile.compiler.choose_manifests import fields_of, target_of
+from speccompile.compiler.choose_manifests import applicable_fields, target_of
 from speccompile.compiler.container_resources import amount
-from speccompile.compiler.policy import CONFINING, platform_labels, reserved_prefix
+from speccompile.compiler.policy import CONFINEMENT_ANNOTATIONS, platform_labels, reserved_prefix
 from speccompile.editor_schema.convert import EditorSchema, is_set, must_be_unset, spellings
 from speccompile.editor_schema.field_locations import CLAIMED, any_of
 from speccompile.editor_schema.format_patterns import Bounds, anchored, images_below, literal
@@ -97,7 +97,7 @@ def reserved_keys(view: ProfileView) -> Iterator[FieldSchema]:
     yield "labels", {"propertyNames": labels, "items": {"properties": {"name": {"allOf": [labels]}}}}
     yield "annotations", {"propertyNames": {"not": reserved, **with_reason(_RESERVED)}}
     if view.setting_at("security", "disable_root"):
-        confining = {"pattern": f"^(?:{'|'.join(map(literal, CONFINING))})"}
+        confining = {"pattern": f"^(?:{'|'.join(map(literal, CONFINEMENT_ANNOTATIONS))})"}
         fixed = view.fixed.fields.get("annotations")
         may_be: list[EditorSchema] = [{"not": confining}, *({"const": key} for key in (fixed.fields if fixed else ()))]
         yield (
@@ -117,5 +117,5 @@ _RESERVED = "this key is reserved for the compiler"
 def fields_of_other_targets(view: ProfileView) -> Iterator[FieldSchema]:
     """Fields that do not apply to the profile's target."""
     target = target_of(view.profile, view.library)
-    for name in view.library.fields.keys() - fields_of(target, view.library):
+    for name in view.library.fields.keys() - applicable_fields(target, view.library):
         yield name, must_be_unset(f"`{name}` does not apply to target `{target.name}`")

@@ -7,7 +7,7 @@ from fractions import Fraction
 from functools import partial, reduce
 from typing import Any
 
-from speccompile.compiler.admin_rules import CHECKS
+from speccompile.compiler.admin_rules import CONSTRAINTS
 from speccompile.compiler.container_resources import amount
 from speccompile.editor_schema.convert import EditorSchema
 from speccompile.editor_schema.field_locations import constrained, implied, is_inside, written_paths
@@ -62,7 +62,7 @@ def _ruled_field(rule: Rule, reason: EditorSchema, view: ProfileView) -> Iterato
         yield from (view.constrained(path, checked) for path in written_paths(rule.path))
         return
     value = Node(follows.value, BUILT_IN)
-    is_good = all(check(value, rule) for keyword, check in CHECKS.items() if keyword in rule.constraint.fields)
+    is_good = all(check(value, rule) for keyword, check in CONSTRAINTS.items() if keyword in rule.constraint.fields)
     # An item is never null; editors show the message of a `type`.
     then = {} if is_good else {"type": "null", **reason}
 
@@ -78,13 +78,13 @@ def _ruled_field(rule: Rule, reason: EditorSchema, view: ProfileView) -> Iterato
 
 def rules_on_values(view: ProfileView) -> Iterator[Rule]:
     """The rules that check more than `required`."""
-    return (rule for rule in view.rules if not CHECKS.keys().isdisjoint(rule.constraint.fields))
+    return (rule for rule in view.rules if not CONSTRAINTS.keys().isdisjoint(rule.constraint.fields))
 
 
 def reason_of(rule: Rule, view: ProfileView) -> str:
     """The rule in words, with its author and location."""
     keywords = rule.constraint.fields
-    words = (_WORDS[keyword](keywords[keyword].plain()) for keyword in CHECKS if keyword in keywords)
+    words = (_WORDS[keyword](keywords[keyword].plain()) for keyword in CONSTRAINTS if keyword in keywords)
     because = f" ({keywords['reason'].value})" if "reason" in keywords else ""
     return f"{view.author_of(rule.constraint)} requires {' and '.join(words)}{because}"
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias
 
-from speccompile.compiler.container_resources import settled
+from speccompile.compiler.container_resources import resolve_gpu
 from speccompile.compiler.documents.admin_config import Setting
 from speccompile.compiler.merge import merge_layers
 from speccompile.editor_schema.convert import EditorSchema
@@ -43,12 +43,12 @@ class ProfileView:
     @cached_property
     def fixed(self) -> Node:
         """The fields that no run can change."""
-        enforced = settled(self.platform.enforced, self.platform, self.profile)
+        enforced = resolve_gpu(self.platform.enforced, self.platform, self.profile)
         return merge_layers([self.profile.fields, enforced], self.library)
 
     @cached_property
     def defaults(self) -> Node:
-        common = settled(self.platform.defaults, self.platform, self.profile)
+        common = resolve_gpu(self.platform.defaults, self.platform, self.profile)
         return merge_layers([common, self.profile.defaults], self.library)
 
     @property

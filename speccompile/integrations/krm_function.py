@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
-from speccompile.compiler.source_file import file_of
+from speccompile.compiler.source_file import user_file
 from speccompile.integrations.embedded_runs import CONFIG_KIND, RUN_KIND, EmbeddedRun, annotation, find_run, text_at
 from speccompile.model.diagnostic import Diagnostic, Severity
 from speccompile.model.documents import Document
@@ -179,7 +179,7 @@ def _result(finding: Diagnostic, run: EmbeddedRun | None) -> dict[str, Any]:
     if finding.span is None:
         return result
     if run is None:
-        file = file_of(finding.span.source)
+        file = user_file(finding.span.source)
         return {**result, "file": {"path": file}} if file else result
     if run.root is not None:
         result["resourceRef"] = _reference(run.root)

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
+from speccompile.model.credentials import credential_lines, may_have_credential
 from speccompile.model.diagnostic import Diagnostic, Note, quote
 from speccompile.model.documents import Document
 from speccompile.model.light_namedtuple import NamedTuple
@@ -74,9 +75,11 @@ _IDENTIFIER = r"[-\w.]*"
 
 @lru_cache(maxsize=8)
 def secret_lines(source: Source) -> frozenset[int]:
-    """The numbers of lines below or beside a key `secrets` that are more than a list of identifiers."""
+    """The numbers of lines that contain a credential, or more than identifiers below or beside a key `secrets`."""
     # No key can mention secrets in a text that has no such word.
-    return frozenset(_secret_lines(lines_of(source))) if re.search(_MENTION, source.text) else frozenset()
+    below_keys = _secret_lines(lines_of(source)) if re.search(_MENTION, source.text) else ()
+    tokens = credential_lines(lines_of(source)) if may_have_credential(source.text) else ()
+    return frozenset((*below_keys, *tokens))
 
 
 def is_secret_line(span: Span) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from speccompile.compiler.compiled import Compiled
 from speccompile.compiler.explain import Explanation, Line, Overridden, rule_between, unseen_overrides
-from speccompile.compiler.source_file import file_of
+from speccompile.compiler.source_file import user_file
 from speccompile.model.finding_text import excerpt
 from speccompile.model.key_path import format_path
 from speccompile.model.node import Node
@@ -81,7 +81,7 @@ def _comment(origin: Origin, layer_width: int) -> str:
 def label(span: Span) -> str:
     """`file:line`, or the name of a source without lines; for a bundled template, without its directory."""
     name = span.source.name
-    if span.source.layer is Layer.TEMPLATE and file_of(span.source) is None:
+    if span.source.layer is Layer.TEMPLATE and user_file(span.source) is None:
         name = name.rpartition("/")[2]
     return printable(f"{name}:{span.line}" if span.line else name)
 

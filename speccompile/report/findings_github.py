@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from speccompile.compiler.source_file import file_of
+from speccompile.compiler.source_file import user_file
 from speccompile.model.diagnostic import Diagnostic
 from speccompile.model.finding_text import where
 from speccompile.terminal.display_width import printable
@@ -31,7 +31,7 @@ def _command(finding: Diagnostic) -> str:
 
 def _properties(finding: Diagnostic) -> Iterator[tuple[str, str]]:
     span = finding.span
-    file = file_of(span.source) if span else None
+    file = user_file(span.source) if span else None
     if span and file:
         yield "file", file
     if span and file and span.line:
@@ -46,7 +46,7 @@ def _properties(finding: Diagnostic) -> Iterator[tuple[str, str]]:
 
 def _message(finding: Diagnostic) -> Iterator[str]:
     yield finding.message
-    if finding.span and file_of(finding.span.source) is None:
+    if finding.span and user_file(finding.span.source) is None:
         yield f"--> {where(finding.span, finding.path)}"
     for note in finding.notes:
         yield f"note: {note.message}{f' ({where(note.span)})' if note.span else ''}"

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
-from speccompile.compiler.source_file import file_of
+from speccompile.compiler.source_file import user_file
 from speccompile.model.diagnostic import Diagnostic, Severity
 from speccompile.model.diagnostic_codes import Code
 from speccompile.model.finding_text import where
@@ -110,7 +110,7 @@ def _literal(text: str) -> str:
 
 
 def _location(span: Span, path: KeyPath = ()) -> dict[str, Any]:
-    file = file_of(span.source)
+    file = user_file(span.source)
     if file is None:
         return {"logicalLocations": [{"name": span.source.name, "fullyQualifiedName": where(span, path)}]}
     region = {
@@ -135,5 +135,5 @@ def _artifact(file: str) -> dict[str, str]:
 
 def _fingerprint(finding: Diagnostic, path: str) -> str:
     """A hash that stays the same when lines are added above the finding."""
-    file = finding.span and (file_of(finding.span.source) or finding.span.source.name)
+    file = finding.span and (user_file(finding.span.source) or finding.span.source.name)
     return hashlib.sha256(json.dumps([finding.code, path, file]).encode("ascii")).hexdigest()

@@ -200,22 +200,22 @@ ABOVE = f"`{REQUEST}`: `9Gi` is above the maximum `8Gi`"
         (
             [one(resources={"cpu": 64})],
             {"ceilings": {"cpu": 16}},
-            [("above-ceiling", "`64` is above the ceiling `16` for cpu, and no run can change it")],
+            [("above-ceiling", "`64` is above the limit `16` for cpu, and no run can change it")],
         ),
         (
             [one(resources={"gpu": 4}, defaults={"resources": {"cpu": 64}})],
             {"ceilings": {"cpu": 16, "gpu": 4}},
-            [("above-ceiling", "`64` is above the ceiling `16` for cpu, so no run can use the default")],
+            [("above-ceiling", "`64` is above the limit `16` for cpu, so no run can use the default")],
         ),
         (
             [],
             {"ceilings": {"gpu": 1}, "enforce": {"resources": {"gpu": 2}}},
-            [("above-ceiling", "`2` is above the ceiling `1` for gpu, and no run can change it")],
+            [("above-ceiling", "`2` is above the limit `1` for gpu, and no run can change it")],
         ),
         (
             [one(volumes=[CLAIM])],
             {"ceilings": {"pvc": "10Gi"}},
-            [("above-ceiling", "`20Gi` is above the ceiling `10Gi` for pvc, and no run can change it")],
+            [("above-ceiling", "`20Gi` is above the limit `10Gi` for pvc, and no run can change it")],
         ),
         # Placement.
         (

@@ -79,7 +79,7 @@ def test_a_wrong_command_line_is_2(arguments: list[str], call: Call) -> None:
     assert answer.stderr.startswith("usage: speccompile")
 
 
-@pytest.mark.parametrize("stage", ["read_run", "merge", "approve", "plan", "sketches", "text_of"])
+@pytest.mark.parametrize("stage", ["read_run", "merge", "approve", "plan", "sketch_plan", "manifest_text"])
 def test_an_internal_error_is_3_and_is_reported(stage: str, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> NoReturn:
         raise ZeroDivisionError("something internal")

@@ -11,7 +11,7 @@ from hypothesis import assume, event, example, given, reject
 from hypothesis import strategies as st
 
 from speccompile.compiler.bundled_library import bundled_library
-from speccompile.compiler.render import fill, sketched
+from speccompile.compiler.render import fill, sketch_skeleton
 from speccompile.compiler.rendering.skeleton_cache import Skeleton
 from speccompile.compiler.rendering.skeleton_from_template import skeleton
 from speccompile.compiler.rendering.template_errors import TemplateFault
@@ -57,7 +57,7 @@ def rendered(template: str, spec: Data | None = None, **others: str) -> Rendered
     seen = context(spec or {}, run={"name": "train", "action": "job"})
     known = library(template, **others)
     made = skeleton(MAIN, seen, known)
-    tree = fill(sketched(made, seen, known))
+    tree = fill(sketch_skeleton(made, seen, known))
     return Rendered(tree.plain(), tree, made)
 
 
@@ -367,7 +367,7 @@ def test_a_kept_skeleton_serves_whoever_gives_the_same_answers(template: str, sp
     fresh = skeleton(MAIN, seen, known)
     assert fresh.tree == kept.tree
     assert fresh.placed == kept.placed
-    assert fill(sketched(fresh, seen, known)) == fill(sketched(kept, seen, known))
+    assert fill(sketch_skeleton(fresh, seen, known)) == fill(sketch_skeleton(kept, seen, known))
 
 
 # Text is never more than text

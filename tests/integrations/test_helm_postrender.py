@@ -310,7 +310,7 @@ def test_findings_name_the_template_and_the_run_and_come_all_at_once() -> None:
         "[schema/quantity]: `8GB` does not end in a known suffix\n  --> x.yaml (Run b):9:20\n",
         "[schema/wrong-type]: expected a string, found a list\n  --> a Run:4:3\n",
         "[yaml/syntax]: ",
-        "[run/duplicate]: run `c` of project `default` stands here again\n  --> Run c:4:9\n",
+        "[run/duplicate]: run `c` of project `default` is defined twice\n  --> Run c:4:9\n",
     ):
         assert f"error{place}" in found.stderr
 

@@ -16,7 +16,7 @@ import pytest
 from helpers.paths import PACKAGE
 
 from speccompile.cli.main import main
-from speccompile.compiler.admin_rules import _WORDS
+from speccompile.compiler.admin_rules import _WORDING
 from speccompile.files.find import PROJECT_FILE
 from speccompile.schema.bundled import bundled_codes
 from speccompile.schema.formats.by_name import FORMAT_CHECKS
@@ -165,7 +165,7 @@ def raised_anywhere() -> set[str]:
         for node in ast.walk(ast.parse(module.read_text(encoding="utf-8")))
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and code.fullmatch(node.value)
     }
-    rules = {f"rule/{keyword}" for keyword in _WORDS}
+    rules = {f"rule/{keyword}" for keyword in _WORDING}
     formats = {f"schema/{_BASE_FORMATS.get(name, name)}" for name in FORMAT_CHECKS}
     return literals | rules | formats
 

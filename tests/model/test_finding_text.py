@@ -447,7 +447,7 @@ def test_profile_and_platform_of_python_data_have_names_of_their_own() -> None:
 
 def test_a_note_on_python_data_names_its_source() -> None:
     error = faults_of({**FIELDS, "resources": {"mem": {"requests": "2Gi", "limits": "1Gi"}}})
-    assert "\n   = note: the limit stands here: <run>\n" in str(error)
+    assert "\n   = note: limit set here: <run>\n" in str(error)
 
 
 # Secrets.

@@ -181,23 +181,26 @@ def _zone(value: str) -> Data:
 
 
 def _without_rule(name: str) -> Callable[[pytest.MonkeyPatch], None]:
-    tables: dict[str, tuple[Any, ...]] = {"RULES": policy.RULES, "VOLUME_RULES": volume_rules.VOLUME_RULES}
+    tables: dict[str, tuple[Any, ...]] = {
+        "SPEC_CHECKS": policy.SPEC_CHECKS,
+        "VOLUME_CHECKS": volume_rules.VOLUME_CHECKS,
+    }
     (table,) = (table for table, rules in tables.items() if name in [rule.__name__ for rule in rules])
     others = tuple(rule for rule in tables[table] if rule.__name__ != name)
     return lambda patch: patch.setattr(approve, table, others)
 
 
 def _strategy(name: str, strategy: Any) -> Callable[[pytest.MonkeyPatch], None]:
-    return lambda patch: patch.setitem(merge.STRATEGIES, name, merge.STRATEGIES[name]._replace(meet=strategy))
+    return lambda patch: patch.setitem(merge.STRATEGIES, name, merge.STRATEGIES[name]._replace(merge=strategy))
 
 
 def _cached_manifests(patch: pytest.MonkeyPatch) -> None:
     cache: dict[int, tuple[Manifest, ...]] = {}
 
     def filled(drawn: Sequence[render.Sketch]) -> tuple[Manifest, ...]:
-        return cache.setdefault(id(drawn[0].context["platform"]), render.filled(drawn))
+        return cache.setdefault(id(drawn[0].context["platform"]), render.fill_manifests(drawn))
 
-    patch.setattr(pipeline, "filled", filled)
+    patch.setattr(pipeline, "fill_manifests", filled)
 
 
 def _childless(patch: pytest.MonkeyPatch) -> None:
@@ -229,7 +232,7 @@ VIOLATIONS: dict[str, tuple[Callable[[pytest.MonkeyPatch], None], Data, AdminCon
         AdminConfig((({"id": "default", "affinity": _zone("a")},),)),
     ),
     "limits_apply": (
-        lambda patch: patch.setitem(ceilings._AMOUNTS, "mem", lambda _: iter(())),
+        lambda patch: patch.setitem(ceilings._COMPARED, "mem", lambda _: iter(())),
         {**IMAGE, "resources": {"mem": {"limits": "2Gi"}}},
         AdminConfig((), {"ceilings": {"mem": "1Gi"}}),
     ),

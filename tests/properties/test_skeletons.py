@@ -12,7 +12,7 @@ from helpers.templates import answered
 from hypothesis import assume, event, given
 from hypothesis import strategies as st
 
-from speccompile.compiler.render import fill, sketched
+from speccompile.compiler.render import fill, sketch_skeleton
 from speccompile.compiler.rendering.skeleton_cache import Skeleton
 from speccompile.compiler.rendering.skeleton_from_template import skeleton
 from speccompile.model.key_path import KeyPath
@@ -29,7 +29,7 @@ class Made(NamedTuple):
 
 
 def filled(skeleton: Skeleton, context: Mapping[str, Node | None]) -> Node:
-    return fill(sketched(skeleton, context, LIBRARY))
+    return fill(sketch_skeleton(skeleton, context, LIBRARY))
 
 
 def skeletons(case: Case) -> list[Made]:

@@ -187,7 +187,7 @@ def _lint(arguments: argparse.Namespace, _: TextIO) -> _Outcome:
         return _Outcome(stopping=setting.findings, severity=inputs.severity)
     count = len(setting.profiles)
     return _Outcome(
-        findings=lint_profiles(setting),
+        findings=(*setting.findings, *lint_profiles(setting)),
         severity=inputs.severity,
         success=f"no findings in {count} {'profile' if count == 1 else 'profiles'}",
     )

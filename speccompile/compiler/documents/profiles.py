@@ -7,14 +7,14 @@ from graphlib import CycleError, TopologicalSorter
 from typing import TypeAlias, TypeVar
 
 from speccompile.compiler.admin_rules import read_bans, read_rules
-from speccompile.compiler.base_documents import joined
+from speccompile.compiler.base_documents import merge_bases
 from speccompile.compiler.container_resources import gpu_kinds
 from speccompile.compiler.documents.profiles_in_configmap import KIND as CONFIG_MAP
 from speccompile.compiler.documents.profiles_in_configmap import files_in
 from speccompile.compiler.documents.targets import targets_of
 from speccompile.compiler.merge import merge_layers
 from speccompile.compiler.normalize import normalize
-from speccompile.compiler.policy import DEFAULT_PROFILE, RULES_OF_A_LAYER
+from speccompile.compiler.policy import DEFAULT_PROFILE, LAYER_CHECKS
 from speccompile.model.diagnostic import Diagnostic, Note, quote
 from speccompile.model.documents import Ban, Document, Platform, Profile, Rule
 from speccompile.model.findings import CompileError, has_errors
@@ -28,6 +28,8 @@ from speccompile.schema.validate import describe_value, validate, without_faulty
 from speccompile.yaml_text.parsed import Parsed
 
 _PROFILE_KEYS = ("id", "name", "description", "extends", "target", "gpu_key", "defaults", "rules", "forbid")
+_MAX_LISTED = 12
+"""The number of profiles that a finding lists."""
 ProfileFindings: TypeAlias = tuple[Diagnostic, ...]
 Constraint = TypeVar("Constraint", Rule, Ban)
 
@@ -197,11 +199,11 @@ def _resolve(
         defaults = merge_layers([*(parent.defaults for parent in parents), defaults], library)
         bases = file.bases
         for parent in reversed(parents):
-            bases = joined(parent.bases, bases, library)
+            bases = merge_bases(parent.bases, bases, library)
     except CompileError as error:
         return None, (*findings, *error.diagnostics)
     if parents:
-        findings += [finding for rule in RULES_OF_A_LAYER for finding in rule(fields, platform)]
+        findings += [finding for rule in LAYER_CHECKS for finding in rule(fields, platform)]
     if len(parents) < len(file.parents):
         return None, tuple(findings)
     return Profile(
@@ -341,14 +343,16 @@ def choose(wanted: Node | None, profiles: Mapping[str, Profile]) -> tuple[Profil
     if profile is not None:
         return profile, ()
     meant = near(str(wanted.value), profiles)
-    known = ", ".join(f"`{name}`" for name in sorted(profiles)[:10]) if profiles else "no profiles were given"
+    names = [f"`{name}`" for name in sorted(profiles)]
+    more = f" and {len(names) - _MAX_LISTED} more" if len(names) > _MAX_LISTED else ""
+    listed = f"known profiles: {', '.join(names[:_MAX_LISTED])}{more}" if names else "no profiles were given"
     return None, (
         Diagnostic(
             code="profile/unknown",
             message=f"unknown profile {quote(wanted.value)}",
             span=wanted.span,
             path=("profile",),
-            notes=(Note(f"known profiles: {known}" if profiles else known),),
+            notes=(Note(listed),),
             help=f"did you mean `{meant}`?" if meant else "name a known profile, or give its file with --profiles",
         ),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from speccompile.compiler.choose_manifests import actions_of, fields_of, target_of
+from speccompile.compiler.choose_manifests import actions_of, applicable_fields, target_of
 from speccompile.compiler.documents.admin_config import Setting
 from speccompile.compiler.documents.profiles import choose
 from speccompile.compiler.documents.run_forms import flatten
@@ -149,7 +149,7 @@ def _fields_of_others(action: str, target: Target, library: Library) -> Mapping[
     if action not in _actions(library):
         return {}
     others: dict[str, _Scope] = {}
-    applicable = fields_of(target, library)
+    applicable = applicable_fields(target, library)
     for name, schema in library.fields.items():
         if name not in applicable:
             others[name] = _Scope((), schema.get("x-targets") or (DEFAULT_TARGET,))

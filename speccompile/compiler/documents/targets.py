@@ -13,7 +13,7 @@ from speccompile.compiler.documents.target_checks import (
     target_names,
     template_path,
 )
-from speccompile.compiler.pod_structure import PODS
+from speccompile.compiler.pod_structure import POD_PATHS
 from speccompile.model.identity_cache import by_identity
 from speccompile.model.key_path import KeyPath, parse_path
 from speccompile.model.node import Node
@@ -95,7 +95,7 @@ def _target(name: str, tree: Node, *, is_custom: bool) -> Target:
         rejects=tuple(_reject_rule(row, is_custom=is_custom) for row in fields["reject"].items)
         if "reject" in fields
         else (),
-        pods={**PODS, **pods},
+        pods={**POD_PATHS, **pods},
         bases={
             str(row.fields["kind"].value): str(row.fields["api_version"].value)
             for row in rows

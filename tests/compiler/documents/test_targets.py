@@ -19,7 +19,7 @@ from ruamel.yaml import YAML
 from speccompile import CompileError, compile_run
 from speccompile.cli.main import main
 from speccompile.compiler.bundled_library import bundled_library, with_templates
-from speccompile.compiler.choose_manifests import fields_of
+from speccompile.compiler.choose_manifests import applicable_fields
 from speccompile.compiler.documents.admin_config import Setting, prepare
 from speccompile.compiler.documents.targets import targets_of
 from speccompile.compiler.pipeline import compile_document
@@ -234,7 +234,7 @@ def test_every_field_of_all_targets_that_a_bundled_target_names_is_used_by_its_t
         texts = [
             text for path, text in library.templates.items() if path.startswith(f"{name}/") and path.endswith("j2")
         ]
-        common = [field for field in fields_of(target, library) if "x-targets" not in library.fields[field]]
+        common = [field for field in applicable_fields(target, library) if "x-targets" not in library.fields[field]]
         seen = {"labels": "labels", "annotations": "annotations"}
         seen |= dict.fromkeys(("inputs", "parameters"), "workload_annotations")
         seen["service_name"] = "item"

@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 from speccompile import Compiled, CompileError, Function, compile_many, compile_run, load_project
 from speccompile.cli.main import main
 from speccompile.compiler.bundled_library import bundled_library, library_of, with_templates
-from speccompile.compiler.render import fill, sketch
+from speccompile.compiler.render import fill, sketch_template
 from speccompile.compiler.rendering.prebuilt_skeletons import (
     dump_skeletons,
     lend_skeletons,
@@ -281,9 +281,9 @@ FAULTS = {
         "what the template gives is no good YAML: `: ` in a value that is not in quotes",
     ),
     "twice": ("{{ item.name }}: 1\nA: 2\n", 2, "two keys of a mapping become `A`"),
-    "key": ("name: x\n{{ item.nope }}: 2\n", 1, "a key is no text, or is absent"),
-    "inside text": ("name: x-{{ spec.labels }}\n", 1, "inside text stands a value that is absent, or a list or a map"),
-    "a list": ("name: {{ [1] }}\n", 1, "an expression gives a list or a map"),
+    "key": ("name: x\n{{ item.nope }}: 2\n", 1, "a key is absent or not text"),
+    "inside text": ("name: x-{{ spec.labels }}\n", 1, "a value inside text is absent, a list or a map"),
+    "a list": ("name: {{ [1] }}\n", 1, "an expression produces a list or a map"),
     "absent": (
         "name: {{ spec.command ~ 'x' }}\n",
         1,
@@ -293,7 +293,7 @@ FAULTS = {
     "method": ("name: {{ 'x'.ljust(3) }}\n", 1, "`ljust` cannot be called here"),
     "call": ("name: {{ item.name() }}\n", 1, "this value cannot be called here"),
     "private": ("name: x\nvalue: \ue000\n", 1, "the template contains private-use characters"),
-    "items": ("name: {{ spec.envs | each('kubernetes/_mount.j2') }}\n", 1, "what `each` gives can only stand alone"),
+    "items": ("name: {{ spec.envs | each('kubernetes/_mount.j2') }}\n", 1, "`each` can only be used alone"),
     "recursive": ("{% for x in 'ab' recursive %}{% endfor %}\n", 1, "recursive loops are not supported"),
 }
 
@@ -328,7 +328,7 @@ def test_output_that_is_not_a_manifest_is_an_error(text: str, call: Call, *, bas
     base_document = "---\napiVersion: batch/v1\nkind: Job\nspec: {backoffLimit: 1}\n" if base else ""
     files({"profiles/default.yaml": f"id: default\n{base_document}"})
     found = call("render", "run.yaml", "--templates", "own", "--profiles", "profiles")
-    assert "a manifest has a `kind`, and a `name` in its `metadata`" in found.stderr
+    assert "a manifest needs a `kind` and a `metadata.name`" in found.stderr
     assert found.code == 1
 
 
@@ -344,7 +344,7 @@ def test_what_has_not_the_shape_of_its_kind_does_not_meet_base_documents(spec: s
     for command in ("render", "explain"):
         found = call(command, "run.yaml", "--templates", "own", "--profiles", "profiles")
         assert (found.code, found.stdout) == (1, "")
-        assert "what the template gives cannot stand over a base document" in found.stderr
+        assert "the template's output cannot be merged over a base document" in found.stderr
         assert "  --> own/kubernetes/job.yaml.j2:" in found.stderr
     assert call("render", "run.yaml", "--templates", "own").code == 0
 
@@ -684,7 +684,7 @@ def test_any_json_in_place_of_skeletons_is_survived(value: Any, at: int) -> None
             shelf.lend("kubernetes/_env.j2", known)
     lend_skeletons(json.dumps({"templates": {}, "skeletons": {"kubernetes/_env.j2": json.dumps([damaged])}}), library)
     with suppress(TemplateFault):
-        fill(sketch("kubernetes/_env.j2", item(name="A", value="a"), library))
+        fill(sketch_template("kubernetes/_env.j2", item(name="A", value="a"), library))
     lend_skeletons(json.dumps(value), library)
     assert prebuilt_of(library) == {}
 
@@ -713,6 +713,6 @@ def test_a_skeleton_with_other_questions_is_not_used() -> None:
 def test_only_skeletons_that_survive_serialization_are_lent() -> None:
     """JSON has no keys but text, so that a question about `{1: 2}` would come back as another."""
     library = Library(bundled_library().schemas, {"test/a.j2": "a: {{ 'x' if spec.labels == {1: 2} else 'y' }}\n"})
-    sketch("test/a.j2", {"spec": None, "item": None}, library)
+    sketch_template("test/a.j2", {"spec": None, "item": None}, library)
     assert len(shelf_of(library)) == 1
     assert list(reusable_skeletons(shelf_of(library), library)) == []

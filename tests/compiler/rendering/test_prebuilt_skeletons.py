@@ -36,7 +36,7 @@ image: python:3.12
 envs: {A: a, B: b, C: c}
 secrets: [TOKEN]
 volumes:
-- {volume_type: persistent_volume_claim, name: data, mount_path: /data}
+- {volume_type: persistent_volume_claim, name: data, mount_path: /data, spec: {size: 1Gi}}
 - {volume_type: empty_dir, name: tmp, mount_path: /tmp}
 resources: {mem: 1Gi, cpu: 2}
 """

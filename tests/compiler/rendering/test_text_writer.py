@@ -23,7 +23,7 @@ from speccompile.compiler.bundled_library import bundled_library
 from speccompile.compiler.compiled import Compiled
 from speccompile.compiler.documents.admin_config import prepare
 from speccompile.compiler.pipeline import compile_document
-from speccompile.compiler.render import fill, sketch
+from speccompile.compiler.render import fill, sketch_template
 from speccompile.compiler.rendering import skeleton_from_template
 from speccompile.compiler.rendering import text_writer as staged
 from speccompile.compiler.rendering.jinja_environment import compiled_template
@@ -82,7 +82,7 @@ def plainly(texts: Templates, *contexts: TemplateContext) -> list[Outcome]:
     fresh = library(texts)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(render, "shelf_of", lambda _: Shelf())
-        trees = [tried(lambda: fill(sketch(MAIN, seen, fresh))) for seen in contexts]  # noqa: B023  called at once
+        trees = [tried(lambda: fill(sketch_template(MAIN, seen, fresh))) for seen in contexts]  # noqa: B023  called at once
     return [Outcome(serialize([tree.plain()]) if isinstance(tree, Node) else tree, tree) for tree in trees]
 
 
@@ -90,8 +90,8 @@ def in_stages(known: Library, *contexts: TemplateContext) -> list[Outcome]:
     """With what the library has kept, of these and of whatever came before."""
 
     def outcome(seen: TemplateContext) -> Outcome:
-        text = tried(lambda: manifest_text([sketch(MAIN, seen, known)]))
-        return Outcome(text, tried(lambda: fill(sketch(MAIN, seen, known))))
+        text = tried(lambda: manifest_text([sketch_template(MAIN, seen, known)]))
+        return Outcome(text, tried(lambda: fill(sketch_template(MAIN, seen, known))))
 
     return [outcome(seen) for seen in contexts]
 
@@ -472,7 +472,7 @@ def test_profiles_share_nothing(texts: Templates, contexts: list[TemplateContext
 def test_values_of_runs_that_are_gone_are_not_written_again() -> None:
     """Sketches may be drawn one by one, each given up as soon as it is written."""
     known, values = library({MAIN: "a: {{ spec.labels }}\n"}), [{"x": [number]} for number in range(50)]
-    drawn = (sketch(MAIN, context({"labels": value}), known) for value in values)
+    drawn = (sketch_template(MAIN, context({"labels": value}), known) for value in values)
     assert manifest_text(drawn) == serialize({"a": value} for value in values)
 
 
@@ -509,7 +509,9 @@ def test_a_shelf_keeps_as_many_as_it_may_and_those_used_last(lengths: list[int])
         for length in lengths:
             args = [f"a{number}" for number in range(length)]
             expected: Data = {**({"a": args} if args else {}), "b": 1, "z": 1}
-            assert manifest_text([sketch(MAIN, context({"args": args, "image": "i"}), known)]) == serialize([expected])
+            assert manifest_text([sketch_template(MAIN, context({"args": args, "image": "i"}), known)]) == serialize(
+                [expected]
+            )
             used = [*(one for one in used if one != length), length][-3:]
             assert [length_asked(kept) for kept in shelf._used] == used
             # For keys and length they share a fork, for the image each has its own: none stays without a skeleton.
@@ -523,7 +525,7 @@ def test_a_skeleton_keeps_a_bounded_number_of_pages() -> None:
     shapes = [dict.fromkeys(some, 1) for size in range(8) for some in combinations(fields, size)]
     assert len(shapes) > staged._MAX_PAGES
     for spec in shapes * 2:
-        drawn = sketch(MAIN, context(spec), known)
+        drawn = sketch_template(MAIN, context(spec), known)
         assert manifest_text([drawn]) == serialize([{**spec, "z": 1}])
         assert 0 < len(drawn.skeleton.pages) <= staged._MAX_PAGES
 
@@ -615,7 +617,7 @@ def test_threads_write_pages_of_one_skeleton(monkeypatch: pytest.MonkeyPatch) ->
     fields = ("image", "command", "args", "labels")
     known = library({MAIN: "".join(f"{name}: {{{{ spec.{name} }}}}\n" for name in fields) + "z: 1\n"})
     shapes: list[Data] = [dict.fromkeys(some, 1) for size in range(5) for some in combinations(fields, size)]
-    drawn = [sketch(MAIN, context(spec), known) for spec in shapes] * 800
+    drawn = [sketch_template(MAIN, context(spec), known) for spec in shapes] * 800
     with ThreadPoolExecutor(8) as pool:
         found = list(pool.map(lambda one: manifest_text([one]), drawn))
     assert found == [serialize([{**spec, "z": 1}]) for spec in shapes] * 800

@@ -1,0 +1,151 @@
+"""Warnings about values that are valid and likely a mistake: 32 bytes of memory, a token in a variable.
+
+They look at one layer at a time, so that a run's values are reported with the run and an admin's once, in their file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
+
+from speccompile.compiler.container_resources import DISK, SCRATCH_DISK
+from speccompile.model.credentials import credential_kind
+from speccompile.model.diagnostic import Diagnostic, Note, Severity, quote
+from speccompile.model.documents import Platform
+from speccompile.model.key_path import KeyPath
+from speccompile.model.node import Node
+from speccompile.model.quantity import NANOS, parse_quantity
+from speccompile.model.source import Layer, Span
+from speccompile.schema.field_path import SIDES
+
+_LEAST_BYTES = 1024**2
+_MOST_CORES = 1000
+_MANY_BYTES = 1024
+"""A plain number from here on was meant in `Mi`; one below may have been meant in `Gi`."""
+_BYTES = {"memory": "of memory", DISK: "of disk", SCRATCH_DISK: "of disk"}
+_CLAIM = "persistent_volume_claim"
+
+
+def likely_mistakes(fields: Node, platform: Platform) -> Iterator[Diagnostic]:
+    """The warnings about the normalized fields of one layer."""
+    for name, check in _CHECKS.items():
+        if name in fields.fields:
+            yield from check(fields.fields[name], platform)
+
+
+def _amounts(resources: Node, _: Platform) -> Iterator[Diagnostic]:
+    requests = resources.fields["requests"].fields if "requests" in resources.fields else {}
+    for side in SIDES:
+        for name, node in resources.fields[side].fields.items() if side in resources.fields else ():
+            # `disk` is one value on both sides.
+            if (name in _BYTES or name == "cpu") and (side == "requests" or requests.get(name) is not node):
+                fault = _unlikely(name, str(node.value))
+                if fault:
+                    yield _unlikely_amount(node, ("resources", side, name), *fault)
+
+
+def _unlikely_amount(node: Node, path: KeyPath, message: str, advice: str) -> Diagnostic:
+    return Diagnostic(
+        code="policy/unlikely-amount",
+        message=message,
+        span=node.span,
+        path=path,
+        severity=Severity.WARNING,
+        help=advice,
+    )
+
+
+@lru_cache(maxsize=1024)
+def _unlikely(resource: str, text: str) -> tuple[str, str] | None:
+    """Message and help for an amount that is likely a mistake; zero is not."""
+    quantity = parse_quantity(text)
+    number = text.removesuffix(quantity.unit)
+    if resource == "cpu":
+        if quantity.nano <= _MOST_CORES * NANOS:
+            return None
+        cores = quantity.nano // NANOS
+        message = f"{quote(text)} is {cores:,} CPU cores"
+        if parse_quantity(number).nano < quantity.nano:
+            return message, f"write `{number}`, without `{quantity.unit}`"
+        if not quantity.unit and cores <= 1000 * _MOST_CORES:
+            return message, f"write `{cores}m`, which is {cores / 1000:g} cores"
+        return message, "write `4` for four cores, or `500m` for half a core"
+    if not 0 < quantity.nano < _LEAST_BYTES * NANOS:
+        return None
+    size = quantity.nano / NANOS
+    written = f"{size:,.0f}" if size.is_integer() else f"{size:.3g}"
+    unit = "byte" if written == "1" else "bytes"
+    message = f"{quote(text)} is only {written} {unit} {_BYTES.get(resource, 'of storage')}"
+    if not number.replace(".", "", 1).isdigit():
+        return message, "write a unit, such as `Mi` or `Gi`"
+    if quantity.unit or float(number) >= _MANY_BYTES:
+        return message, f"write `{number}Mi`{'; `m` means thousandths' if quantity.unit == 'm' else ''}"
+    return message, f"write `{number}Gi` or `{number}Mi`"
+
+
+def _volumes(volumes: Node, platform: Platform) -> Iterator[Diagnostic]:
+    for volume in volumes.items:
+        spec = volume.fields["spec"].fields
+        for key in ("size", "size_limit"):
+            fault = _unlikely(key, str(spec[key].value)) if key in spec else None
+            if fault:
+                yield _unlikely_amount(spec[key], ("volumes", str(volume.fields["name"].value), "spec", key), *fault)
+        kind = volume.fields["volume_type"]
+        if kind.value == _CLAIM and "size" not in spec and kind.span.source.layer is Layer.RUN:
+            yield _default_size(volume, platform.settings.fields["pvc"].fields["size"])
+
+
+def _default_size(volume: Node, size: Node) -> Diagnostic:
+    name = volume.fields["name"]
+    set_here = (Note("default set here", size.span),) if size.span.line else ()
+    return Diagnostic(
+        code="policy/default-size",
+        message=f"volume {quote(name.value)} sets no size and gets the default, {quote(size.value)}",
+        span=name.span,
+        path=("volumes", str(name.value)),
+        severity=Severity.NOTICE,
+        notes=set_here,
+        help=f"add `spec: {{size: {size.value}}}`, with the size you need",
+    )
+
+
+def _secrets(secrets: Node, _: Platform) -> Iterator[Diagnostic]:
+    for secret in secrets.items:
+        if not str(secret.value).isidentifier():
+            yield Diagnostic(
+                code="policy/secret-name",
+                message="this secret becomes a variable that shells cannot read: its name has a `-` or a `.`",
+                span=secret.span,
+                path=("secrets",),
+                severity=Severity.WARNING,
+                help="store it under a name of letters, digits and `_`, such as `HF_TOKEN`",
+            )
+
+
+def _envs(envs: Node, _: Platform) -> Iterator[Diagnostic]:
+    for item in envs.items:
+        value = item.fields["value"]
+        kind = credential_kind(str(value.value))
+        if kind:
+            yield Diagnostic(
+                code="policy/credential",
+                # The name of the variable may be on the hidden line.
+                message=f"the value of this variable looks like {kind}",
+                span=value.span,
+                path=("envs", str(item.fields["name"].value)),
+                severity=Severity.WARNING,
+                help="store it in the project's secret store and list its name under `secrets`",
+                secret=_all_lines(value.span) if value.span.line else None,
+            )
+
+
+def _all_lines(span: Span) -> Span:
+    return Span(span.source, span.line, 1, span.last_line, 1)
+
+
+_CHECKS: Mapping[str, Callable[[Node, Platform], Iterator[Diagnostic]]] = {
+    "envs": _envs,
+    "resources": _amounts,
+    "secrets": _secrets,
+    "volumes": _volumes,
+}
