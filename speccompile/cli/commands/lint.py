@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import TextIO
 
 from speccompile.cli.cluster_files import cluster_seen
-from speccompile.cli.findings import judged, severities_of, stream_for, tell, tell_left_out
+from speccompile.cli.findings import judged, report_success, severities_of, stream_for, tell, tell_left_out
 from speccompile.cli.inputs import flags_of
-from speccompile.cli.objects import compiled_objects, given_objects
+from speccompile.cli.objects import Objects, compiled_objects, given_objects
 from speccompile.cli.options import (
     COMMANDS,
     Commands,
@@ -81,6 +81,8 @@ class _Answer(NamedTuple):
     stopping: Sequence[Diagnostic] = ()
     """What there is no way round; errors among it are errors, whatever the call makes of their codes."""
     left_out: int = 0
+    subjects: str = ""
+    """What was linted, in words."""
 
 
 def run_lint(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:
@@ -97,6 +99,8 @@ def run_lint(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> i
     findings = _judged(arguments, answer, severity)
     tell(findings, stream_for(arguments.format, stdout, stderr), arguments.format, quiet=arguments.quiet)
     tell_left_out(answer.left_out if not has_errors(findings) else 0, stderr)
+    if not findings and not answer.left_out:
+        report_success(f"no findings in {answer.subjects}", arguments, stderr)
     return INPUT if has_errors(findings) else DONE
 
 
@@ -131,7 +135,16 @@ def _answer(arguments: argparse.Namespace, inputs: Inputs, stderr: TextIO) -> _A
         [*without_values((*errors, *lint(scene)), hidden)],
         [*setting.findings, *unread, *without_values(theirs.findings, hidden)],
         ours.left_out,
+        _subjects(ours),
     )
+
+
+def _subjects(objects: Objects) -> str:
+    """The number of runs, and of manifests that no run produced."""
+    manifests = sum(one.run is None for one in objects.given)
+    counts = ((objects.runs, "run"), (manifests, "manifest"))
+    texts = [f"{count} {noun}{'' if count == 1 else 's'}" for count, noun in counts if count]
+    return " and ".join(texts) or "0 manifests"
 
 
 def _pools(nodes: Sequence[str], setting: Setting) -> tuple[tuple[Pool, ...], list[Diagnostic]]:

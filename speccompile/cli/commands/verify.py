@@ -7,7 +7,15 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TextIO
 
-from speccompile.cli.findings import judged, paint_for, severities_of, stream_for, tell, tell_left_out
+from speccompile.cli.findings import (
+    judged,
+    paint_for,
+    report_success,
+    severities_of,
+    stream_for,
+    tell,
+    tell_left_out,
+)
 from speccompile.cli.inputs import flags_of
 from speccompile.cli.objects import compiled_objects
 from speccompile.cli.options import (
@@ -37,7 +45,7 @@ from speccompile.verify.crds import CODE, definitions, is_definition, with_schem
 from speccompile.verify.documents import quickly
 from speccompile.verify.kubectl_scalars import as_kubernetes_reads
 from speccompile.verify.kubernetes_api import in_version_order, known_version, near_versions, versions
-from speccompile.verify.table import as_table
+from speccompile.verify.table import version_table
 from speccompile.verify.verify import Api, Subject, Verdict, findings, verdict
 from speccompile.yaml_text.parse import parse
 from speccompile.yaml_text.parsed import Parsed
@@ -112,11 +120,15 @@ def run_verify(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) ->
     except CompileError as error:
         answer = _Answer(stopping=error.diagnostics)
     findings = judged(answer.findings, severities, stopping=answer.stopping)
-    is_text = arguments.format == TEXT
     tell(findings, stream_for(arguments.format, stdout, stderr), arguments.format, quiet=arguments.quiet)
     tell_left_out(answer.left_out if not has_errors(findings) else 0, stderr)
-    if is_text and answer.verdicts:
-        stdout.write(as_table(answer.verdicts, versions, severities, paint_for(stdout)))
+    if arguments.format == TEXT and answer.verdicts:
+        table = version_table(answer.verdicts, versions, severities, paint_for(stdout))
+        stdout.write(table.text)
+        if table.is_valid and not has_errors(findings):
+            report_success(table.summary, arguments, stderr)
+        else:
+            stdout.write(f"\n{table.summary}\n" if table.text else f"{table.summary}\n")
     return INPUT if has_errors(findings) else DONE
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -683,7 +684,9 @@ def _node(value: Any) -> Node:
 @pytest.mark.parametrize("folder", ["examples", "starter"])
 def test_there_is_nothing_to_say_about_our_own_projects(folder: str, call: Call, tmp_path: Path) -> None:
     shutil.copytree(ROOT / folder, tmp_path / folder)
-    assert call("lint", "--project", tmp_path / folder) == (0, "", "")
+    answer = call("lint", "--project", tmp_path / folder)
+    assert (answer.code, answer.stdout) == (0, "")
+    assert re.fullmatch(r"no findings in [0-9]+ runs?\n", answer.stderr)
 
 
 def test_no_golden_run_that_compiles_has_an_error_of_placement() -> None:
@@ -718,6 +721,7 @@ MILD = {
 
 
 TOLERANT = run_text(tolerations=[TEAM])
+NOTHING = "no findings in 1 run\n"
 
 
 def test_warnings_are_told_on_stderr_and_are_no_errors_unless_strict(call: Call) -> None:
@@ -726,7 +730,7 @@ def test_warnings_are_told_on_stderr_and_are_no_errors_unless_strict(call: Call)
     assert (answer.code, answer.stdout) == (0, "")
     assert answer.stderr.startswith("warning[placement/pins-nothing]: ")
     assert call("lint", "run.yaml", "--strict").code == 1
-    assert call("lint", "run.yaml", "--strict", "--ignore", "placement/pins-nothing") == (0, "", "")
+    assert call("lint", "run.yaml", "--strict", "--ignore", "placement/pins-nothing") == (0, "", NOTHING)
     assert call("lint", "run.yaml", "--error", "placement/pins-nothing").code == 1
     assert call("lint", "run.yaml", "--quiet") == (0, "", "")
 
@@ -741,9 +745,9 @@ def test_strict_is_about_warnings_and_never_about_notices_of_the_same_code(call:
         assert (answer.code, answer.stderr.count(f"error[{code}]")) == (expected, expected)
         assert answer.stderr.count(f"notice[{code}]") == paths.count("notice.yaml")
         assert call("lint", *paths, "--strict", "--notice", code).code == 0
-        assert call("lint", *paths, "--strict", "--ignore", code) == (0, "", "")
+        assert call("lint", *paths, "--strict", "--ignore", code, "--quiet") == (0, "", "")
     Path("speccompile.yaml").write_text(f"severity: {{{code}: ignore}}\n")
-    assert call("lint", "notice.yaml", "--strict", "--project", ".") == (0, "", "")
+    assert call("lint", "notice.yaml", "--strict", "--project", ".") == (0, "", "no findings in 1 manifest\n")
     assert call("lint", "warning.yaml", "--strict", "--project", ".").code == 1
 
 
@@ -787,7 +791,15 @@ def test_what_a_profile_does_to_a_run_is_no_matter_of_lint(call: Call) -> None:
     Path("run.yaml").write_text(run_text(profile="p", resources={"mem": "1Gi"}))
     Path("p.yaml").write_text("id: p\nresources: {mem: 2Gi}\n")
     assert "merge/overridden" in call("validate", "run.yaml", "--profiles", "p.yaml").stderr
-    assert call("lint", "run.yaml", "--profiles", "p.yaml", "--strict") == (0, "", "")
+    assert call("lint", "run.yaml", "--profiles", "p.yaml", "--strict") == (0, "", NOTHING)
+
+
+def test_success_is_reported_once_and_only_to_people(call: Call) -> None:
+    Path("runs.yaml").write_text(f"{run_text('a')}\n---\n{run_text('b')}\n---\n{json.dumps(job(pod()))}\n")
+    assert call("lint", "runs.yaml") == (0, "", "no findings in 2 runs and 1 manifest\n")
+    assert call("lint", "runs.yaml", "--quiet") == (0, "", "")
+    assert call("lint", "runs.yaml", "--format", "json").stderr == ""
+    assert "no findings" not in call("lint", "missing.yaml").stderr
 
 
 @pytest.mark.parametrize("option", ["--nodes", "--objects"])
@@ -860,7 +872,7 @@ def test_the_work_for_a_thousand_runs_and_their_pools_is_bounded(call: Call) -> 
     Path("run.yaml").write_text(runs)
     Path("platform.yaml").write_text(f"pools: {json.dumps(yaml.safe_load(POOLS))}\n")
     with at_most_calls(6_000_000):
-        assert call("lint", "run.yaml", "--platform", "platform.yaml") == (0, "", "")
+        assert call("lint", "run.yaml", "--platform", "platform.yaml") == (0, "", "no findings in 1000 runs\n")
 
 
 def test_every_rule_is_in_the_table_once() -> None:
