@@ -136,12 +136,12 @@ class _Reader:
         if node is None:
             self._found(tuple(above))
         elif node.value is not None and not isinstance(node.value, dict if isinstance(step, str) else tuple):
-            self.tell(Fault(tuple(above), f"a {'mapping' if isinstance(step, str) else 'list'} is expected"))
+            self.tell(Fault(tuple(above), f"expected a {'mapping' if isinstance(step, str) else 'list'}"))
 
     def mapping(self, path: KeyPath) -> Mapping[str, Node] | None:
         node = self._found(path)
         if node is not None and not isinstance(node.value, dict):
-            self.tell(Fault(path, "a mapping is expected"))
+            self.tell(Fault(path, "expected a mapping"))
             return None
         return None if node is None else node.fields
 
@@ -149,44 +149,44 @@ class _Reader:
         """The path of each item of a list of mappings."""
         node = self._found(path)
         if node is not None and not isinstance(node.value, tuple):
-            self.tell(Fault(path, "a list is expected"))
+            self.tell(Fault(path, "expected a list"))
             return
         for index, item in enumerate(node.items if node else ()):
             if isinstance(item.value, dict):
                 yield (*path, index)
             else:
-                self.tell(Fault((*path, index), "a mapping is expected"))
+                self.tell(Fault((*path, index), "expected a mapping"))
 
     def text(self, path: KeyPath) -> str:
         node = self._found(path)
         if node is not None and not isinstance(node.value, str):
-            self.tell(Fault(path, "a text is expected"))
+            self.tell(Fault(path, "expected a string"))
             return ""
         return "" if node is None else str(node.value)
 
     def texts(self, path: KeyPath) -> Iterator[str]:
         node = self._found(path)
         if node is not None and not isinstance(node.value, tuple):
-            self.tell(Fault(path, "a list is expected"))
+            self.tell(Fault(path, "expected a list"))
             return
         for index, item in enumerate(node.items if node else ()):
             if isinstance(item.value, str):
                 yield item.value
             else:
-                self.tell(Fault((*path, index), "a text is expected"))
+                self.tell(Fault((*path, index), "expected a string"))
 
     def number(self, path: KeyPath) -> int:
         node = self._found(path)
         value = 0 if node is None else node.value
         if isinstance(value, int) and not isinstance(value, bool):
             return value
-        self.tell(Fault(path, "a whole number is expected"))
+        self.tell(Fault(path, "expected a whole number"))
         return 0
 
     def is_true(self, path: KeyPath) -> bool:
         node = self._found(path)
         if node is not None and not isinstance(node.value, bool):
-            self.tell(Fault(path, "true or false is expected"))
+            self.tell(Fault(path, "expected true or false"))
         return node is not None and node.value is True
 
     def amounts(self, path: KeyPath) -> dict[str, Request]:
@@ -196,7 +196,7 @@ class _Reader:
             at = (*path, name)
             nano = _nano(node)
             if nano is None or nano < 0:
-                self.tell(Fault(at, "a quantity is expected, not below zero"))
+                self.tell(Fault(at, "expected a quantity of zero or more"))
             else:
                 told[name] = Request(name, -(-nano // _MILLIS), (at,))
         return told
@@ -289,7 +289,7 @@ def _of_pod(reader: _Reader, total: Mapping[str, Request]) -> dict[str, Request]
     requests, limits = reader.amounts(("resources", "requests")), reader.amounts(("resources", "limits"))
     for name, asked in requests.items():
         if name.startswith(_OF_PODS) and name in total and asked.amount < total[name].amount:
-            reader.tell(Fault(asked.paths[0], "no less is expected than the containers ask for together"))
+            reader.tell(Fault(asked.paths[0], "expected at least what the containers request together"))
     told = {**limits, **{name: asked for name, asked in total.items() if not name.startswith("hugepages-")}, **requests}
     return {**total, **{name: told[name] for name in chain(limits, requests) if name.startswith(_OF_PODS)}}
 

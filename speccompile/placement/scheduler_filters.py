@@ -7,7 +7,7 @@ and this does not. What it looks at beside them is in `not_modelled.py`.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import TypeAlias
 
@@ -26,6 +26,7 @@ _TOLERATIONS: tuple[KeyPath, ...] = (("tolerations",),)
 _NAME = "metadata.name"
 _INTEGER = re.compile(r"[-+]?[0-9]{1,64}", re.ASCII)
 _LEAST, _MOST = -(2**63), 2**63 - 1
+_MAX_LISTED = 3
 
 
 class Filter(StrEnum):
@@ -136,11 +137,11 @@ def _allowed(pin: Pin, machine: Machine) -> Iterator[Reason]:
     if len(pin.terms) == 1:
         yield from unmet(pin.terms[0], machine)
         return
-    told = [" and ".join(phrase(reason) for reason in unmet(term, machine)) for term in pin.terms]
+    told = [" and ".join(unmet_text(reason) for reason in unmet(term, machine)) for term in pin.terms]
     yield Reason(
         Filter.AFFINITY,
         "nodeSelectorTerms",
-        f"one of {len(told)} alternatives" if told else "one of no alternatives",
+        f"one of {len(told)} terms" if told else "a term, and there are none",
         tuple(term.path for term in pin.terms) or ((*_REQUIRED, "nodeSelectorTerms"),),
         "; ".join(told),
     )
@@ -204,7 +205,7 @@ def matches(term: Term, labels: Mapping[str, str], name: str) -> bool:
 def unmet(term: Term, machine: Machine) -> tuple[Reason, ...]:
     """What the term asks that does not hold."""
     if not term.expressions and not term.fields:
-        return (Reason(Filter.AFFINITY, "nodeSelectorTerms", "an empty term, which matches no node", (term.path,)),)
+        return (Reason(Filter.AFFINITY, "nodeSelectorTerms", "a term that is not empty", (term.path,)),)
     labels = (_unmet(asked, machine.labels) for asked in term.expressions if not holds(asked, machine.labels))
     fields = (_unmet(asked, {_NAME: machine.name}) for asked in term.fields if not _is_so(asked, machine.name))
     return (*labels, *fields)
@@ -249,31 +250,52 @@ def _unmet(asked: Requirement, labels: Mapping[str, str]) -> Reason:
 _CONDITIONS: Mapping[str, str] = {
     "In": "{}",
     "NotIn": "not {}",
-    "Exists": "any",
-    "DoesNotExist": "none",
+    "Exists": "any value",
+    "DoesNotExist": "no value",
     "Gt": "more than {}",
     "Lt": "less than {}",
 }
+_REQUIRED_TEXTS: Mapping[str, str] = {
+    "NotIn": "must not be {}",
+    "Exists": "must be set",
+    "DoesNotExist": "must not be set",
+}
+"""How a condition reads after the name of a label; any other reads "needs …"."""
 
 
-def condition(asked: Requirement) -> str:
-    """What a requirement wants of a label, in words."""
-    if asked.operator not in _CONDITIONS:
-        return f"by an operator that there is not, {quote(asked.operator)}"
-    *others, last = [*map(quote, asked.values)] or ["nothing"]
-    return _CONDITIONS[asked.operator].format(f"{', '.join(others)} or {last}" if others else last)
+def condition(requirement: Requirement) -> str:
+    """The values that a requirement accepts."""
+    if requirement.operator not in _CONDITIONS:
+        return f"the unknown operator {quote(requirement.operator)}"
+    return _CONDITIONS[requirement.operator].format(_any_of(map(quote, requirement.values)))
 
 
-def phrase(reason: Reason) -> str:
-    """A reason about a label, short."""
-    return (
-        reason.asked if reason.requirement is None else f"{quote(reason.subject)} {reason.asked}, found {has(reason)}"
-    )
+def required_text(requirement: Requirement) -> str:
+    """A requirement as a predicate: "needs `a100`", "must not be set"."""
+    text = _REQUIRED_TEXTS.get(requirement.operator)
+    if text is None:
+        return f"needs {condition(requirement)}"
+    return text.format(_any_of(map(quote, requirement.values)))
 
 
-def has(reason: Reason) -> str:
-    """What the node has, in words."""
-    return "none" if reason.found is None else quote(reason.found)
+def actual_text(values: Collection[str | None]) -> str:
+    """The values of a label on several nodes as a predicate: "has `cpu` or `gpu`", "is not set"."""
+    distinct = sorted({value for value in values if value is not None})
+    names = [*map(quote, distinct[:_MAX_LISTED]), *(["…"] if len(distinct) > _MAX_LISTED else [])]
+    texts = [f"has {_any_of(names)}"] if names else []
+    return " or ".join([*texts, *(["is not set"] if None in values or not names else [])])
+
+
+def _any_of(words: Iterable[str]) -> str:
+    *others, last = [*words] or ["no value"]
+    return f"{', '.join(others)} or {last}" if others else last
+
+
+def unmet_text(reason: Reason) -> str:
+    """A reason about a label in short."""
+    if reason.requirement is None:
+        return f"needs {reason.asked}"
+    return f"{quote(reason.subject)} {required_text(reason.requirement)}, {actual_text([reason.found])}"
 
 
 def whole_number(text: str) -> int | None:

@@ -163,11 +163,11 @@ def _tolerate(verdict: Verdict, _: Machine, found: tuple[Reason, ...]) -> Iterat
     tolerations = verdict.subject.workload.pod.fields.get("tolerations")
     end = len(tolerations.items) if tolerations is not None else 0
     toleration = _tolerating(taints)
-    what = written(first) if len(taints) == 1 else f"{first.key}, whatever its value and effect"
+    what = quote(written(first), 100) if len(taints) == 1 else f"{quote(first.key, 100)} with any value and effect"
     edits = (Edit(("tolerations", end), toleration),)
     if end == 0:
         edits = (Edit(("tolerations",), [toleration]),)
-    yield Change(f"add a toleration of {quote(what, 100)}", edits, (), _OTHER)
+    yield Change(f"add a toleration for {what}", edits, (), _OTHER)
 
 
 def _tolerating(taints: Sequence[Taint]) -> dict[str, Json]:
@@ -187,7 +187,7 @@ def _relabel(verdict: Verdict, machine: Machine, found: tuple[Reason, ...]) -> I
         if len(missing) == 1 and missing[0].requirement is not None:
             yield from _relax(pod, machine, missing[0].requirement)
     if all(reason.paths[0][0] == _REQUIRED[0] for reason in found):
-        yield Change("do not require any node affinity", (Edit(_REQUIRED, None),), _REQUIRED, _ALL_GONE)
+        yield Change("remove the required node affinity", (Edit(_REQUIRED, None),), _REQUIRED, _ALL_GONE)
 
 
 def _relax(pod: Node, machine: Machine, asked: Requirement) -> Iterator[Change]:
@@ -195,16 +195,16 @@ def _relax(pod: Node, machine: Machine, asked: Requirement) -> Iterator[Change]:
     label, path = quote(asked.key, 100), asked.path
     if path[0] == "nodeSelector":
         if value is not None:
-            yield Change(f"select {label}: {quote(value)}", (Edit(path, value),), path, _OTHER)
-        yield Change(f"do not select by {label}", (Edit(path, None),), path, _GONE)
+            yield Change(f"set {label} to {quote(value)} in the node selector", (Edit(path, value),), path, _OTHER)
+        yield Change(f"remove {label} from the node selector", (Edit(path, None),), path, _GONE)
         return
     if asked.operator == "In" and value is not None:
         edit = Edit((*path, "values", len(asked.values)), value)
-        yield Change(f"allow {quote(value)} for {label}", (edit,), path, _OTHER)
+        yield Change(f"also accept {quote(value)} for label {label}", (edit,), path, _OTHER)
         return
     gone = _without(pod, path)
     if gone is not None:
-        yield Change(f"do not ask for {label}", (Edit(gone, None),), path, _GONE)
+        yield Change(f"remove the requirement on label {label}", (Edit(gone, None),), path, _GONE)
 
 
 def _without(pod: Node, path: KeyPath) -> KeyPath | None:
@@ -226,7 +226,7 @@ def _count(pod: Node, path: KeyPath) -> int:
 
 
 def _unname(_: Verdict, __: Machine, ___: tuple[Reason, ...]) -> Iterator[Change]:
-    yield Change("do not name a node", (Edit(("nodeName",), None),), ("nodeName",), _GONE)
+    yield Change("remove `nodeName`", (Edit(("nodeName",), None),), ("nodeName",), _GONE)
 
 
 def _lower(verdict: Verdict, _: Machine, found: tuple[Reason, ...]) -> Iterator[Change]:
@@ -241,11 +241,11 @@ def _lower(verdict: Verdict, _: Machine, found: tuple[Reason, ...]) -> Iterator[
     sides = sorted({path, *_other_side(pod, path, reason.subject)}, key=str)
     if new > 0:
         text = _spelled(reason.subject, new)
-        what = f"ask for {text} of {reason.subject} instead of {worded(reason.subject, amounts[path], up=True)}"
+        what = f"request {text} of {reason.subject} instead of {worded(reason.subject, amounts[path], up=True)}"
         edits = tuple(Edit(side, text) for side in sides)
         yield Change(what, edits, path, (amounts[path] - new) / amounts[path])
     elif reason.subject not in _MEANT:
-        yield Change(f"do not ask for {reason.subject}", tuple(Edit(side, None) for side in sides), path, _GONE)
+        yield Change(f"request no {reason.subject}", tuple(Edit(side, None) for side in sides), path, _GONE)
 
 
 def _other_side(pod: Node, path: KeyPath, resource: str) -> Iterator[KeyPath]:
@@ -270,10 +270,10 @@ def _spelled(resource: str, amount: int) -> str:
 def _unport(verdict: Verdict, _: Machine, found: tuple[Reason, ...]) -> Iterator[Change]:
     pod, path = verdict.subject.workload.pod, (*found[0].paths[0], "hostPort")
     if len(found) == 1 and pod.at(path) is not None:
-        yield Change(f"do not take host port {found[0].subject}", (Edit(path, None),), path, _GONE)
+        yield Change(f"remove host port {found[0].subject}", (Edit(path, None),), path, _GONE)
     # On the network of the node, every port is one of the node.
     if pod.at(_NETWORK) is not None:
-        yield Change("do not use the network of the node", (Edit(_NETWORK, None),), _NETWORK, _GONE)
+        yield Change("remove `hostNetwork`", (Edit(_NETWORK, None),), _NETWORK, _GONE)
 
 
 _NETWORK: KeyPath = ("hostNetwork",)

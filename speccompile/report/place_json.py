@@ -27,9 +27,9 @@ def as_placed_json(answer: Answer) -> str:
             "knows_pods": answer.cluster.knows_pods,
             "not_modelled": list(NOT_MODELLED),
             "workloads": [_told(told) for told in answer.workloads],
-            "fleet": _fleet(answer.fleet),
+            "capacity": _capacity(answer.fleet),
             "models": [_model(model) for model in answer.models],
-            "left_out": [_object(tree) for tree in answer.left_out],
+            "not_placed": [_object(tree) for tree in answer.left_out],
         }
     )
 
@@ -41,7 +41,7 @@ def _told(told: Told) -> dict[str, Any]:
         "is_suspended": verdict.subject.workload.is_suspended,
         "fits": [machine.name for machine in verdict.fits],
         "others": [_group(group, verdict) for group in verdict.others],
-        "ignored": [{"what": what, "origin": _origin(node)} for what, node in told.ignored],
+        "not_considered": [{"what": what, "origin": _origin(node)} for what, node in told.ignored],
         "advice": _advice(told.advice, verdict) if told.advice else None,
     }
 
@@ -71,8 +71,8 @@ def _reason(alike: Sequence[Reason], verdict: Verdict) -> dict[str, Any]:
         "filter": str(first.filter),
         "subject": first.subject,
         "message": reason_text(alike),
-        "asked": first.lack.asked if first.lack else first.asked,
-        "found": [reason.lack.free if reason.lack else reason.found for reason in alike],
+        "required": first.lack.asked if first.lack else first.asked,
+        "actual": [reason.lack.free if reason.lack else reason.found for reason in alike],
         "origins": _origins(verdict.origins(first.paths)),
     }
 
@@ -96,13 +96,13 @@ def _advice(advice: Advice, verdict: Verdict) -> dict[str, Any]:
     }
 
 
-def _fleet(fleet: Fleet) -> dict[str, Any]:
+def _capacity(fleet: Fleet) -> dict[str, Any]:
     return {
         "estimate": ESTIMATE,
         "pods": fleet.pods,
         "placed": fleet.placed,
         "workloads": fleet.workloads,
-        "whole": fleet.whole,
+        "fully_placed": fleet.whole,
         "pools": [
             {
                 "name": pool.name,
@@ -111,8 +111,13 @@ def _fleet(fleet: Fleet) -> dict[str, Any]:
             }
             for pool in fleet.pools
         ],
-        "waiting": [
-            {**_workload(one.verdict), "pods": one.pods, "pools": list(one.pools), "short": [*one.short, *one.ports]}
+        "pending": [
+            {
+                **_workload(one.verdict),
+                "pods": one.pods,
+                "pools": list(one.pools),
+                "insufficient": [*one.short, *one.ports],
+            }
             for one in fleet.unplaced
         ],
     }
@@ -122,7 +127,7 @@ def _share(share: Share) -> dict[str, Any]:
     return {
         "resource": share.resource,
         "allocatable": share.allocatable,
-        "taken": share.before,
+        "in_use": share.before,
         "added": share.added,
         "free": share.free,
         "missing": share.missing,

@@ -1,7 +1,8 @@
-"""Reasons, suggestions and amounts of placement in words."""
+"""Rejections, suggestions and amounts of placement in words."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
@@ -10,118 +11,250 @@ from speccompile.model.key_path import format_path
 from speccompile.model.node import Node
 from speccompile.model.origin import origin_of
 from speccompile.model.source import Layer
+from speccompile.placement.capacity import ALL, Fleet, Unplaced
 from speccompile.placement.fit import Verdict
 from speccompile.placement.machine import Machine
+from speccompile.placement.model_hosting import Host, Hosting
 from speccompile.placement.not_modelled import UNMODELLED
 from speccompile.placement.object_identity import kind_of
+from speccompile.placement.placement import Answer, Told
 from speccompile.placement.pod_requirements import worded
-from speccompile.placement.scheduler_filters import PODS, Filter, Reason, has
+from speccompile.placement.scheduler_filters import PODS, Filter, Reason, actual_text, required_text
 from speccompile.placement.suggest import Suggestion
+from speccompile.terminal.display_width import printable
 
-_FEW = 3
-"""Values, nodes or places that are named; of more, it is told that there are more."""
-_LONGEST = 100
-ESTIMATE = "an estimate: first fit, in the order of the runs; the real scheduler may do better or worse"
-EMPTY = "without --pods, every node counts as empty"
+_MAX_LISTED = 3
+_MAX_LENGTH = 100
+ESTIMATE = (
+    "estimate: pods are placed in the order of the runs, each on the first node with room;"
+    " the scheduler may do better or worse"
+)
+EMPTY_NODES = "no --pods given: nodes are assumed to be empty"
 NOT_MODELLED = tuple(row.what for row in UNMODELLED)
-_ADMINS = {Layer.PROFILE: "the profile's", Layer.PLATFORM: "the platform's"}
+_ADMIN_LAYERS = {Layer.PROFILE: "profile", Layer.PLATFORM: "platform file"}
+_DIGITS = re.compile(r"([0-9]+)")
+
+
+# Summaries
+
+
+def summary_lines(answer: Answer) -> Iterator[str]:
+    """Whether everything fits, in one line each for workloads, models and capacity."""
+    if answer.workloads or not answer.models:
+        yield _workload_summary(answer)
+    if answer.models:
+        yield _model_summary(answer.models)
+    if answer.fleet.pods:
+        yield capacity_summary(answer.fleet)
+
+
+def _workload_summary(answer: Answer) -> str:
+    checked = f"({plural(len(answer.cluster.machines), 'node')} checked)"
+    total = len(answer.workloads)
+    unfit = [one for one in answer.workloads if not one.fits]
+    if not total:
+        return f"no workloads to place {checked}"
+    if not unfit:
+        what = "1 workload fits" if total == 1 else f"all {total} workloads fit"
+        return f"{what} at least one node {checked}"
+    names = _names([title(one.verdict) for one in unfit])
+    return f"{len(unfit)} of {plural(total, 'workload')} {_does(unfit)} not fit any node {checked}: {names}"
+
+
+def _model_summary(models: Sequence[Hosting]) -> str:
+    total = len(models)
+    unfit = [model for model in models if not model.is_possible]
+    stock = sum(model.needs_stock for model in models)
+    note = f" ({stock} only a stock server, which is not among the objects)" if stock else ""
+    if not unfit:
+        return f"{'1 model fits' if total == 1 else f'all {total} models fit'} a server{note}"
+    names = _names([printable_name(model.title) for model in unfit])
+    return f"{len(unfit)} of {plural(total, 'model')} {_does(unfit)} not fit any server: {names}{note}"
+
+
+def _does(subjects: Sequence[object]) -> str:
+    return "does" if len(subjects) == 1 else "do"
+
+
+def _names(names: Iterable[str]) -> str:
+    ordered = sorted(names, key=natural_order)
+    return ", ".join(ordered[:_MAX_LISTED]) + (", …" if len(ordered) > _MAX_LISTED else "")
+
+
+def capacity_summary(fleet: Fleet) -> str:
+    pods, workloads = plural(fleet.pods, "pod"), plural(fleet.workloads, "workload")
+    return f"room for {fleet.placed} of {pods}, and for all pods of {fleet.whole} of {workloads} (estimate)"
+
+
+def display_order(workloads: Sequence[Told]) -> list[Told]:
+    """The workloads that fit no node first, each group in natural order."""
+    return sorted(workloads, key=lambda one: (one.fits, natural_order(title(one.verdict))))
+
+
+def natural_order(text: str) -> tuple[tuple[int, str], ...]:
+    """A sort key that compares digits as numbers: `train-2` before `train-10`."""
+    # Digits are compared by length, then as text: `int` refuses thousands of them.
+    pieces = enumerate(_DIGITS.split(text))
+    return tuple((len(digits := part.lstrip("0")), digits) if odd % 2 else (0, part) for odd, part in pieces)
+
+
+# Workloads
 
 
 def plural(count: int, noun: str) -> str:
     return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
-def named(machines: Sequence[Machine], most: int = _FEW) -> str:
-    """The nodes by name, the first few of many."""
-    names = [machine.name for machine in machines[:most]]
-    return ", ".join(names) + (", …" if len(machines) > most else "")
+def node_names(machines: Sequence[Machine], most: int = _MAX_LISTED) -> str:
+    """The names of the first few nodes."""
+    return ", ".join(machine.name for machine in machines[:most]) + (", …" if len(machines) > most else "")
 
 
 def pods_text(verdict: Verdict) -> str:
-    """How many pods there would be."""
     workload = verdict.subject.workload
     return "suspended" if workload.is_suspended else plural(workload.pods, "pod")
 
 
-def left_out_text(objects: Iterable[Node]) -> str:
+def not_placed_text(objects: Iterable[Node]) -> str:
     """How many objects of which kinds have pods that are not placed."""
     counts = Counter(printable_name(kind_of(tree)) for tree in objects)
-    told = ", ".join(plural(counts[kind], kind) for kind in sorted(counts))
-    return f"pods of {told} are not placed"
+    return f"not placed: pods of {', '.join(plural(counts[kind], kind) for kind in sorted(counts))}"
 
 
 def title(verdict: Verdict) -> str:
     workload = verdict.subject.workload
-    return quote(f"{workload.kind} {workload.name}".strip(), _LONGEST)[1:-1]
+    return printable_name(f"{workload.kind} {workload.name}".strip())
+
+
+def printable_name(text: str) -> str:
+    """A name from the input, cut short, with unprintable characters escaped."""
+    return quote(text, _MAX_LENGTH)[1:-1]
+
+
+def fit_text(told: Told, nodes: int) -> str:
+    """Whether a workload fits, and on which nodes."""
+    fits = told.verdict.fits
+    if fits:
+        return f"fits {len(fits)} of {plural(nodes, 'node')}: {printable_name(node_names(fits))}"
+    return "no pods to place; they would not fit any node" if told.fits else "does not fit any node"
+
+
+def pending_text(pending: Unplaced) -> str:
+    """How many pods of a workload stay pending, and why."""
+    pods = (
+        f"{plural(pending.pods, 'pod')} of {title(pending.verdict)} {'stays' if pending.pods == 1 else 'stay'} pending"
+    )
+    if not pending.pools:
+        return f"{pods}: no node matches, even when empty"
+    pools = "" if pending.pools == (ALL,) else f" in pool {' or '.join(map(printable_name, pending.pools))}"
+    short, ports = (", ".join(map(printable_name, names)) for names in (pending.short, pending.ports))
+    room = f"no node{pools} has enough {short} free" if short else ""
+    taken = f"host port {ports} is in use on every node{pools}" if ports else ""
+    return f"{pods}: {room}{' or ' if room and taken else ''}{taken}"
+
+
+def not_considered_lines(ignored: Iterable[tuple[str, Node]]) -> Iterator[str]:
+    """What a workload uses that also decides where it runs, and that `place` does not evaluate."""
+    for what, node in ignored:
+        yield f"not considered: {what} ({origins_text([node])})"
+
+
+def origins_text(nodes: Iterable[Node]) -> str:
+    """The lines that set the nodes; empty for values that nobody set."""
+    origins = [*dict.fromkeys(str(origin_of(node)._replace(derived=None)) for node in nodes)]
+    return ", ".join(origins[:_MAX_LISTED]) + (", …" if len(origins) > _MAX_LISTED else "")
+
+
+# Reasons
 
 
 def reason_text(alike: Sequence[Reason]) -> str:
-    """A reason in words, with what was found on each node that it holds for."""
-    return _WORDS[alike[0].filter](alike)
+    """A reason that several nodes share, with what each node has."""
+    return _REASONS[alike[0].filter](alike)
 
 
-def _refused(alike: Sequence[Reason]) -> str:
-    return f"the API server refuses it: {alike[0].asked} at {quote(format_path(alike[0].paths[0]), _LONGEST)}"
+def _invalid(alike: Sequence[Reason]) -> str:
+    return f"invalid pod: {alike[0].asked} at {quote(format_path(alike[0].paths[0]), _MAX_LENGTH)}"
 
 
 def _label(alike: Sequence[Reason]) -> str:
     first = alike[0]
-    if first.requirement is None:
-        told = f": {first.found}" if first.found and len({reason.found for reason in alike}) == 1 else ""
-        return f"node affinity asks for {first.asked}{told}"
-    return f"label {quote(first.subject, _LONGEST)}: asks for {first.asked}, found {_either(alike)}"
-
-
-def _either(alike: Sequence[Reason]) -> str:
-    found = [*dict.fromkeys(has(reason) for reason in alike)]
-    *others, last = found[:_FEW]
-    more = ", …" if len(found) > _FEW else ""
-    return f"{', '.join(others)}{',' if more else ' or'} {last}{more}" if others else last
+    if first.requirement is not None:
+        needs = required_text(first.requirement)
+        return f"label {quote(first.subject, _MAX_LENGTH)}: {needs}, {actual_text({one.found for one in alike})}"
+    detail = f": {first.found}" if first.found and len({one.found for one in alike}) == 1 else ""
+    return f"required node affinity: needs {first.asked}{detail}"
 
 
 def _resource(alike: Sequence[Reason]) -> str:
     first = alike[0]
-    frees = sorted({reason.lack.free for reason in alike if reason.lack})
     if first.subject == PODS:
-        return "it has as many pods as it may have"
-    least, most = (worded(first.subject, max(free, 0)) for free in (frees[0], frees[-1]))
-    asked = worded(first.subject, first.lack.asked, up=True) if first.lack else ""
-    return f"{printable_name(first.subject)}: asks for {asked}, free {least if least == most else f'{least} to {most}'}"
+        return "the node has reached its pod limit"
+    free = sorted({one.lack.free for one in alike if one.lack})
+    least, most = (worded(first.subject, max(amount, 0)) for amount in (free[0], free[-1]))
+    needs = worded(first.subject, first.lack.asked, up=True) if first.lack else ""
+    has = least if least == most else f"{least} to {most}"
+    return f"{printable_name(first.subject)}: needs {needs}, has {has} free"
 
 
-def printable_name(text: str) -> str:
-    """A name of the input, as it is unless it holds what no report should."""
-    return quote(text, _LONGEST)[1:-1]
-
-
-_WORDS: Mapping[Filter, Callable[[Sequence[Reason]], str]] = {
-    Filter.API: _refused,
-    Filter.NODE_NAME: lambda alike: f"it names node {alike[0].asked}",
-    Filter.UNSCHEDULABLE: lambda _: "cordoned, which is not tolerated",
-    Filter.TAINTS: lambda alike: f"taint {quote(alike[0].subject, _LONGEST)} is not tolerated",
+_REASONS: Mapping[Filter, Callable[[Sequence[Reason]], str]] = {
+    Filter.API: _invalid,
+    Filter.NODE_NAME: lambda alike: f"`nodeName` requires node {alike[0].asked}",
+    Filter.UNSCHEDULABLE: lambda _: "the node is cordoned",
+    Filter.TAINTS: lambda alike: f"taint {quote(alike[0].subject, _MAX_LENGTH)} is not tolerated",
     Filter.AFFINITY: _label,
     Filter.RESOURCES: _resource,
-    Filter.PORTS: lambda alike: f"host port {printable_name(alike[0].subject)} is taken",
+    Filter.PORTS: lambda alike: f"host port {printable_name(alike[0].subject)} is in use",
 }
 
 
-def origins_text(nodes: Iterable[Node]) -> str:
-    """Who says so, and where; nothing for what nobody says."""
-    told = [*dict.fromkeys(str(origin_of(node)._replace(derived=None)) for node in nodes)]
-    return ", ".join(told[:_FEW]) + (", …" if len(told) > _FEW else "")
+# Suggestions
 
 
-def suggestion_text(made: Suggestion, verdict: Verdict) -> str:
-    """The change, where, whose it is to make, and what would come of it."""
+def suggestion_lines(told: Told) -> Iterator[str]:
+    """The suggested change, or the closest node if no single change helps; nothing without `--suggest`."""
+    if told.advice is None:
+        return
+    made, near = told.advice
+    if made is not None:
+        yield printable(_suggestion(made, told.verdict))
+        return
+    yield "no single change makes it fit"
+    if near is not None:
+        reasons = "; ".join(reason_text([reason]) for reason in near.reasons)
+        yield f"closest node: {printable(f'{near.machine.name}: {reasons}')}"
+
+
+def _suggestion(made: Suggestion, verdict: Verdict) -> str:
     change = made.change
     nodes = verdict.origins([change.at]) if change.at else ()
-    at = f" ({origins_text(nodes)})" if nodes else ""
-    admin = next((_ADMINS[node.span.source.layer] for node in nodes if node.span.source.layer in _ADMINS), None)
-    whose = f"; the value is {admin}, so it is for its admin to change" if admin else ""
-    return f"{change.what}{at}: would fit {plural(len(made.machines), 'node')}: {named(made.machines)}{whose}"
+    origins = f" ({origins_text(nodes)})" if nodes else ""
+    layers = (node.span.source.layer for node in nodes)
+    admin = next((_ADMIN_LAYERS[layer] for layer in layers if layer in _ADMIN_LAYERS), None)
+    note = f"; the {admin} sets this value, so only an admin can change it" if admin else ""
+    return f"{change.what}{origins}, to fit {plural(len(made.machines), 'node')}: {node_names(made.machines)}{note}"
 
 
-def ignored_text(ignored: Iterable[tuple[str, Node]]) -> Iterator[str]:
-    """What this run has that is not looked at."""
-    for what, node in ignored:
-        yield f"{what} ({origins_text([node])})"
+# Models
+
+
+def hosting_text(model: Hosting) -> str:
+    """How many servers could load a model."""
+    if model.needs_stock:
+        names = " or ".join(printable_name(host.name) for host in model.possible)
+        could = "could" if any(host.fit != "unknown" for host in model.possible) else "might"
+        return f"does not fit any server among the objects; a stock {names} {could} load it, if it is installed"
+    if not model.is_possible:
+        return "does not fit any server"
+    return f"fits {len(model.possible)} of {plural(len(model.hosts), 'server')}"
+
+
+def host_name(host: Host) -> str:
+    return printable_name(host.name) + (" (stock, not among the objects)" if host.is_stock else "")
+
+
+def host_fit_text(host: Host) -> str:
+    return _HOST_FITS[host.fit]
+
+
+_HOST_FITS = {"yes": "fits", "partly": "fits partly", "unknown": "unknown", "no": "does not fit"}

@@ -47,7 +47,8 @@ from speccompile.placement.pod_requirements import needs_of
 from speccompile.placement.scheduler_filters import Filter, reasons
 from speccompile.placement.suggest import changed, nearest, suggestion
 from speccompile.report.place_json import as_placed_json
-from speccompile.report.place_text import FEW, as_placed_table, waiting_text
+from speccompile.report.place_text import MAX_ALL_SHOWN, as_placed_table
+from speccompile.report.place_wording import pending_text
 from speccompile.verify.kubectl_scalars import as_kubernetes_reads
 from speccompile.yaml_text.parse import parse
 
@@ -298,33 +299,37 @@ def test_every_node_is_told_of_once_with_all_its_reasons(spec: Plain, machines: 
 # What would help
 
 CURED: Mapping[str, tuple[Plain, Machine, str]] = {
-    "a toleration": ({}, machine(taints=(TAINT,)), "add a toleration of `dedicated=gpu:NoSchedule`"),
+    "a toleration": ({}, machine(taints=(TAINT,)), "add a toleration for `dedicated=gpu:NoSchedule`"),
     "a toleration without a value": (
         {"tolerations": [{"key": "x", "operator": "Exists"}]},
         machine(taints=(Taint("k", "", "NoExecute"),)),
-        "add a toleration of `k:NoExecute`",
+        "add a toleration for `k:NoExecute`",
     ),
     "one toleration of two taints": (
         {},
         machine(taints=(TAINT, Taint("dedicated", "other", "NoExecute"))),
-        "add a toleration of `dedicated, whatever its value and effect`",
+        "add a toleration for `dedicated` with any value and effect",
     ),
-    "another label": ({"nodeSelector": {"a": "1", "b": "2"}}, machine(labels={"a": "3", "b": "2"}), "select `a`: `3`"),
-    "no label": ({"nodeSelector": {"a": "1"}}, machine(), "do not select by `a`"),
+    "another label": (
+        {"nodeSelector": {"a": "1", "b": "2"}},
+        machine(labels={"a": "3", "b": "2"}),
+        "set `a` to `3` in the node selector",
+    ),
+    "no label": ({"nodeSelector": {"a": "1"}}, machine(), "remove `a` from the node selector"),
     "another value": (
         wanting({"matchExpressions": [{"key": "a", "operator": "In", "values": ["1"]}]}),
         machine(labels={"a": "2"}),
-        "allow `2` for `a`",
+        "also accept `2` for label `a`",
     ),
     "no expression": (
         wanting({"matchExpressions": [{"key": "a", "operator": "Exists"}, {"key": "b", "operator": "DoesNotExist"}]}),
         machine(labels={"a": "2", "b": "1"}),
-        "do not ask for `b`",
+        "remove the requirement on label `b`",
     ),
     "the last expression": (
         wanting({"matchExpressions": [{"key": "a", "operator": "Exists"}]}),
         machine(),
-        "do not ask for `a`",
+        "remove the requirement on label `a`",
     ),
     "the last expression beside a field": (
         wanting(
@@ -334,7 +339,7 @@ CURED: Mapping[str, tuple[Plain, Machine, str]] = {
             }
         ),
         machine(),
-        "do not ask for `a`",
+        "remove the requirement on label `a`",
     ),
     "one of two in an alternative": (
         wanting(
@@ -342,7 +347,7 @@ CURED: Mapping[str, tuple[Plain, Machine, str]] = {
             {"matchExpressions": [{"key": "c", "operator": "Exists"}]},
         ),
         machine(),
-        "do not ask for `a`",
+        "remove the requirement on label `a`",
     ),
     "no alternative": (
         wanting(
@@ -350,39 +355,39 @@ CURED: Mapping[str, tuple[Plain, Machine, str]] = {
             {"matchExpressions": [{"key": "c", "operator": "Gt", "values": ["3"]}]},
         ),
         machine(),
-        "do not require any node affinity",
+        "remove the required node affinity",
     ),
     "none of two expressions": (
         wanting({"matchExpressions": [{"key": "a", "operator": "Exists"}, {"key": "b", "operator": "Exists"}]}),
         machine(),
-        "do not require any node affinity",
+        "remove the required node affinity",
     ),
-    "no empty term": (wanting({}), machine(), "do not require any node affinity"),
+    "no empty term": (wanting({}), machine(), "remove the required node affinity"),
     "not one node by its label": (
         {"nodeSelector": {"kubernetes.io/hostname": "typo"}},
         machine(labels={"kubernetes.io/hostname": "a"}),
-        "do not select by `kubernetes.io/hostname`",
+        "remove `kubernetes.io/hostname` from the node selector",
     ),
     "no device": (
         {"containers": [container({"nvidia.com/gpu": "1"}, {"nvidia.com/gpu": "1"})]},
         machine(allocatable={"pods": 1}),
-        "do not ask for nvidia.com/gpu",
+        "request no nvidia.com/gpu",
     ),
-    "no node by name": ({"nodeName": "other"}, machine(), "do not name a node"),
+    "no node by name": ({"nodeName": "other"}, machine(), "remove `nodeName`"),
     "less of a resource": (
         {"containers": [container({"cpu": "1"}), container({"cpu": "3"})]},
         machine(allocatable={**ROOMY, "cpu": 3500}),
-        "ask for 2.5 of cpu instead of 3",
+        "request 2.5 of cpu instead of 3",
     ),
     "less memory": (
         {"containers": [container({"memory": "3Gi"})]},
         machine(allocatable={**ROOMY, "memory": 2**30 + 5}),
-        "ask for 1024Mi of memory instead of 3Gi",
+        "request 1024Mi of memory instead of 3Gi",
     ),
     "fewer devices": (
         {"containers": [container({"nvidia.com/gpu": "4"}, {"nvidia.com/gpu": "4"})]},
         machine(allocatable={**ROOMY, "nvidia.com/gpu": 2}),
-        "ask for 2 of nvidia.com/gpu instead of 4",
+        "request 2 of nvidia.com/gpu instead of 4",
     ),
 }
 
@@ -410,8 +415,8 @@ def test_what_a_term_asks_beside_stays() -> None:
 @pytest.mark.parametrize(
     ("network", "port", "what"),
     [
-        ({}, {"hostPort": 80}, "do not take host port 80/TCP"),
-        ({"hostNetwork": True}, {"containerPort": 80}, "do not use the network of the node"),
+        ({}, {"hostPort": 80}, "remove host port 80/TCP"),
+        ({"hostNetwork": True}, {"containerPort": 80}, "remove `hostNetwork`"),
         ({"hostNetwork": True}, {"containerPort": 80, "hostPort": 80}, None),
     ],
 )
@@ -429,7 +434,7 @@ def test_the_work_for_a_suggestion_among_thousands_is_bounded() -> None:
     with at_most_calls(5_000_000):
         made = suggestion(told, cluster)
     assert made is not None
-    assert (made.change.what, len(made.machines)) == ("select `rack`: `0`", 2)
+    assert (made.change.what, len(made.machines)) == ("set `rack` to `0` in the node selector", 2)
 
 
 def test_a_device_is_limited_as_it_is_requested() -> None:
@@ -474,7 +479,7 @@ def test_the_change_that_gives_up_least_is_suggested() -> None:
     told, cluster = verdict_of({"containers": [container({"cpu": "4"})]}, machines)
     made = suggestion(told, cluster)
     assert made is not None
-    assert made.change.what == "ask for 3.9 of cpu instead of 4"
+    assert made.change.what == "request 3.9 of cpu instead of 4"
 
 
 def test_of_equal_changes_the_one_that_opens_most_nodes_is_suggested() -> None:
@@ -482,7 +487,7 @@ def test_of_equal_changes_the_one_that_opens_most_nodes_is_suggested() -> None:
     told, cluster = verdict_of({"nodeSelector": {"a": "w"}}, machines)
     made = suggestion(told, cluster)
     assert made is not None
-    assert (made.change.what, len(made.machines)) == ("select `a`: `y`", 2)
+    assert (made.change.what, len(made.machines)) == ("set `a` to `y` in the node selector", 2)
 
 
 @given(spec=anything, machines=clusters)
@@ -559,7 +564,9 @@ def test_pods_that_want_one_port_go_on_nodes_of_their_own() -> None:
     spec = {"containers": [{"name": "c", "ports": [{"hostPort": 80}]}]}
     told = fleet_of([(spec, 3)], cluster_of(node("a"), node("b")))
     assert (told.placed, told.unplaced[0].short, told.unplaced[0].ports) == (2, (), ("80/TCP",))
-    assert waiting_text(told.unplaced[0]) == "1 pod of Job train would wait: host port 80/TCP is taken on every node"
+    assert (
+        pending_text(told.unplaced[0]) == "1 pod of Job train stays pending: host port 80/TCP is in use on every node"
+    )
 
 
 def test_enormous_numbers_of_pods_take_little_work() -> None:
@@ -613,8 +620,8 @@ def placed(call: Call, *more: str) -> Answer:
 def test_a_run_that_fits_is_told_where(call: Call) -> None:
     answer = placed(call)
     assert (answer.code, answer.stderr) == (0, "")
-    assert answer.stdout.splitlines()[0] == "Job train (run.yaml:1:7): fits 2 of 2 nodes: a, b"
-    assert answer.stdout.splitlines()[-1] == "1 workload on 2 nodes: all fit some node"
+    assert answer.stdout.splitlines()[0] == "1 workload fits at least one node (2 nodes checked)"
+    assert answer.stdout.splitlines()[3] == "Job train (run.yaml:1:7): fits 2 of 2 nodes: a, b"
 
 
 @pytest.mark.usefixtures("files")
@@ -622,11 +629,10 @@ def test_a_run_that_fits_nowhere_is_exit_code_4(call: Call) -> None:
     Path("run.yaml").write_text(f"{RUN}node_selector: {{pool: none}}\n")
     answer = placed(call)
     assert (answer.code, answer.stderr) == (4, "")
-    assert "label `pool`: asks for `none`, found none or `gpu`  run run.yaml:4:23" in answer.stdout
+    assert "label `pool`: needs `none`, has `gpu` or is not set  run run.yaml:4:23" in answer.stdout
     assert "suggestion" not in answer.stdout
-    assert (
-        "suggestion: select `pool`: `gpu` (run run.yaml:4:23): would fit 1 node: b" in placed(call, "--suggest").stdout
-    )
+    suggestion = "suggestion: set `pool` to `gpu` in the node selector (run run.yaml:4:23), to fit 1 node: b\n"
+    assert suggestion in placed(call, "--suggest").stdout
 
 
 @pytest.mark.usefixtures("files")
@@ -667,7 +673,7 @@ def test_other_runs_are_told_of_if_one_has_errors_that_are_ignored(call: Call) -
 def test_manifests_are_placed_as_they_are(call: Call) -> None:
     rendered = call("render", "run.yaml").stdout
     answer = call("place", "-", "--nodes", "nodes.yaml", stdin=rendered)
-    assert answer.stdout.splitlines()[0] == "Job train (<stdin>:1:1): fits 2 of 2 nodes: a, b"
+    assert answer.stdout.splitlines()[3] == "Job train (<stdin>:1:1): fits 2 of 2 nodes: a, b"
 
 
 MODEL = {
@@ -697,13 +703,13 @@ def test_what_has_pods_and_is_not_placed_is_told(call: Call, root: Path) -> None
     Path("others.yaml").write_text(printed(listed(*objects)))
     answer = call("place", "others.yaml", "--nodes", "nodes.yaml")
     assert answer.code == 0
-    assert "pods of 1 DaemonSet, 1 Rollout are not placed\n" in answer.stdout
+    assert "not placed: pods of 1 DaemonSet, 1 Rollout\n" in answer.stdout
     data = json.loads(call("place", "others.yaml", "--nodes", "nodes.yaml", "--format", "json").stdout)
     schema = json.loads((root / "schemas" / "reports" / "place.schema.json").read_text())
     assert list(Draft202012Validator(schema).iter_errors(data)) == []
-    assert ([one["kind"] for one in data["left_out"]], data["workloads"]) == (["DaemonSet", "Rollout"], [])
+    assert ([one["kind"] for one in data["not_placed"]], data["workloads"]) == (["DaemonSet", "Rollout"], [])
     page = call("place", "others.yaml", "--nodes", "nodes.yaml", "--html", "-").stdout
-    assert "pods of 1 DaemonSet, 1 Rollout are not placed" in page
+    assert "not placed: pods of 1 DaemonSet, 1 Rollout" in page
 
 
 @pytest.mark.usefixtures("files")
@@ -713,7 +719,7 @@ def test_what_is_suspended_takes_no_room_and_must_still_fit(call: Call) -> None:
     Path("job.yaml").write_text(printed({**job, "spec": {"suspend": True, "template": template}}))
     answer = call("place", "job.yaml", "--nodes", "nodes.yaml")
     assert answer.code == 0
-    assert answer.stdout.startswith("Job later, suspended (job.yaml:1:1): fits 2 of 2 nodes: a, b\n")
+    assert "Job later, suspended (job.yaml:1:1): fits 2 of 2 nodes: a, b\n" in answer.stdout
     assert "at once" not in answer.stdout
     template["spec"] = {"nodeName": "nowhere"}
     Path("job.yaml").write_text(printed({**job, "spec": {"suspend": True, "template": template}}))
@@ -737,7 +743,7 @@ def test_claims_of_each_pod_are_volumes_that_are_not_looked_at(call: Call) -> No
     ]
     Path("all.yaml").write_text(printed(listed(*(one | {"metadata": {"name": "own"}} for one in objects))))
     text = call("place", "all.yaml", "--nodes", "nodes.yaml").stdout
-    assert text.count("  not looked at, and this run has it: volumes: ") == 2
+    assert text.count("  not considered: volumes: ") == 2
 
 
 @pytest.mark.usefixtures("files")
@@ -757,8 +763,8 @@ def test_the_json_is_as_its_schema_says(call: Call, root: Path) -> None:
 def test_what_a_run_has_that_is_not_looked_at_is_told(call: Call) -> None:
     Path("run.yaml").write_text(f"{RUN}runtime_class: nvidia\npriority_class: high\n")
     text = placed(call).stdout
-    assert "  not looked at, and this run has it: priority and preemption (run run.yaml:" in text
-    assert "  not looked at, and this run has it: runtimeClassName: " in text
+    assert "  not considered: priority and preemption (run run.yaml:" in text
+    assert "  not considered: runtimeClassName: " in text
 
 
 @pytest.mark.parametrize(
@@ -793,12 +799,12 @@ def test_the_same_call_prints_the_same(call: Call) -> None:
 
 def test_many_workloads_are_told_of_only_if_they_fit_nowhere() -> None:
     cluster = cluster_of(node("a"))
-    subjects = [subject({}, name=f"fit-{number}") for number in range(FEW)]
+    subjects = [subject({}, name=f"fit-{number}") for number in range(MAX_ALL_SHOWN)]
     odd = subject({"nodeSelector": {"a": "b"}}, name="odd")
     text = as_placed_table(answer([*subjects, odd], Known(), cluster))
-    assert "Job odd (run.yaml): fits no node" in text
+    assert "Job odd (run.yaml): does not fit any node" in text
     assert "Job fit-1 " not in text
-    assert text.endswith(f"{FEW + 1} workloads on 1 node: {FEW} fit some node, 1 fit none\n")
+    assert text.startswith(f"1 of {MAX_ALL_SHOWN + 1} workloads does not fit any node (1 node checked): Job odd\n")
 
 
 def test_names_of_a_cluster_cannot_steer_a_terminal() -> None:
