@@ -49,14 +49,17 @@ def summary_lines(answer: Answer) -> Iterator[str]:
 
 
 def _workload_summary(answer: Answer) -> str:
-    checked = f"({plural(len(answer.cluster.machines), 'node')} checked)"
+    nodes = len(answer.cluster.machines)
+    checked = f"({plural(nodes, 'node')} checked)"
     total = len(answer.workloads)
     unfit = [one for one in answer.workloads if not one.fits]
     if not total:
         return f"no workloads to place {checked}"
+    if total == 1:
+        (only,) = answer.workloads
+        return f"{title(only.verdict)} {f'does not fit any node {checked}' if unfit else fit_text(only, nodes)}"
     if not unfit:
-        what = "1 workload fits" if total == 1 else f"all {total} workloads fit"
-        return f"{what} at least one node {checked}"
+        return f"all {total} workloads fit at least one node {checked}"
     names = _names([title(one.verdict) for one in unfit])
     return f"{len(unfit)} of {plural(total, 'workload')} {_does(unfit)} not fit any node {checked}: {names}"
 
@@ -136,7 +139,7 @@ def fit_text(told: Told, nodes: int) -> str:
     fits = told.verdict.fits
     if fits:
         return f"fits {len(fits)} of {plural(nodes, 'node')}: {printable_name(node_names(fits))}"
-    return "no pods to place; they would not fit any node" if told.fits else "does not fit any node"
+    return "has no pods to place" if told.fits else "does not fit any node"
 
 
 def pending_text(pending: Unplaced) -> str:

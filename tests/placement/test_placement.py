@@ -620,7 +620,7 @@ def placed(call: Call, *more: str) -> Answer:
 def test_a_run_that_fits_is_told_where(call: Call) -> None:
     answer = placed(call)
     assert (answer.code, answer.stderr) == (0, "")
-    assert answer.stdout.splitlines()[0] == "1 workload fits at least one node (2 nodes checked)"
+    assert answer.stdout.splitlines()[0] == "Job train fits 2 of 2 nodes: a, b"
     assert answer.stdout.splitlines()[3] == "Job train (run.yaml:1:7): fits 2 of 2 nodes: a, b"
 
 
