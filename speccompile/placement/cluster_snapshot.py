@@ -12,7 +12,7 @@ from speccompile.model.node import Node
 from speccompile.model.source import Span
 from speccompile.placement.machine import Machine, Taint, Usage
 from speccompile.placement.object_identity import group_of, kind_of, name_of, namespace_of
-from speccompile.placement.pod_requirements import Amounts, amount_of, needs_of
+from speccompile.placement.pod_requirements import ResourceAmounts, amount_of, needs_of
 
 _OVER = frozenset({"Succeeded", "Failed"})
 """Phases of pods that have given back what they had."""
@@ -98,7 +98,7 @@ def _each(trees: Iterable[Node], findings: list[Diagnostic]) -> Iterator[Node]:
                 Diagnostic(
                     code=_TWICE,
                     message=f"{kind_of(tree)} {quote(named[1])} is listed twice, and counts once, as listed first",
-                    span=place_of(tree),
+                    span=object_span(tree),
                     severity=Severity.WARNING,
                     help="give each file once, and files that were saved at one time",
                 )
@@ -143,7 +143,7 @@ def _taints(tree: Node, findings: list[Diagnostic]) -> Iterator[Taint]:
         yield Taint(key.value, str(value.value) if value is not None and value.value is not None else "", effect.value)
 
 
-def _allocatable(tree: Node, findings: list[Diagnostic]) -> Amounts:
+def _allocatable(tree: Node, findings: list[Diagnostic]) -> ResourceAmounts:
     """What pods can have of the node; where it does not say, all that it has."""
     path: KeyPath = ("status", "allocatable")
     if tree.at(path) is None:
@@ -176,7 +176,7 @@ def _used(pods: Iterable[Node], known: set[str]) -> tuple[dict[str, Usage], list
     return used, strays
 
 
-def place_of(tree: Node) -> Span:
+def object_span(tree: Node) -> Span:
     """The place of an object as a whole: a mapping that reaches over many lines is shown by its first key."""
     keys = [child.key for child in tree.fields.values() if child.key]
     return min(keys, key=lambda span: (span.line, span.column), default=tree.span)
@@ -187,7 +187,7 @@ def _unexpected(tree: Node, kind: str) -> Diagnostic:
     return Diagnostic(
         code=_UNEXPECTED,
         message=f"this is {f'a {quote(found)}' if found else 'no object of Kubernetes'}, and a {kind} is expected",
-        span=place_of(tree),
+        span=object_span(tree),
         help=f"save the file with: kubectl get {_CALLS[kind]} -o yaml",
     )
 
@@ -201,7 +201,7 @@ def _malformed(tree: Node, path: KeyPath, expected: str) -> Diagnostic:
     return Diagnostic(
         code=_MALFORMED,
         message=f"this cannot be read{f', in {kind_of(tree)} {quote(name)}' if name else ''}: {expected}",
-        span=place_of(tree) if node is None else node.place,
+        span=object_span(tree) if node is None else node.place,
         path=path,
         help="save the file again, and do not edit it",
     )
@@ -224,7 +224,7 @@ def _stray(strays: Sequence[Node]) -> Iterator[Diagnostic]:
         yield Diagnostic(
             code=_UNKNOWN_NODE,
             message=f"{pods} on nodes that are not among those given, such as {quote(node.value if node else '')}",
-            span=node.place if node is not None else place_of(first),
+            span=node.place if node is not None else object_span(first),
             severity=Severity.NOTICE,
             help="save both files at one time, and of one cluster",
         )

@@ -10,40 +10,40 @@ from speccompile.model.node import Node
 from speccompile.model.source import Span
 from speccompile.placement.cluster_snapshot import Cluster
 from speccompile.placement.machine import Machine
-from speccompile.placement.pod_requirements import Needs, Pin, needs_of
-from speccompile.placement.scheduler_filters import Reason, passing, standing
-from speccompile.placement.workloads import Workload
+from speccompile.placement.pod_requirements import Needs, NodeConstraints, needs_of
+from speccompile.placement.scheduler_filters import NodeRejection, static_reasons, usage_reasons
+from speccompile.placement.workloads import PodWorkload
 
 
-class Subject(NamedTuple):
+class LocatedWorkload(NamedTuple):
     """A workload, and where somebody asked for it."""
 
-    workload: Workload
+    workload: PodWorkload
     place: Span
     run: str | None = None
     """The name of the run that it comes from; None for an object as somebody wrote it."""
 
 
-class Group(NamedTuple):
+class NodeGroup(NamedTuple):
     """Nodes that are all refused for reasons that are alike."""
 
     machines: tuple[Machine, ...]
-    reasons: tuple[tuple[Reason, ...], ...]
+    reasons: tuple[tuple[NodeRejection, ...], ...]
     """Of each node, in the same order."""
 
     @property
-    def alike(self) -> Iterator[tuple[Reason, ...]]:
+    def alike(self) -> Iterator[tuple[NodeRejection, ...]]:
         """Each reason, as it is for one node after the other."""
         return zip(*self.reasons, strict=True)
 
 
-class Verdict(NamedTuple):
+class WorkloadFit(NamedTuple):
     """What was decided about one workload."""
 
-    subject: Subject
+    subject: LocatedWorkload
     needs: Needs
     fits: tuple[Machine, ...]
-    others: tuple[Group, ...]
+    others: tuple[NodeGroup, ...]
     """Largest first, as what is found alike of most nodes tells most."""
 
     def origins(self, paths: Iterable[KeyPath]) -> tuple[Node, ...]:
@@ -52,47 +52,47 @@ class Verdict(NamedTuple):
         return tuple(node for path in paths if (node := _nearest(pod, path)) is not None)
 
 
-def verdicts(subjects: Sequence[Subject], cluster: Cluster) -> tuple[Verdict, ...]:
+def fit_workloads(subjects: Sequence[LocatedWorkload], cluster: Cluster) -> tuple[WorkloadFit, ...]:
     """What is decided about each, in order; pods that ask the same are decided about once."""
-    judge = Judge(cluster)
-    known: dict[Needs, tuple[tuple[Machine, ...], tuple[Group, ...]]] = {}
-    told: list[Verdict] = []
+    judge = NodeFilter(cluster)
+    known: dict[Needs, tuple[tuple[Machine, ...], tuple[NodeGroup, ...]]] = {}
+    told: list[WorkloadFit] = []
     for subject in subjects:
         needs = needs_of(subject.workload.pod)
         if needs not in known:
             known[needs] = _sorted_out(judge, needs)
-        told.append(Verdict(subject, needs, *known[needs]))
+        told.append(WorkloadFit(subject, needs, *known[needs]))
     return tuple(told)
 
 
-class Judge:
+class NodeFilter:
     """A cluster that is asked about many pods, of which most want nodes of the same few kinds."""
 
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
-        self._known: dict[Pin, tuple[tuple[Reason, ...], ...]] = {}
+        self._known: dict[NodeConstraints, tuple[tuple[NodeRejection, ...], ...]] = {}
 
-    def standing(self, pin: Pin) -> tuple[tuple[Reason, ...], ...]:
+    def static_reasons(self, pin: NodeConstraints) -> tuple[tuple[NodeRejection, ...], ...]:
         """The reasons of each node that hold whatever runs there."""
         if pin not in self._known:
-            self._known[pin] = tuple(standing(pin, machine) for machine in self.cluster.machines)
+            self._known[pin] = tuple(static_reasons(pin, machine) for machine in self.cluster.machines)
         return self._known[pin]
 
-    def reasons(self, needs: Needs) -> Iterator[tuple[Machine, tuple[Reason, ...]]]:
+    def reasons(self, needs: Needs) -> Iterator[tuple[Machine, tuple[NodeRejection, ...]]]:
         """Each node with all that speaks against it."""
-        for machine, held in zip(self.cluster.machines, self.standing(needs.pin), strict=True):
-            yield machine, held + passing(needs, machine, self.cluster.usage(machine))
+        for machine, held in zip(self.cluster.machines, self.static_reasons(needs.constraints), strict=True):
+            yield machine, held + usage_reasons(needs, machine, self.cluster.usage(machine))
 
 
-def _sorted_out(judge: Judge, needs: Needs) -> tuple[tuple[Machine, ...], tuple[Group, ...]]:
+def _sorted_out(judge: NodeFilter, needs: Needs) -> tuple[tuple[Machine, ...], tuple[NodeGroup, ...]]:
     fits: list[Machine] = []
-    alike: dict[tuple[object, ...], list[tuple[Machine, tuple[Reason, ...]]]] = {}
+    alike: dict[tuple[object, ...], list[tuple[Machine, tuple[NodeRejection, ...]]]] = {}
     for machine, found in judge.reasons(needs):
         if found:
             alike.setdefault(tuple(reason.kind for reason in found), []).append((machine, found))
         else:
             fits.append(machine)
-    groups = [Group(*map(tuple, zip(*members, strict=True))) for members in alike.values()]
+    groups = [NodeGroup(*map(tuple, zip(*members, strict=True))) for members in alike.values()]
     return tuple(fits), tuple(sorted(groups, key=lambda group: (-len(group.machines), group.machines[0].name)))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from speccompile.model.light_namedtuple import NamedTuple
-from speccompile.placement.pod_requirements import Amounts, Needs, Port
+from speccompile.placement.pod_requirements import Needs, Port, ResourceAmounts
 
 
 class Taint(NamedTuple):
@@ -23,14 +23,14 @@ class Machine(NamedTuple):
     labels: Mapping[str, str]
     taints: tuple[Taint, ...] = ()
     cordoned: bool = False
-    allocatable: Amounts = {}  # noqa: RUF012  never changed
+    allocatable: ResourceAmounts = {}  # noqa: RUF012  never changed
     """What pods can have of it; as `pods`, how many there may be."""
 
 
 class Usage(NamedTuple):
     """What the pods of a node have taken."""
 
-    amounts: Amounts = {}  # noqa: RUF012  never changed
+    amounts: ResourceAmounts = {}  # noqa: RUF012  never changed
     pods: int = 0
     ports: frozenset[Port] = frozenset()
 

@@ -7,18 +7,18 @@ from collections.abc import Callable, Iterator
 from speccompile.model.key_path import KeyPath
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
-from speccompile.placement.workloads import Workload
+from speccompile.placement.workloads import PodWorkload
 
 
 class Unmodelled(NamedTuple):
     """Something that also decides where a pod runs."""
 
     what: str
-    uses: Callable[[Workload], Node | None]
+    uses: Callable[[PodWorkload], Node | None]
     """What of the pods makes it matter; None if it does not."""
 
 
-def not_looked_at(workload: Workload) -> Iterator[tuple[str, Node]]:
+def unmodelled_features(workload: PodWorkload) -> Iterator[tuple[str, Node]]:
     """What these very pods have that is not looked at, with the node that says so; nothing raises."""
     for row in UNMODELLED:
         node = row.uses(workload)
@@ -26,27 +26,27 @@ def not_looked_at(workload: Workload) -> Iterator[tuple[str, Node]]:
             yield row.what, node
 
 
-def _said(*paths: KeyPath) -> Callable[[Workload], Node | None]:
-    def uses(workload: Workload) -> Node | None:
+def _said(*paths: KeyPath) -> Callable[[PodWorkload], Node | None]:
+    def uses(workload: PodWorkload) -> Node | None:
         found = (workload.pod.at(path) for path in paths)
         return next((node for node in found if node is not None and node.value), None)
 
     return uses
 
 
-def _volume(workload: Workload) -> Node | None:
+def _volume(workload: PodWorkload) -> Node | None:
     volumes, claims = workload.pod.fields.get("volumes"), workload.claims
     items = volumes.items if volumes is not None else ()
     stored = (item for item in items if item.fields.keys() & _STORED)
     return next(stored, claims if claims is not None and claims.value else None)
 
 
-def _other_scheduler(workload: Workload) -> Node | None:
+def _other_scheduler(workload: PodWorkload) -> Node | None:
     node = workload.pod.fields.get("schedulerName")
     return node if node is not None and node.value not in (None, "", "default-scheduler") else None
 
 
-def _never(_: Workload) -> None:
+def _never(_: PodWorkload) -> None:
     return None
 
 

@@ -26,11 +26,11 @@ _PREFIXES = ("hugepages-", "attachable-volumes-")
 _OF_PODS = (CPU, "memory", "hugepages-")
 """What a pod may ask for as a whole, beside what its containers ask for."""
 
-Amounts: TypeAlias = Mapping[str, int]
+ResourceAmounts: TypeAlias = Mapping[str, int]
 """By resource, in the units that the scheduler counts in: thousandths of a CPU, and whole ones of everything else."""
 
 
-class Fault(NamedTuple):
+class InvalidField(NamedTuple):
     """What no API server would take."""
 
     path: KeyPath
@@ -63,7 +63,7 @@ class Term(NamedTuple):
     path: KeyPath = ()
 
 
-class Pin(NamedTuple):
+class NodeConstraints(NamedTuple):
     """All that hangs on what a node is, and not on what runs there."""
 
     node: str | None = None
@@ -72,7 +72,7 @@ class Pin(NamedTuple):
     terms: tuple[Term, ...] | None = None
     """None where no affinity is required; of no terms, none matches."""
     tolerations: tuple[Toleration, ...] = ()
-    faults: tuple[Fault, ...] = ()
+    faults: tuple[InvalidField, ...] = ()
 
 
 class Request(NamedTuple):
@@ -95,7 +95,7 @@ class Port(NamedTuple):
 class Needs(NamedTuple):
     """What a pod asks of a node."""
 
-    pin: Pin
+    constraints: NodeConstraints
     requests: tuple[Request, ...] = ()
     """In the order of their names; nothing that is asked for none of."""
     ports: tuple[Port, ...] = ()
@@ -103,7 +103,7 @@ class Needs(NamedTuple):
 
 def needs_of(pod: Node) -> Needs:
     """What the pod asks of a node, with what the API server fills in."""
-    faults: list[Fault] = []
+    faults: list[InvalidField] = []
     reader = _Reader(pod, faults.append)
     required = reader.mapping(_REQUIRED)
     name = reader.text(("nodeName",))
@@ -114,13 +114,13 @@ def needs_of(pod: Node) -> Needs:
     ports = tuple(_ports(reader))
     # What is read twice is told twice.
     told = tuple(dict.fromkeys(faults))
-    return Needs(Pin(name or None, selector, terms, tolerations, told), requests, ports)
+    return Needs(NodeConstraints(name or None, selector, terms, tolerations, told), requests, ports)
 
 
 class _Reader:
     """A tree that is asked for values of a type; of any other, it tells, and gives what stands for nothing."""
 
-    def __init__(self, root: Node, tell: Callable[[Fault], None]) -> None:
+    def __init__(self, root: Node, tell: Callable[[InvalidField], None]) -> None:
         self.root, self.tell = root, tell
 
     def _found(self, path: KeyPath) -> Node | None:
@@ -136,12 +136,12 @@ class _Reader:
         if node is None:
             self._found(tuple(above))
         elif node.value is not None and not isinstance(node.value, dict if isinstance(step, str) else tuple):
-            self.tell(Fault(tuple(above), f"expected a {'mapping' if isinstance(step, str) else 'list'}"))
+            self.tell(InvalidField(tuple(above), f"expected a {'mapping' if isinstance(step, str) else 'list'}"))
 
     def mapping(self, path: KeyPath) -> Mapping[str, Node] | None:
         node = self._found(path)
         if node is not None and not isinstance(node.value, dict):
-            self.tell(Fault(path, "expected a mapping"))
+            self.tell(InvalidField(path, "expected a mapping"))
             return None
         return None if node is None else node.fields
 
@@ -149,44 +149,44 @@ class _Reader:
         """The path of each item of a list of mappings."""
         node = self._found(path)
         if node is not None and not isinstance(node.value, tuple):
-            self.tell(Fault(path, "expected a list"))
+            self.tell(InvalidField(path, "expected a list"))
             return
         for index, item in enumerate(node.items if node else ()):
             if isinstance(item.value, dict):
                 yield (*path, index)
             else:
-                self.tell(Fault((*path, index), "expected a mapping"))
+                self.tell(InvalidField((*path, index), "expected a mapping"))
 
     def text(self, path: KeyPath) -> str:
         node = self._found(path)
         if node is not None and not isinstance(node.value, str):
-            self.tell(Fault(path, "expected a string"))
+            self.tell(InvalidField(path, "expected a string"))
             return ""
         return "" if node is None else str(node.value)
 
     def texts(self, path: KeyPath) -> Iterator[str]:
         node = self._found(path)
         if node is not None and not isinstance(node.value, tuple):
-            self.tell(Fault(path, "expected a list"))
+            self.tell(InvalidField(path, "expected a list"))
             return
         for index, item in enumerate(node.items if node else ()):
             if isinstance(item.value, str):
                 yield item.value
             else:
-                self.tell(Fault((*path, index), "expected a string"))
+                self.tell(InvalidField((*path, index), "expected a string"))
 
     def number(self, path: KeyPath) -> int:
         node = self._found(path)
         value = 0 if node is None else node.value
         if isinstance(value, int) and not isinstance(value, bool):
             return value
-        self.tell(Fault(path, "expected a whole number"))
+        self.tell(InvalidField(path, "expected a whole number"))
         return 0
 
     def is_true(self, path: KeyPath) -> bool:
         node = self._found(path)
         if node is not None and not isinstance(node.value, bool):
-            self.tell(Fault(path, "expected true or false"))
+            self.tell(InvalidField(path, "expected true or false"))
         return node is not None and node.value is True
 
     def amounts(self, path: KeyPath) -> dict[str, Request]:
@@ -196,7 +196,7 @@ class _Reader:
             at = (*path, name)
             nano = _nano(node)
             if nano is None or nano < 0:
-                self.tell(Fault(at, "expected a quantity of zero or more"))
+                self.tell(InvalidField(at, "expected a quantity of zero or more"))
             else:
                 told[name] = Request(name, -(-nano // _MILLIS), (at,))
         return told
@@ -289,7 +289,7 @@ def _of_pod(reader: _Reader, total: Mapping[str, Request]) -> dict[str, Request]
     requests, limits = reader.amounts(("resources", "requests")), reader.amounts(("resources", "limits"))
     for name, asked in requests.items():
         if name.startswith(_OF_PODS) and name in total and asked.amount < total[name].amount:
-            reader.tell(Fault(asked.paths[0], "expected at least what the containers request together"))
+            reader.tell(InvalidField(asked.paths[0], "expected at least what the containers request together"))
     told = {**limits, **{name: asked for name, asked in total.items() if not name.startswith("hugepages-")}, **requests}
     return {**total, **{name: told[name] for name in chain(limits, requests) if name.startswith(_OF_PODS)}}
 
@@ -337,7 +337,7 @@ _ROUGH = 10
 """Parts of a unit that are still told."""
 
 
-def worded(resource: str, amount: int, *, up: bool = False) -> str:
+def amount_text(resource: str, amount: int, *, up: bool = False) -> str:
     """The amount as people write it: `14.5`, `500m`, `31.3Gi`; what is told roughly is told too small, or too large."""
     if resource == CPU:
         whole, rest = divmod(amount, 1000)

@@ -15,13 +15,21 @@ from speccompile.model.diagnostic import quote
 from speccompile.model.key_path import KeyPath
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.placement.machine import Machine, Taint, Usage
-from speccompile.placement.pod_requirements import ANY_ADDRESS, Needs, Pin, Port, Requirement, Term, Toleration
+from speccompile.placement.pod_requirements import (
+    ANY_ADDRESS,
+    Needs,
+    NodeConstraints,
+    Port,
+    Requirement,
+    Term,
+    Toleration,
+)
 
 UNSCHEDULABLE = Taint("node.kubernetes.io/unschedulable", "", "NoSchedule")
 """What a pod must tolerate to go on a node that is cordoned."""
-KEEPS_OFF = frozenset({"NoSchedule", "NoExecute"})
+REJECTING_EFFECTS = frozenset({"NoSchedule", "NoExecute"})
 """Effects of taints that count; the third only makes a node less liked."""
-PODS = "pods"
+POD_RESOURCE = "pods"
 _TOLERATIONS: tuple[KeyPath, ...] = (("tolerations",),)
 _NAME = "metadata.name"
 _INTEGER = re.compile(r"[-+]?[0-9]{1,64}", re.ASCII)
@@ -42,14 +50,14 @@ class Filter(StrEnum):
     PORTS = "NodePorts"
 
 
-class Lack(NamedTuple):
+class Shortfall(NamedTuple):
     """How much of a resource a node would need to have free, and has."""
 
     asked: int
     free: int
 
 
-class Reason(NamedTuple):
+class NodeRejection(NamedTuple):
     """Why a pod does not go on a node.
 
     Reasons of two nodes are alike if they differ in what was found there alone.
@@ -64,7 +72,7 @@ class Reason(NamedTuple):
     """Where in the PodSpec it says so; nowhere, if something is missing there."""
     found: str | None = None
     """What the node has: the value of the label, or the name; None if it has none."""
-    lack: Lack | None = None
+    shortfall: Shortfall | None = None
     taint: Taint | None = None
     requirement: Requirement | None = None
 
@@ -74,71 +82,77 @@ class Reason(NamedTuple):
         return (self.filter, self.subject, self.asked, self.paths)
 
 
-def reasons(needs: Needs, machine: Machine, usage: Usage) -> tuple[Reason, ...]:
+def reasons(needs: Needs, machine: Machine, usage: Usage) -> tuple[NodeRejection, ...]:
     """Every reason why the pod does not fit the node as it is; none if it does."""
-    return (*standing(needs.pin, machine), *passing(needs, machine, usage))
+    return (*static_reasons(needs.constraints, machine), *usage_reasons(needs, machine, usage))
 
 
-def standing(pin: Pin, machine: Machine) -> tuple[Reason, ...]:
+def static_reasons(pin: NodeConstraints, machine: Machine) -> tuple[NodeRejection, ...]:
     """The reasons that hold whatever runs on the node."""
     return tuple(reason for look in FILTERS for reason in look(pin, machine))
 
 
-def passing(needs: Needs, machine: Machine, usage: Usage) -> tuple[Reason, ...]:
+def usage_reasons(needs: Needs, machine: Machine, usage: Usage) -> tuple[NodeRejection, ...]:
     """The reasons that hang on what runs on the node."""
-    found: list[Reason] = []
-    allowed = machine.allocatable.get(PODS, 0)
+    found: list[NodeRejection] = []
+    allowed = machine.allocatable.get(POD_RESOURCE, 0)
     if usage.pods + 1 > allowed:
-        found.append(Reason(Filter.RESOURCES, PODS, "one more pod", lack=Lack(1, allowed - usage.pods)))
+        found.append(
+            NodeRejection(Filter.RESOURCES, POD_RESOURCE, "one more pod", shortfall=Shortfall(1, allowed - usage.pods))
+        )
     for resource, amount, paths in needs.requests:
         free = machine.allocatable.get(resource, 0) - usage.amounts.get(resource, 0)
         if amount > free:
-            found.append(Reason(Filter.RESOURCES, resource, "", paths, lack=Lack(amount, free)))
+            found.append(NodeRejection(Filter.RESOURCES, resource, "", paths, shortfall=Shortfall(amount, free)))
     found += (
-        Reason(Filter.PORTS, f"{port.number}/{port.protocol}", f"port {port.number}/{port.protocol}", (port.path,))
+        NodeRejection(
+            Filter.PORTS, f"{port.number}/{port.protocol}", f"port {port.number}/{port.protocol}", (port.path,)
+        )
         for port in needs.ports
-        if any(clash(port, other) for other in usage.ports)
+        if any(ports_conflict(port, other) for other in usage.ports)
     )
     return tuple(found)
 
 
-def _refused(pin: Pin, _: Machine) -> Iterator[Reason]:
+def _refused(pin: NodeConstraints, _: Machine) -> Iterator[NodeRejection]:
     for fault in pin.faults:
-        yield Reason(Filter.API, "", fault.what, (fault.path,))
+        yield NodeRejection(Filter.API, "", fault.what, (fault.path,))
 
 
-def _named(pin: Pin, machine: Machine) -> Iterator[Reason]:
+def _named(pin: NodeConstraints, machine: Machine) -> Iterator[NodeRejection]:
     if pin.node is not None and pin.node != machine.name:
-        yield Reason(Filter.NODE_NAME, "nodeName", quote(pin.node), (("nodeName",),), machine.name)
+        yield NodeRejection(Filter.NODE_NAME, "nodeName", quote(pin.node), (("nodeName",),), machine.name)
 
 
-def _cordoned(pin: Pin, machine: Machine) -> Iterator[Reason]:
+def _cordoned(pin: NodeConstraints, machine: Machine) -> Iterator[NodeRejection]:
     if machine.cordoned and not tolerated(UNSCHEDULABLE, pin.tolerations):
-        yield Reason(Filter.UNSCHEDULABLE, "cordoned", "")
+        yield NodeRejection(Filter.UNSCHEDULABLE, "cordoned", "")
 
 
-def _tainted(pin: Pin, machine: Machine) -> Iterator[Reason]:
+def _tainted(pin: NodeConstraints, machine: Machine) -> Iterator[NodeRejection]:
     for taint in machine.taints:
-        if taint.effect in KEEPS_OFF and not tolerated(taint, pin.tolerations):
+        if taint.effect in REJECTING_EFFECTS and not tolerated(taint, pin.tolerations):
             # What is tolerated stands there; where nothing is, nobody says anything of taints.
-            yield Reason(Filter.TAINTS, written(taint), "", _TOLERATIONS if pin.tolerations else (), taint=taint)
+            yield NodeRejection(
+                Filter.TAINTS, taint_text(taint), "", _TOLERATIONS if pin.tolerations else (), taint=taint
+            )
 
 
-def _selected(pin: Pin, machine: Machine) -> Iterator[Reason]:
+def _selected(pin: NodeConstraints, machine: Machine) -> Iterator[NodeRejection]:
     for key, value in pin.selector:
         if machine.labels.get(key) != value:
             requirement = Requirement(key, "In", (value,), ("nodeSelector", key))
             yield _unmet(requirement, machine.labels)
 
 
-def _allowed(pin: Pin, machine: Machine) -> Iterator[Reason]:
-    if pin.terms is None or any(matches(term, machine.labels, machine.name) for term in pin.terms):
+def _allowed(pin: NodeConstraints, machine: Machine) -> Iterator[NodeRejection]:
+    if pin.terms is None or any(term_matches(term, machine.labels, machine.name) for term in pin.terms):
         return
     if len(pin.terms) == 1:
-        yield from unmet(pin.terms[0], machine)
+        yield from unmet_reasons(pin.terms[0], machine)
         return
-    told = [" and ".join(unmet_text(reason) for reason in unmet(term, machine)) for term in pin.terms]
-    yield Reason(
+    told = [" and ".join(unmet_text(reason) for reason in unmet_reasons(term, machine)) for term in pin.terms]
+    yield NodeRejection(
         Filter.AFFINITY,
         "nodeSelectorTerms",
         f"one of {len(told)} terms" if told else "a term, and there are none",
@@ -149,8 +163,8 @@ def _allowed(pin: Pin, machine: Machine) -> Iterator[Reason]:
 
 _REQUIRED: KeyPath = ("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
 
-Look: TypeAlias = Callable[[Pin, Machine], Iterator[Reason]]
-FILTERS: tuple[Look, ...] = (_refused, _named, _cordoned, _tainted, _selected, _allowed)
+StaticFilter: TypeAlias = Callable[[NodeConstraints, Machine], Iterator[NodeRejection]]
+FILTERS: tuple[StaticFilter, ...] = (_refused, _named, _cordoned, _tainted, _selected, _allowed)
 
 
 # Taints
@@ -164,17 +178,17 @@ def tolerates(toleration: Toleration, taint: Taint) -> bool:
     """Whether the one toleration is enough; what it leaves out, any taint has, but for the operator and the value."""
     if toleration.effect not in ("", taint.effect) or toleration.key not in ("", taint.key):
         return False
-    holds = _OPERATORS.get(toleration.operator)
-    return holds is not None and holds(toleration.value, taint.value)
+    satisfies = _OPERATORS.get(toleration.operator)
+    return satisfies is not None and satisfies(toleration.value, taint.value)
 
 
 def _is_less(asked: str, found: str) -> bool:
-    mine, theirs = whole_number(asked), whole_number(found)
+    mine, theirs = int64(asked), int64(found)
     return mine is not None and theirs is not None and theirs < mine
 
 
 def _is_more(asked: str, found: str) -> bool:
-    mine, theirs = whole_number(asked), whole_number(found)
+    mine, theirs = int64(asked), int64(found)
     return mine is not None and theirs is not None and theirs > mine
 
 
@@ -187,7 +201,7 @@ _OPERATORS: Mapping[str, Callable[[str, str], bool]] = {
 }
 
 
-def written(taint: Taint) -> str:
+def taint_text(taint: Taint) -> str:
     """A taint as kubectl writes it."""
     return f"{taint.key}={taint.value}:{taint.effect}" if taint.value else f"{taint.key}:{taint.effect}"
 
@@ -195,23 +209,25 @@ def written(taint: Taint) -> str:
 # Labels
 
 
-def matches(term: Term, labels: Mapping[str, str], name: str) -> bool:
+def term_matches(term: Term, labels: Mapping[str, str], name: str) -> bool:
     """Whether all that the term asks holds; one that asks nothing matches no node."""
     if not term.expressions and not term.fields:
         return False
-    return all(holds(asked, labels) for asked in term.expressions) and all(_is_so(asked, name) for asked in term.fields)
+    return all(satisfies(asked, labels) for asked in term.expressions) and all(
+        _is_so(asked, name) for asked in term.fields
+    )
 
 
-def unmet(term: Term, machine: Machine) -> tuple[Reason, ...]:
+def unmet_reasons(term: Term, machine: Machine) -> tuple[NodeRejection, ...]:
     """What the term asks that does not hold."""
     if not term.expressions and not term.fields:
-        return (Reason(Filter.AFFINITY, "nodeSelectorTerms", "a term that is not empty", (term.path,)),)
-    labels = (_unmet(asked, machine.labels) for asked in term.expressions if not holds(asked, machine.labels))
+        return (NodeRejection(Filter.AFFINITY, "nodeSelectorTerms", "a term that is not empty", (term.path,)),)
+    labels = (_unmet(asked, machine.labels) for asked in term.expressions if not satisfies(asked, machine.labels))
     fields = (_unmet(asked, {_NAME: machine.name}) for asked in term.fields if not _is_so(asked, machine.name))
     return (*labels, *fields)
 
 
-def holds(asked: Requirement, labels: Mapping[str, str]) -> bool:
+def satisfies(asked: Requirement, labels: Mapping[str, str]) -> bool:
     """Whether the labels are as asked; where the requirement is malformed, they never are."""
     rule = _REQUIREMENTS.get(asked.operator)
     return rule is not None and rule(labels.get(asked.key), asked.values)
@@ -219,7 +235,7 @@ def holds(asked: Requirement, labels: Mapping[str, str]) -> bool:
 
 def _is_so(asked: Requirement, name: str) -> bool:
     """The same for a field, of which there is one, and which is compared with one value."""
-    return asked.operator in ("In", "NotIn") and len(asked.values) == 1 and holds(asked, {_NAME: name})
+    return asked.operator in ("In", "NotIn") and len(asked.values) == 1 and satisfies(asked, {_NAME: name})
 
 
 def _compares(is_so: Callable[[str, str], bool]) -> Callable[[str | None, tuple[str, ...]], bool]:
@@ -236,8 +252,8 @@ _REQUIREMENTS: Mapping[str, Callable[[str | None, tuple[str, ...]], bool]] = {
 }
 
 
-def _unmet(asked: Requirement, labels: Mapping[str, str]) -> Reason:
-    return Reason(
+def _unmet(asked: Requirement, labels: Mapping[str, str]) -> NodeRejection:
+    return NodeRejection(
         Filter.AFFINITY,
         asked.key,
         condition(asked),
@@ -291,14 +307,14 @@ def _any_of(words: Iterable[str]) -> str:
     return f"{', '.join(others)} or {last}" if others else last
 
 
-def unmet_text(reason: Reason) -> str:
+def unmet_text(reason: NodeRejection) -> str:
     """A reason about a label in short."""
     if reason.requirement is None:
         return f"needs {reason.asked}"
     return f"{quote(reason.subject)} {required_text(reason.requirement)}, {actual_text([reason.found])}"
 
 
-def whole_number(text: str) -> int | None:
+def int64(text: str) -> int | None:
     """The text as a number of 64 bits, if it is one."""
     number = int(text) if _INTEGER.fullmatch(text) else None
     return number if number is not None and _LEAST <= number <= _MOST else None
@@ -307,7 +323,7 @@ def whole_number(text: str) -> int | None:
 # Ports
 
 
-def clash(one: Port, two: Port) -> bool:
+def ports_conflict(one: Port, two: Port) -> bool:
     """Whether both want one port of one address; without an address, they want it of all."""
     same = (one.protocol, one.number) == (two.protocol, two.number)
     return same and (one.address == two.address or ANY_ADDRESS in (one.address, two.address))

@@ -14,10 +14,10 @@ from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Json, Node
 from speccompile.model.source import Span
 from speccompile.placement.cluster_snapshot import Cluster
-from speccompile.placement.fit import Verdict
+from speccompile.placement.fit import WorkloadFit
 from speccompile.placement.machine import Machine, Taint
-from speccompile.placement.pod_requirements import CPU, Requirement, amount_of, needs_of, worded
-from speccompile.placement.scheduler_filters import Filter, Reason, reasons, unmet, written
+from speccompile.placement.pod_requirements import CPU, Requirement, amount_of, amount_text, needs_of
+from speccompile.placement.scheduler_filters import Filter, NodeRejection, reasons, taint_text, unmet_reasons
 
 _NOT_FOR_PODS = (
     *("node.kubernetes.io/", "node.cloudprovider.kubernetes.io/", "node-role.kubernetes.io/"),
@@ -35,18 +35,18 @@ _MEBI = 2**20
 _OTHER, _GONE, _ALL_GONE = 1.0, 2.0, 3.0
 
 
-class Edit(NamedTuple):
+class PodEdit(NamedTuple):
     """A value to be written at a path of a PodSpec; None takes away what is there."""
 
     path: KeyPath
     value: Json
 
 
-class Change(NamedTuple):
+class PodChange(NamedTuple):
     """One thing that somebody could say otherwise."""
 
     what: str
-    edits: tuple[Edit, ...]
+    edits: tuple[PodEdit, ...]
     at: KeyPath
     """Where it stands in the PodSpec now; nowhere, if it is to be added."""
     cost: float
@@ -56,25 +56,25 @@ class Change(NamedTuple):
 class Suggestion(NamedTuple):
     """A change, and the nodes that the workload would fit then."""
 
-    change: Change
+    change: PodChange
     machines: tuple[Machine, ...]
 
 
 class _Proposal(NamedTuple):
     """A change, and the nodes that it might do for."""
 
-    change: Change
+    change: PodChange
     machines: list[Machine]
 
 
-class Nearest(NamedTuple):
+class ClosestNode(NamedTuple):
     """The node that has least against a workload."""
 
     machine: Machine
-    reasons: tuple[Reason, ...]
+    reasons: tuple[NodeRejection, ...]
 
 
-def suggestion(verdict: Verdict, cluster: Cluster) -> Suggestion | None:
+def suggestion(verdict: WorkloadFit, cluster: Cluster) -> Suggestion | None:
     """The best change; None if no single one will do, of those that are known here.
 
     Of those that mend least, the one that gives up least, and of those the one that opens most nodes.
@@ -97,27 +97,27 @@ def suggestion(verdict: Verdict, cluster: Cluster) -> Suggestion | None:
     return None
 
 
-def nearest(verdict: Verdict) -> Nearest | None:
+def closest_node(verdict: WorkloadFit) -> ClosestNode | None:
     """The node with fewest reasons against it, and of several the one that lacks least; None if there are no nodes."""
     all_nodes = [
-        Nearest(machine, found)
+        ClosestNode(machine, found)
         for group in verdict.others
         for machine, found in zip(group.machines, group.reasons, strict=True)
     ]
     return min(all_nodes, key=lambda one: (len(one.reasons), _lacking(one.reasons), one.machine.name), default=None)
 
 
-def _lacking(found: Sequence[Reason]) -> float:
-    return sum((lack.asked - lack.free) / lack.asked for reason in found if (lack := reason.lack) is not None)
+def _lacking(found: Sequence[NodeRejection]) -> float:
+    return sum((lack.asked - lack.free) / lack.asked for reason in found if (lack := reason.shortfall) is not None)
 
 
-def _helped(pod: Node, change: Change, machines: Sequence[Machine], cluster: Cluster) -> tuple[Machine, ...]:
+def _helped(pod: Node, change: PodChange, machines: Sequence[Machine], cluster: Cluster) -> tuple[Machine, ...]:
     """Those of the nodes that the PodSpec fits with the change made."""
-    needs = needs_of(changed(pod, change))
+    needs = needs_of(apply_change(pod, change))
     return tuple(machine for machine in machines if not reasons(needs, machine, cluster.usage(machine)))
 
 
-def changed(pod: Node, change: Change) -> Node:
+def apply_change(pod: Node, change: PodChange) -> Node:
     """The PodSpec with the change made; whatever is new in it stands where the whole does."""
     for edit in change.edits:
         pod = _edited(pod, edit.path, edit.value)
@@ -144,18 +144,18 @@ def _made(value: Any, span: Span) -> Node:
 # What would cure which reasons
 
 
-def _cures(verdict: Verdict, machine: Machine, found: tuple[Reason, ...]) -> Iterator[Change]:
+def _cures(verdict: WorkloadFit, machine: Machine, found: tuple[NodeRejection, ...]) -> Iterator[PodChange]:
     """Changes of which each might do away with all reasons at once."""
     filters = {reason.filter for reason in found}
     if len(filters) == 1:
         yield from _CURES.get(filters.pop(), _none)(verdict, machine, found)
 
 
-def _none(_: Verdict, __: Machine, ___: tuple[Reason, ...]) -> Iterator[Change]:
+def _none(_: WorkloadFit, __: Machine, ___: tuple[NodeRejection, ...]) -> Iterator[PodChange]:
     return iter(())
 
 
-def _tolerate(verdict: Verdict, _: Machine, found: tuple[Reason, ...]) -> Iterator[Change]:
+def _tolerate(verdict: WorkloadFit, _: Machine, found: tuple[NodeRejection, ...]) -> Iterator[PodChange]:
     taints = [reason.taint for reason in found if reason.taint]
     first = taints[0]
     if len({taint.key for taint in taints}) > 1 or first.key.startswith(_NOT_FOR_PODS):
@@ -163,11 +163,11 @@ def _tolerate(verdict: Verdict, _: Machine, found: tuple[Reason, ...]) -> Iterat
     tolerations = verdict.subject.workload.pod.fields.get("tolerations")
     end = len(tolerations.items) if tolerations is not None else 0
     toleration = _tolerating(taints)
-    what = quote(written(first), 100) if len(taints) == 1 else f"{quote(first.key, 100)} with any value and effect"
-    edits = (Edit(("tolerations", end), toleration),)
+    what = quote(taint_text(first), 100) if len(taints) == 1 else f"{quote(first.key, 100)} with any value and effect"
+    edits = (PodEdit(("tolerations", end), toleration),)
     if end == 0:
-        edits = (Edit(("tolerations",), [toleration]),)
-    yield Change(f"add a toleration for {what}", edits, (), _OTHER)
+        edits = (PodEdit(("tolerations",), [toleration]),)
+    yield PodChange(f"add a toleration for {what}", edits, (), _OTHER)
 
 
 def _tolerating(taints: Sequence[Taint]) -> dict[str, Json]:
@@ -179,32 +179,34 @@ def _tolerating(taints: Sequence[Taint]) -> dict[str, Json]:
     return {"key": first.key, **value, "effect": first.effect}
 
 
-def _relabel(verdict: Verdict, machine: Machine, found: tuple[Reason, ...]) -> Iterator[Change]:
+def _relabel(verdict: WorkloadFit, machine: Machine, found: tuple[NodeRejection, ...]) -> Iterator[PodChange]:
     pod, alone = verdict.subject.workload.pod, found if len(found) == 1 else ()
     # Of alternatives, it is enough that one is met.
-    alternatives = verdict.needs.pin.terms or () if alone and alone[0].requirement is None else ()
-    for missing in (alone, *(unmet(term, machine) for term in alternatives)):
+    alternatives = verdict.needs.constraints.terms or () if alone and alone[0].requirement is None else ()
+    for missing in (alone, *(unmet_reasons(term, machine) for term in alternatives)):
         if len(missing) == 1 and missing[0].requirement is not None:
             yield from _relax(pod, machine, missing[0].requirement)
     if all(reason.paths[0][0] == _REQUIRED[0] for reason in found):
-        yield Change("remove the required node affinity", (Edit(_REQUIRED, None),), _REQUIRED, _ALL_GONE)
+        yield PodChange("remove the required node affinity", (PodEdit(_REQUIRED, None),), _REQUIRED, _ALL_GONE)
 
 
-def _relax(pod: Node, machine: Machine, asked: Requirement) -> Iterator[Change]:
+def _relax(pod: Node, machine: Machine, asked: Requirement) -> Iterator[PodChange]:
     value = machine.labels.get(asked.key) if asked.key != _HOSTNAME else None
     label, path = quote(asked.key, 100), asked.path
     if path[0] == "nodeSelector":
         if value is not None:
-            yield Change(f"set {label} to {quote(value)} in the node selector", (Edit(path, value),), path, _OTHER)
-        yield Change(f"remove {label} from the node selector", (Edit(path, None),), path, _GONE)
+            yield PodChange(
+                f"set {label} to {quote(value)} in the node selector", (PodEdit(path, value),), path, _OTHER
+            )
+        yield PodChange(f"remove {label} from the node selector", (PodEdit(path, None),), path, _GONE)
         return
     if asked.operator == "In" and value is not None:
-        edit = Edit((*path, "values", len(asked.values)), value)
-        yield Change(f"also accept {quote(value)} for label {label}", (edit,), path, _OTHER)
+        edit = PodEdit((*path, "values", len(asked.values)), value)
+        yield PodChange(f"also accept {quote(value)} for label {label}", (edit,), path, _OTHER)
         return
     gone = _without(pod, path)
     if gone is not None:
-        yield Change(f"remove the requirement on label {label}", (Edit(gone, None),), path, _GONE)
+        yield PodChange(f"remove the requirement on label {label}", (PodEdit(gone, None),), path, _GONE)
 
 
 def _without(pod: Node, path: KeyPath) -> KeyPath | None:
@@ -225,15 +227,15 @@ def _count(pod: Node, path: KeyPath) -> int:
     return 0 if node is None else len(node.items)
 
 
-def _unname(_: Verdict, __: Machine, ___: tuple[Reason, ...]) -> Iterator[Change]:
-    yield Change("remove `nodeName`", (Edit(("nodeName",), None),), ("nodeName",), _GONE)
+def _unname(_: WorkloadFit, __: Machine, ___: tuple[NodeRejection, ...]) -> Iterator[PodChange]:
+    yield PodChange("remove `nodeName`", (PodEdit(("nodeName",), None),), ("nodeName",), _GONE)
 
 
-def _lower(verdict: Verdict, _: Machine, found: tuple[Reason, ...]) -> Iterator[Change]:
+def _lower(verdict: WorkloadFit, _: Machine, found: tuple[NodeRejection, ...]) -> Iterator[PodChange]:
     reason = found[0]
-    if len(found) > 1 or reason.lack is None or not reason.paths:
+    if len(found) > 1 or reason.shortfall is None or not reason.paths:
         return
-    pod, (asked, free) = verdict.subject.workload.pod, reason.lack
+    pod, (asked, free) = verdict.subject.workload.pod, reason.shortfall
     amounts = {path: amount_of(node, reason.subject) or 0 for path in reason.paths if (node := pod.at(path))}
     # One value can be changed at a time, and the largest has most to give.
     path = max(amounts, key=lambda path: amounts[path])
@@ -241,11 +243,11 @@ def _lower(verdict: Verdict, _: Machine, found: tuple[Reason, ...]) -> Iterator[
     sides = sorted({path, *_other_side(pod, path, reason.subject)}, key=str)
     if new > 0:
         text = _spelled(reason.subject, new)
-        what = f"request {text} of {reason.subject} instead of {worded(reason.subject, amounts[path], up=True)}"
-        edits = tuple(Edit(side, text) for side in sides)
-        yield Change(what, edits, path, (amounts[path] - new) / amounts[path])
+        what = f"request {text} of {reason.subject} instead of {amount_text(reason.subject, amounts[path], up=True)}"
+        edits = tuple(PodEdit(side, text) for side in sides)
+        yield PodChange(what, edits, path, (amounts[path] - new) / amounts[path])
     elif reason.subject not in _MEANT:
-        yield Change(f"request no {reason.subject}", tuple(Edit(side, None) for side in sides), path, _GONE)
+        yield PodChange(f"request no {reason.subject}", tuple(PodEdit(side, None) for side in sides), path, _GONE)
 
 
 def _other_side(pod: Node, path: KeyPath, resource: str) -> Iterator[KeyPath]:
@@ -263,22 +265,22 @@ def _rounded(resource: str, amount: int) -> int:
 
 def _spelled(resource: str, amount: int) -> str:
     if resource == CPU:
-        return worded(resource, amount)
+        return amount_text(resource, amount)
     return f"{amount // _MEBI}Mi" if resource in ("memory", "ephemeral-storage") and amount >= _MEBI else str(amount)
 
 
-def _unport(verdict: Verdict, _: Machine, found: tuple[Reason, ...]) -> Iterator[Change]:
+def _unport(verdict: WorkloadFit, _: Machine, found: tuple[NodeRejection, ...]) -> Iterator[PodChange]:
     pod, path = verdict.subject.workload.pod, (*found[0].paths[0], "hostPort")
     if len(found) == 1 and pod.at(path) is not None:
-        yield Change(f"remove host port {found[0].subject}", (Edit(path, None),), path, _GONE)
+        yield PodChange(f"remove host port {found[0].subject}", (PodEdit(path, None),), path, _GONE)
     # On the network of the node, every port is one of the node.
     if pod.at(_NETWORK) is not None:
-        yield Change("remove `hostNetwork`", (Edit(_NETWORK, None),), _NETWORK, _GONE)
+        yield PodChange("remove `hostNetwork`", (PodEdit(_NETWORK, None),), _NETWORK, _GONE)
 
 
 _NETWORK: KeyPath = ("hostNetwork",)
 
-_CURES: Mapping[Filter, Callable[[Verdict, Machine, tuple[Reason, ...]], Iterator[Change]]] = {
+_CURES: Mapping[Filter, Callable[[WorkloadFit, Machine, tuple[NodeRejection, ...]], Iterator[PodChange]]] = {
     Filter.NODE_NAME: _unname,
     Filter.TAINTS: _tolerate,
     Filter.AFFINITY: _relabel,

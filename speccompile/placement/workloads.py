@@ -12,8 +12,8 @@ from speccompile.model.key_path import KeyPath
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
 from speccompile.placement.object_identity import group_of, kind_of, name_of, namespace_of
-from speccompile.placement.seldon.objects import said
-from speccompile.placement.seldon.operator_merge import over_config
+from speccompile.placement.seldon.objects import node_at
+from speccompile.placement.seldon.operator_merge import merge_server
 from speccompile.placement.seldon.server_pods import config_of, replicas_of
 
 _POD: KeyPath = ("spec", "template", "spec")
@@ -22,7 +22,7 @@ _SUSPEND: KeyPath = ("spec", "suspend")
 _DAEMON_SET = ("apps", "DaemonSet")
 
 
-class Workload(NamedTuple):
+class PodWorkload(NamedTuple):
     """Pods that are all alike, and the object that makes them."""
 
     owner: Node
@@ -54,13 +54,13 @@ class Workload(NamedTuple):
         return namespace_of(self.owner)
 
 
-Maker: TypeAlias = Callable[[Node, Sequence[Node]], Iterator[Workload]]
+Maker: TypeAlias = Callable[[Node, Sequence[Node]], Iterator[PodWorkload]]
 """The workloads of an object, which may hang on the other objects beside it."""
 Makers: TypeAlias = Mapping[tuple[str, str], Maker]
 """By API group, which is empty for the core, and kind."""
 
 
-def workloads(objects: Sequence[Node]) -> tuple[Workload, ...]:
+def workloads(objects: Sequence[Node]) -> tuple[PodWorkload, ...]:
     """The workloads of the objects, in their order; an object of any other kind has none."""
     makers = ((tree, MAKERS.get((group_of(tree), kind_of(tree)))) for tree in objects)
     return tuple(made for tree, maker in makers if maker is not None for made in maker(tree, objects))
@@ -92,29 +92,29 @@ def whole(tree: Node, path: KeyPath) -> int | None:
     return max(value, 0) if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-def _one(tree: Node, _: Sequence[Node]) -> Iterator[Workload]:
+def _one(tree: Node, _: Sequence[Node]) -> Iterator[PodWorkload]:
     yield from _made(tree, tree.at(("spec",)), 1)
 
 
-def _replicated(tree: Node, _: Sequence[Node]) -> Iterator[Workload]:
+def _replicated(tree: Node, _: Sequence[Node]) -> Iterator[PodWorkload]:
     replicas = whole(tree, ("spec", "replicas"))
     yield from _made(tree, tree.at(_POD), 1 if replicas is None else replicas)
 
 
-def _stateful(tree: Node, objects: Sequence[Node]) -> Iterator[Workload]:
+def _stateful(tree: Node, objects: Sequence[Node]) -> Iterator[PodWorkload]:
     claims = tree.at(("spec", "volumeClaimTemplates"))
     yield from (made._replace(claims=claims) for made in _replicated(tree, objects))
 
 
-def _everywhere(tree: Node, _: Sequence[Node]) -> Iterator[Workload]:
+def _everywhere(tree: Node, _: Sequence[Node]) -> Iterator[PodWorkload]:
     yield from _made(tree, tree.at(_POD), 1)
 
 
-def _job(tree: Node, _: Sequence[Node]) -> Iterator[Workload]:
+def _job(tree: Node, _: Sequence[Node]) -> Iterator[PodWorkload]:
     yield from _made(tree, tree.at(_POD), _at_once(tree), is_suspended=_is_true(tree, _SUSPEND))
 
 
-def _cron_job(tree: Node, _: Sequence[Node]) -> Iterator[Workload]:
+def _cron_job(tree: Node, _: Sequence[Node]) -> Iterator[PodWorkload]:
     job = tree.at(_JOB)
     if job is not None:
         is_suspended = _is_true(tree, _SUSPEND) or _is_true(job, _SUSPEND)
@@ -133,16 +133,16 @@ def _is_true(tree: Node, path: KeyPath) -> bool:
     return node is not None and node.value is True
 
 
-def _made(owner: Node, pod: Node | None, replicas: int, *, is_suspended: bool = False) -> Iterator[Workload]:
+def _made(owner: Node, pod: Node | None, replicas: int, *, is_suspended: bool = False) -> Iterator[PodWorkload]:
     if pod is not None and isinstance(pod.value, dict):
-        yield Workload(owner, pod, replicas, is_suspended)
+        yield PodWorkload(owner, pod, replicas, is_suspended)
 
 
-def _servers(tree: Node, objects: Sequence[Node]) -> Iterator[Workload]:
+def _servers(tree: Node, objects: Sequence[Node]) -> Iterator[PodWorkload]:
     """The pods of a Seldon Server, merged over the ServerConfig that it names: one of the objects, or a stock one."""
     config = config_of(tree, objects)
-    claims = said(config, ("spec", "volumeClaimTemplates"))
-    yield Workload(tree, over_config(tree, config).pod, replicas_of(tree), claims=claims)
+    claims = node_at(config, ("spec", "volumeClaimTemplates"))
+    yield PodWorkload(tree, merge_server(tree, config).pod, replicas_of(tree), claims=claims)
 
 
 MAKERS: Makers = {

@@ -9,9 +9,9 @@ from typing import TypeAlias
 
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
-from speccompile.placement.capacity import PoolUse, Share
-from speccompile.placement.model_hosting import Hosting
-from speccompile.placement.placement import Answer, Told
+from speccompile.placement.capacity import PoolUse, ResourceUse
+from speccompile.placement.model_hosting import ModelHosting
+from speccompile.placement.placement import PlacementResult, WorkloadResult
 from speccompile.report.place_text import resource_cells
 from speccompile.report.place_wording import (
     EMPTY_NODES,
@@ -113,25 +113,25 @@ class _ModelSection(NamedTuple):
     servers: tuple[_ServerRow, ...]
 
 
-def as_placed_page(answer: Answer) -> str:
+def as_placed_page(result: PlacementResult) -> str:
     """A self-contained page without scripts; equal results produce equal pages."""
     from speccompile.report.html_template import filled_page  # Jinja is slow to import, and only pages need it
 
     style = asset("page.css") + asset("placed.css")
-    workloads = [_workload(number, told, answer) for number, told in enumerate(display_order(answer.workloads), 1)]
-    models = [_model(model) for model in answer.models]
-    pending = answer.fleet.unplaced
+    workloads = [_workload(number, told, result) for number, told in enumerate(display_order(result.workloads), 1)]
+    models = [_model(model) for model in result.models]
+    pending = result.capacity.pending
     values = {
-        "summary": [*summary_lines(answer)],
-        "is_good": answer.is_good,
+        "summary": [*summary_lines(result)],
+        "is_good": result.everything_fits,
         "pending": [_rich(pending_text(one)) for one in pending[:_MAX_LISTED]],
         "more_pending": max(len(pending) - _MAX_LISTED, 0),
         "unfit": [one for one in workloads if not one.is_good],
         "fitting": [one for one in workloads if one.is_good],
         "max_listed": _MAX_LISTED,
-        "notes": tuple(_notes(answer)),
+        "notes": tuple(_notes(result)),
         "columns": _COLUMNS,
-        "pools": [_pool(pool) for pool in answer.fleet.pools] if answer.fleet.pods else [],
+        "pools": [_pool(pool) for pool in result.capacity.pools] if result.capacity.pods else [],
         "bar_width": _BAR_WIDTH,
         "models": models,
         "has_good_models": all(model.is_good for model in models),
@@ -146,27 +146,27 @@ def _rich(text: str) -> _RichText:
     return tuple(_Span(part, number % 2 == 1) for number, part in enumerate(text.split("`")) if part)
 
 
-def _notes(answer: Answer) -> Iterator[str]:
-    if answer.fleet.pods:
+def _notes(result: PlacementResult) -> Iterator[str]:
+    if result.capacity.pods:
         yield ESTIMATE
-    if not answer.cluster.knows_pods:
+    if not result.cluster.knows_pods:
         yield EMPTY_NODES
-    if answer.left_out:
-        yield not_placed_text(answer.left_out)
+    if result.not_placed:
+        yield not_placed_text(result.not_placed)
 
 
 def _pool(pool: PoolUse) -> _PoolSection:
     cordoned = sum(machine.cordoned for machine in pool.machines)
     nodes = plural(len(pool.machines), "node") + (f" ({cordoned} cordoned)" if cordoned else "")
     names = printable(node_names(pool.machines, _MAX_NODES_NAMED))
-    return _PoolSection(printable_name(pool.name), f"{nodes}: {names}", tuple(map(_resource_row, pool.shares)))
+    return _PoolSection(printable_name(pool.name), f"{nodes}: {names}", tuple(map(_resource_row, pool.resources)))
 
 
-def _resource_row(share: Share) -> _ResourceRow:
-    total = max(share.allocatable, share.before + share.added) + share.missing or 1
+def _resource_row(share: ResourceUse) -> _ResourceRow:
+    total = max(share.allocatable, share.in_use + share.added) + share.missing or 1
     parts: list[_BarPart] = []
     x = 0
-    amounts = (("used", share.before), ("added", share.added), ("free", share.free), ("missing", share.missing))
+    amounts = (("used", share.in_use), ("added", share.added), ("free", share.free), ("missing", share.missing))
     for kind, amount in amounts:
         width = amount * _BAR_WIDTH // total
         parts += [_BarPart(kind, x, width)] if width else []
@@ -175,29 +175,29 @@ def _resource_row(share: Share) -> _ResourceRow:
     return _ResourceRow(printable_name(share.resource), cells, tuple(parts), share.allocatable * _BAR_WIDTH // total)
 
 
-def _workload(number: int, told: Told, answer: Answer) -> _WorkloadSection:
+def _workload(number: int, told: WorkloadResult, result: PlacementResult) -> _WorkloadSection:
     verdict = told.verdict
     return _WorkloadSection(
         f"workload-{number}",
         title(verdict),
         printable(verdict.subject.place.label),
         pods_text(verdict),
-        _rich(fit_text(told, len(answer.cluster.machines))),
+        _rich(fit_text(told, len(result.cluster.machines))),
         told.fits,
         tuple(map(_rich, suggestion_lines(told))),
-        tuple(_rich(printable(line)) for line in not_considered_lines(told.ignored)),
+        tuple(_rich(printable(line)) for line in not_considered_lines(told.not_considered)),
         tuple(_node_groups(told)),
     )
 
 
-def _node_groups(told: Told) -> Iterator[_NodeGroup]:
+def _node_groups(told: WorkloadResult) -> Iterator[_NodeGroup]:
     for group in told.verdict.others:
         reasons = (_reason(reason_text(alike), told.verdict.origins(alike[0].paths)) for alike in group.alike)
         names = printable(node_names(group.machines, _MAX_NODES_NAMED))
         yield _NodeGroup(plural(len(group.machines), "node"), names, tuple(reasons))
 
 
-def _model(model: Hosting) -> _ModelSection:
+def _model(model: ModelHosting) -> _ModelSection:
     servers = (
         _ServerRow(
             host_name(host),

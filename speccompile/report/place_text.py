@@ -6,11 +6,11 @@ import textwrap
 from collections.abc import Iterator, Sequence
 
 from speccompile.model.node import Node
-from speccompile.placement.capacity import PoolUse, Share
-from speccompile.placement.fit import Group, Verdict
-from speccompile.placement.model_hosting import Hosting
-from speccompile.placement.placement import Answer, Told
-from speccompile.placement.pod_requirements import worded
+from speccompile.placement.capacity import PoolUse, ResourceUse
+from speccompile.placement.fit import NodeGroup, WorkloadFit
+from speccompile.placement.model_hosting import ModelHosting
+from speccompile.placement.placement import PlacementResult, WorkloadResult
+from speccompile.placement.pod_requirements import amount_text
 from speccompile.report.place_wording import (
     EMPTY_NODES,
     ESTIMATE,
@@ -45,22 +45,22 @@ _TEXT_COLUMNS = 3
 """Columns of the pool table that are aligned left; numbers are aligned right."""
 
 
-def as_placed_table(answer: Answer, paint: Paint = plain) -> str:
+def as_placed_table(result: PlacementResult, paint: Paint = plain) -> str:
     """The whole report, with the answer first."""
     lines = (
-        *_summary(answer, paint),
-        *_workloads(answer, paint),
-        *_pools(answer, paint),
-        *_models(answer.models, paint),
-        *_notes(answer, paint),
+        *_summary(result, paint),
+        *_workloads(result, paint),
+        *_pools(result, paint),
+        *_models(result.models, paint),
+        *_notes(result, paint),
     )
     return "".join(f"{line.rstrip()}\n" for line in lines)
 
 
-def _summary(answer: Answer, paint: Paint) -> Iterator[str]:
-    for line in summary_lines(answer):
+def _summary(result: PlacementResult, paint: Paint) -> Iterator[str]:
+    for line in summary_lines(result):
         yield paint(line, "title")
-    pending = answer.fleet.unplaced
+    pending = result.capacity.pending
     for one in pending[:MAX_ALL_SHOWN]:
         yield f"  {pending_text(one)}"
     if len(pending) > MAX_ALL_SHOWN:
@@ -68,39 +68,39 @@ def _summary(answer: Answer, paint: Paint) -> Iterator[str]:
     yield ""
 
 
-def _workloads(answer: Answer, paint: Paint) -> Iterator[str]:
-    workloads = display_order(answer.workloads)
+def _workloads(result: PlacementResult, paint: Paint) -> Iterator[str]:
+    workloads = display_order(result.workloads)
     shown = workloads if len(workloads) <= MAX_ALL_SHOWN else [one for one in workloads if not one.fits]
     for one in shown[:_MAX_SHOWN]:
-        yield from _workload(one, answer, paint)
+        yield from _workload(one, result, paint)
         yield ""
     if len(shown) > _MAX_SHOWN:
         yield f"… and {len(shown) - _MAX_SHOWN} more that do not fit any node"
         yield ""
 
 
-def _workload(told: Told, answer: Answer, paint: Paint) -> Iterator[str]:
+def _workload(told: WorkloadResult, result: PlacementResult, paint: Paint) -> Iterator[str]:
     verdict = told.verdict
     pods = "" if verdict.subject.workload.pods == 1 else f", {pods_text(verdict)}"
     place = paint(printable(verdict.subject.place.label), "quiet")
-    fit = fit_text(told, len(answer.cluster.machines))
+    fit = fit_text(told, len(result.cluster.machines))
     yield f"{paint(title(verdict), 'title')}{pods} ({place}): {fit if told.fits else paint(fit, 'error')}"
     for group in verdict.others:
         yield from _node_group(group, verdict, paint)
-    for line in not_considered_lines(told.ignored):
+    for line in not_considered_lines(told.not_considered):
         yield f"  {printable(line)}"
     for number, line in enumerate(suggestion_lines(told)):
         yield f"  {line}" if number else f"  {paint('suggestion:', 'notice')} {line}"
 
 
-def _node_group(group: Group, verdict: Verdict, paint: Paint) -> Iterator[str]:
+def _node_group(group: NodeGroup, verdict: WorkloadFit, paint: Paint) -> Iterator[str]:
     yield f"  does not fit {plural(len(group.machines), 'node')}: {printable_name(node_names(group.machines))}"
     for alike in group.alike:
         yield f"    {printable(reason_text(alike))}{_origins(verdict.origins(alike[0].paths), paint)}"
 
 
-def _pools(answer: Answer, paint: Paint) -> Iterator[str]:
-    fleet = answer.fleet
+def _pools(result: PlacementResult, paint: Paint) -> Iterator[str]:
+    fleet = result.capacity
     if not fleet.pods:
         return
     header = ("POOL", "NODES", "RESOURCE", "ALLOCATABLE", "IN USE", "ADDED", "FREE", "MISSING")
@@ -110,21 +110,21 @@ def _pools(answer: Answer, paint: Paint) -> Iterator[str]:
 
 
 def _pool_rows(pool: PoolUse) -> Iterator[tuple[str, ...]]:
-    for number, share in enumerate(pool.shares):
+    for number, share in enumerate(pool.resources):
         cordoned = sum(machine.cordoned for machine in pool.machines)
         nodes = str(len(pool.machines)) + (f" ({cordoned} cordoned)" if cordoned else "")
         name_cells = ("", "") if number else (printable_name(pool.name), nodes)
         yield (*name_cells, printable_name(share.resource), *resource_cells(share))
 
 
-def resource_cells(share: Share) -> tuple[str, ...]:
+def resource_cells(share: ResourceUse) -> tuple[str, ...]:
     """Allocatable, in use, added, free and missing amounts of a resource."""
-    amounts = (share.allocatable, share.before, share.added, share.free)
-    missing = worded(share.resource, share.missing, up=True) if share.missing else "-"
-    return (*(worded(share.resource, amount) for amount in amounts), missing)
+    amounts = (share.allocatable, share.in_use, share.added, share.free)
+    missing = amount_text(share.resource, share.missing, up=True) if share.missing else "-"
+    return (*(amount_text(share.resource, amount) for amount in amounts), missing)
 
 
-def _models(models: Sequence[Hosting], paint: Paint) -> Iterator[str]:
+def _models(models: Sequence[ModelHosting], paint: Paint) -> Iterator[str]:
     for model in models:
         fit = hosting_text(model)
         yield f"{paint(printable_name(model.title), 'title')}: {fit if model.is_possible else paint(fit, 'error')}"
@@ -140,13 +140,13 @@ def _origins(nodes: Sequence[Node], paint: Paint) -> str:
     return paint(f"  {printable(origins_text(nodes))}", "quiet") if nodes else ""
 
 
-def _notes(answer: Answer, paint: Paint) -> Iterator[str]:
-    if answer.left_out:
-        yield not_placed_text(answer.left_out)
+def _notes(result: PlacementResult, paint: Paint) -> Iterator[str]:
+    if result.not_placed:
+        yield not_placed_text(result.not_placed)
     notes = [f"not considered: {'; '.join(NOT_MODELLED)}"]
-    if not answer.cluster.knows_pods:
+    if not result.cluster.knows_pods:
         notes.insert(0, EMPTY_NODES)
-    if answer.fleet.pods:
+    if result.capacity.pods:
         notes.insert(0, ESTIMATE)
     for note in notes:
         for line in textwrap.wrap(note, _LINE_WIDTH, subsequent_indent="  "):

@@ -11,15 +11,15 @@ from speccompile.model.key_path import format_path
 from speccompile.model.node import Node
 from speccompile.model.origin import origin_of
 from speccompile.model.source import Layer
-from speccompile.placement.capacity import ALL, Fleet, Unplaced
-from speccompile.placement.fit import Verdict
+from speccompile.placement.capacity import ALL_NODES, Capacity, PendingPods
+from speccompile.placement.fit import WorkloadFit
 from speccompile.placement.machine import Machine
-from speccompile.placement.model_hosting import Host, Hosting
+from speccompile.placement.model_hosting import HostFit, ModelHosting
 from speccompile.placement.not_modelled import UNMODELLED
 from speccompile.placement.object_identity import kind_of
-from speccompile.placement.placement import Answer, Told
-from speccompile.placement.pod_requirements import worded
-from speccompile.placement.scheduler_filters import PODS, Filter, Reason, actual_text, required_text
+from speccompile.placement.placement import PlacementResult, WorkloadResult
+from speccompile.placement.pod_requirements import amount_text
+from speccompile.placement.scheduler_filters import POD_RESOURCE, Filter, NodeRejection, actual_text, required_text
 from speccompile.placement.suggest import Suggestion
 from speccompile.terminal.display_width import printable
 
@@ -38,25 +38,25 @@ _DIGITS = re.compile(r"([0-9]+)")
 # Summaries
 
 
-def summary_lines(answer: Answer) -> Iterator[str]:
+def summary_lines(result: PlacementResult) -> Iterator[str]:
     """Whether everything fits, in one line each for workloads, models and capacity."""
-    if answer.workloads or not answer.models:
-        yield _workload_summary(answer)
-    if answer.models:
-        yield _model_summary(answer.models)
-    if answer.fleet.pods:
-        yield capacity_summary(answer.fleet)
+    if result.workloads or not result.models:
+        yield _workload_summary(result)
+    if result.models:
+        yield _model_summary(result.models)
+    if result.capacity.pods:
+        yield capacity_summary(result.capacity)
 
 
-def _workload_summary(answer: Answer) -> str:
-    nodes = len(answer.cluster.machines)
+def _workload_summary(result: PlacementResult) -> str:
+    nodes = len(result.cluster.machines)
     checked = f"({plural(nodes, 'node')} checked)"
-    total = len(answer.workloads)
-    unfit = [one for one in answer.workloads if not one.fits]
+    total = len(result.workloads)
+    unfit = [one for one in result.workloads if not one.fits]
     if not total:
         return f"no workloads to place {checked}"
     if total == 1:
-        (only,) = answer.workloads
+        (only,) = result.workloads
         return f"{title(only.verdict)} {f'does not fit any node {checked}' if unfit else fit_text(only, nodes)}"
     if not unfit:
         return f"all {total} workloads fit at least one node {checked}"
@@ -64,7 +64,7 @@ def _workload_summary(answer: Answer) -> str:
     return f"{len(unfit)} of {plural(total, 'workload')} {_does(unfit)} not fit any node {checked}: {names}"
 
 
-def _model_summary(models: Sequence[Hosting]) -> str:
+def _model_summary(models: Sequence[ModelHosting]) -> str:
     total = len(models)
     unfit = [model for model in models if not model.is_possible]
     stock = sum(model.needs_stock for model in models)
@@ -84,12 +84,12 @@ def _names(names: Iterable[str]) -> str:
     return ", ".join(ordered[:_MAX_LISTED]) + (", …" if len(ordered) > _MAX_LISTED else "")
 
 
-def capacity_summary(fleet: Fleet) -> str:
+def capacity_summary(fleet: Capacity) -> str:
     pods, workloads = plural(fleet.pods, "pod"), plural(fleet.workloads, "workload")
-    return f"room for {fleet.placed} of {pods}, and for all pods of {fleet.whole} of {workloads} (estimate)"
+    return f"room for {fleet.placed} of {pods}, and for all pods of {fleet.fully_placed} of {workloads} (estimate)"
 
 
-def display_order(workloads: Sequence[Told]) -> list[Told]:
+def display_order(workloads: Sequence[WorkloadResult]) -> list[WorkloadResult]:
     """The workloads that fit no node first, each group in natural order."""
     return sorted(workloads, key=lambda one: (one.fits, natural_order(title(one.verdict))))
 
@@ -113,7 +113,7 @@ def node_names(machines: Sequence[Machine], most: int = _MAX_LISTED) -> str:
     return ", ".join(machine.name for machine in machines[:most]) + (", …" if len(machines) > most else "")
 
 
-def pods_text(verdict: Verdict) -> str:
+def pods_text(verdict: WorkloadFit) -> str:
     workload = verdict.subject.workload
     return "suspended" if workload.is_suspended else plural(workload.pods, "pod")
 
@@ -124,7 +124,7 @@ def not_placed_text(objects: Iterable[Node]) -> str:
     return f"not placed: pods of {', '.join(plural(counts[kind], kind) for kind in sorted(counts))}"
 
 
-def title(verdict: Verdict) -> str:
+def title(verdict: WorkloadFit) -> str:
     workload = verdict.subject.workload
     return printable_name(f"{workload.kind} {workload.name}".strip())
 
@@ -134,7 +134,7 @@ def printable_name(text: str) -> str:
     return quote(text, _MAX_LENGTH)[1:-1]
 
 
-def fit_text(told: Told, nodes: int) -> str:
+def fit_text(told: WorkloadResult, nodes: int) -> str:
     """Whether a workload fits, and on which nodes."""
     fits = told.verdict.fits
     if fits:
@@ -142,15 +142,15 @@ def fit_text(told: Told, nodes: int) -> str:
     return "has no pods to place" if told.fits else "does not fit any node"
 
 
-def pending_text(pending: Unplaced) -> str:
+def pending_text(pending: PendingPods) -> str:
     """How many pods of a workload stay pending, and why."""
     pods = (
         f"{plural(pending.pods, 'pod')} of {title(pending.verdict)} {'stays' if pending.pods == 1 else 'stay'} pending"
     )
     if not pending.pools:
         return f"{pods}: no node matches, even when empty"
-    pools = "" if pending.pools == (ALL,) else f" in pool {' or '.join(map(printable_name, pending.pools))}"
-    short, ports = (", ".join(map(printable_name, names)) for names in (pending.short, pending.ports))
+    pools = "" if pending.pools == (ALL_NODES,) else f" in pool {' or '.join(map(printable_name, pending.pools))}"
+    short, ports = (", ".join(map(printable_name, names)) for names in (pending.insufficient, pending.ports))
     room = f"no node{pools} has enough {short} free" if short else ""
     taken = f"host port {ports} is in use on every node{pools}" if ports else ""
     return f"{pods}: {room}{' or ' if room and taken else ''}{taken}"
@@ -171,16 +171,16 @@ def origins_text(nodes: Iterable[Node]) -> str:
 # Reasons
 
 
-def reason_text(alike: Sequence[Reason]) -> str:
+def reason_text(alike: Sequence[NodeRejection]) -> str:
     """A reason that several nodes share, with what each node has."""
     return _REASONS[alike[0].filter](alike)
 
 
-def _invalid(alike: Sequence[Reason]) -> str:
+def _invalid(alike: Sequence[NodeRejection]) -> str:
     return f"invalid pod: {alike[0].asked} at {quote(format_path(alike[0].paths[0]), _MAX_LENGTH)}"
 
 
-def _label(alike: Sequence[Reason]) -> str:
+def _label(alike: Sequence[NodeRejection]) -> str:
     first = alike[0]
     if first.requirement is not None:
         needs = required_text(first.requirement)
@@ -189,18 +189,18 @@ def _label(alike: Sequence[Reason]) -> str:
     return f"required node affinity: needs {first.asked}{detail}"
 
 
-def _resource(alike: Sequence[Reason]) -> str:
+def _resource(alike: Sequence[NodeRejection]) -> str:
     first = alike[0]
-    if first.subject == PODS:
+    if first.subject == POD_RESOURCE:
         return "the node has reached its pod limit"
-    free = sorted({one.lack.free for one in alike if one.lack})
-    least, most = (worded(first.subject, max(amount, 0)) for amount in (free[0], free[-1]))
-    needs = worded(first.subject, first.lack.asked, up=True) if first.lack else ""
+    free = sorted({one.shortfall.free for one in alike if one.shortfall})
+    least, most = (amount_text(first.subject, max(amount, 0)) for amount in (free[0], free[-1]))
+    needs = amount_text(first.subject, first.shortfall.asked, up=True) if first.shortfall else ""
     has = least if least == most else f"{least} to {most}"
     return f"{printable_name(first.subject)}: needs {needs}, has {has} free"
 
 
-_REASONS: Mapping[Filter, Callable[[Sequence[Reason]], str]] = {
+_REASONS: Mapping[Filter, Callable[[Sequence[NodeRejection]], str]] = {
     Filter.API: _invalid,
     Filter.NODE_NAME: lambda alike: f"`nodeName` requires node {alike[0].asked}",
     Filter.UNSCHEDULABLE: lambda _: "the node is cordoned",
@@ -214,7 +214,7 @@ _REASONS: Mapping[Filter, Callable[[Sequence[Reason]], str]] = {
 # Suggestions
 
 
-def suggestion_lines(told: Told) -> Iterator[str]:
+def suggestion_lines(told: WorkloadResult) -> Iterator[str]:
     """The suggested change, or the closest node if no single change helps; nothing without `--suggest`."""
     if told.advice is None:
         return
@@ -228,7 +228,7 @@ def suggestion_lines(told: Told) -> Iterator[str]:
         yield f"closest node: {printable(f'{near.machine.name}: {reasons}')}"
 
 
-def _suggestion(made: Suggestion, verdict: Verdict) -> str:
+def _suggestion(made: Suggestion, verdict: WorkloadFit) -> str:
     change = made.change
     nodes = verdict.origins([change.at]) if change.at else ()
     origins = f" ({origins_text(nodes)})" if nodes else ""
@@ -241,7 +241,7 @@ def _suggestion(made: Suggestion, verdict: Verdict) -> str:
 # Models
 
 
-def hosting_text(model: Hosting) -> str:
+def hosting_text(model: ModelHosting) -> str:
     """How many servers could load a model."""
     if model.needs_stock:
         names = " or ".join(printable_name(host.name) for host in model.possible)
@@ -252,11 +252,11 @@ def hosting_text(model: Hosting) -> str:
     return f"fits {len(model.possible)} of {plural(len(model.hosts), 'server')}"
 
 
-def host_name(host: Host) -> str:
+def host_name(host: HostFit) -> str:
     return printable_name(host.name) + (" (stock, not among the objects)" if host.is_stock else "")
 
 
-def host_fit_text(host: Host) -> str:
+def host_fit_text(host: HostFit) -> str:
     return _HOST_FITS[host.fit]
 
 

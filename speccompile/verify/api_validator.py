@@ -10,7 +10,7 @@ from jsonschema.exceptions import ValidationError
 from jsonschema.protocols import Validator
 
 from speccompile.schema.library import Schema
-from speccompile.verify.go_regex import Expression, compiled
+from speccompile.verify.go_regex import CompiledPattern, compile_pattern
 from speccompile.verify.server_checks import KEYWORDS, UNLESS_NULL
 
 
@@ -28,8 +28,8 @@ def _unless_null(validator: Any, schema: Schema, value: Any, _: Schema) -> Itera
 
 
 def _pattern(_: Validator, pattern: str, value: Any, __: Schema) -> Iterator[ValidationError]:
-    expression = compiled(pattern)
-    if isinstance(value, str) and isinstance(expression, Expression) and not expression.matches(value):
+    expression = compile_pattern(pattern)
+    if isinstance(value, str) and isinstance(expression, CompiledPattern) and not expression.matches(value):
         yield ValidationError("pattern")
 
 

@@ -16,9 +16,9 @@ from speccompile.schema.validate import described
 from speccompile.verify.go_regex import MISSING, Patterns
 from speccompile.verify.kubernetes_api import Kind
 from speccompile.verify.server_checks import UNLESS_NULL
-from speccompile.verify.verify import NOT_JUDGED, Api, Subject, Verdict, findings, verdict
+from speccompile.verify.verify import NOT_CHECKED, Api, LocatedObject, VerifyResult, findings, verify_object
 
-CODE = "api/bad-definition"
+BAD_DEFINITION = "api/bad-definition"
 _KIND = "CustomResourceDefinition"
 _METADATA: Schema = {"$ref": "#/$defs/metadata"}
 """Answered by the API that uses the schema, as the metadata of objects is a matter of its version."""
@@ -72,7 +72,7 @@ def definitions(trees: Iterable[Node], api: Api) -> Definitions:
     known: dict[Kind, Schema] = {}
     found: list[Diagnostic] = []
     for tree in trees:
-        faults = [*findings(verdict(Subject(tree, tree.place), [api]))]
+        faults = [*findings(verify_object(LocatedObject(tree, tree.place), [api]))]
         served = {} if faults else _served(tree, faults)
         found += faults
         if not has_errors(faults):
@@ -80,7 +80,7 @@ def definitions(trees: Iterable[Node], api: Api) -> Definitions:
     return Definitions(known, tuple(found))
 
 
-def with_schemas(told: Verdict) -> Verdict:
+def add_schema_faults(told: VerifyResult) -> VerifyResult:
     """The verdict on an object; if that is a definition, with what is wrong with its schemas."""
     if not is_definition(told.subject.tree) or any(told.faults.values()):
         return told
@@ -133,7 +133,7 @@ def _text(node: Node | None) -> str:
 
 
 def _fault(node: Node, path: KeyPath, message: str, cure: str | None = None) -> Diagnostic:
-    return Diagnostic(code=CODE, message=message, span=node.place, path=path, help=cure)
+    return Diagnostic(code=BAD_DEFINITION, message=message, span=node.place, path=path, help=cure)
 
 
 class _Reader:
@@ -223,7 +223,7 @@ class _Reader:
             self.is_missing = refusal is MISSING
             which, cure = ("patterns are", _INSTALL) if refusal is MISSING else ("this pattern is", _ASK)
             fault = _fault(node, path, f"{which} not judged: {refusal.reason}", cure)
-            self.faults.append(fault._replace(code=NOT_JUDGED, severity=Severity.WARNING))
+            self.faults.append(fault._replace(code=NOT_CHECKED, severity=Severity.WARNING))
         return False
 
     def _inner(self, node: Node, path: KeyPath, *, closes: bool) -> Schema:

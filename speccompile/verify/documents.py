@@ -15,7 +15,7 @@ from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
 from speccompile.model.source import Source, Span
 from speccompile.verify.kubectl_scalars import as_kubernetes_reads
-from speccompile.verify.verify import Subject
+from speccompile.verify.verify import LocatedObject
 from speccompile.yaml_text.parse import parse
 from speccompile.yaml_text.parsed import MAX_DEPTH, Parsed, control_character
 
@@ -32,7 +32,7 @@ class Sorted(NamedTuple):
 
     runs: Parsed
     """The documents that are runs, or should be; with everything wrong with the text of the file, unless none are."""
-    objects: tuple[Subject, ...]
+    objects: tuple[LocatedObject, ...]
     findings: tuple[Diagnostic, ...]
     """What is wrong with the text of a file of objects alone."""
 
@@ -44,14 +44,14 @@ def sorted_out(parsed: Parsed) -> Sorted:
     if not objects:
         return Sorted(parsed, (), ())
     if runs:
-        subjects = () if has_errors(parsed.findings) else _subjects(objects)
-        return Sorted(Parsed(runs, parsed.findings), tuple(subjects), ())
+        run_objects = () if has_errors(parsed.findings) else _subjects(objects)
+        return Sorted(Parsed(runs, parsed.findings), tuple(run_objects), ())
     documents, findings = as_kubernetes_reads(parsed)
-    subjects = () if has_errors(findings) else _subjects(documents)
-    return Sorted(Parsed((), ()), tuple(subjects), findings)
+    run_objects = () if has_errors(findings) else _subjects(documents)
+    return Sorted(Parsed((), ()), tuple(run_objects), findings)
 
 
-def quickly(source: Source) -> Parsed:
+def parse_quickly(source: Source) -> Parsed:
     """The documents of a source; of JSON, no value knows its line, and a key that stands twice is not seen."""
     text = source.text
     if text.lstrip()[:1] == "{" and not control_character(text) and not _ODD_ESCAPE.search(text):
@@ -82,11 +82,11 @@ def _is_object(root: Node) -> bool:
     return version is not None and version.value is not None and not str(version.value).startswith(_OURS)
 
 
-def _subjects(documents: Iterable[Document]) -> Iterator[Subject]:
+def _subjects(documents: Iterable[Document]) -> Iterator[LocatedObject]:
     for document in documents:
         for tree in members(document.root):
             if not str(getattr(tree.fields.get("apiVersion"), "value", "")).startswith(_NO_OBJECTS):
-                yield Subject(tree, _first_line(tree))
+                yield LocatedObject(tree, _first_line(tree))
 
 
 def _first_line(tree: Node) -> Span:

@@ -16,7 +16,7 @@ _TOGETHER = 100_000
 """Instructions of all patterns of a definition; the worst ones take less than two seconds to compile."""
 
 
-class Expression(NamedTuple):
+class CompiledPattern(NamedTuple):
     """A compiled pattern."""
 
     program: Any
@@ -32,7 +32,7 @@ class Expression(NamedTuple):
         return 10 + (len(text) + 50) * self.size // 500
 
 
-class Refusal(NamedTuple):
+class UnusablePattern(NamedTuple):
     """Why a pattern is not compiled."""
 
     reason: str
@@ -42,29 +42,29 @@ class Refusal(NamedTuple):
     """Instructions that it counts for."""
 
 
-MISSING = Refusal("the package `google-re2` is not installed")
-_TOO_LARGE = Refusal("it takes too much memory", size=_REFUSED)
-_TOO_MANY = Refusal("the patterns of this definition take too much memory")
+MISSING = UnusablePattern("the package `google-re2` is not installed")
+_TOO_LARGE = UnusablePattern("it takes too much memory", size=_REFUSED)
+_TOO_MANY = UnusablePattern("the patterns of this definition take too much memory")
 
 
 class Patterns:
     """The patterns of one definition, compiled within limits that they share."""
 
     def __init__(self) -> None:
-        self._known: dict[str, Refusal | None] = {}
+        self._known: dict[str, UnusablePattern | None] = {}
         self._size = 0
 
-    def refusal(self, pattern: str) -> Refusal | None:
+    def refusal(self, pattern: str) -> UnusablePattern | None:
         """Why the pattern cannot be matched, if so."""
         if pattern not in self._known:
-            made = compiled(pattern) if self._size < _TOGETHER else _TOO_MANY
+            made = compile_pattern(pattern) if self._size < _TOGETHER else _TOO_MANY
             self._size += made.size
-            self._known[pattern] = made if isinstance(made, Refusal) else None
+            self._known[pattern] = made if isinstance(made, UnusablePattern) else None
         return self._known[pattern]
 
 
 @lru_cache(maxsize=128)
-def compiled(pattern: str) -> Expression | Refusal:
+def compile_pattern(pattern: str) -> CompiledPattern | UnusablePattern:
     try:
         import re2  # an extra, which not every platform has a wheel of
     except ImportError:
@@ -77,17 +77,17 @@ def compiled(pattern: str) -> Expression | Refusal:
         program = re2.compile(_encoded(pattern), options)
     except re2.error as error:
         return _refusal(error.args[0].decode(errors="replace"))
-    return Expression(program, program.programsize)
+    return CompiledPattern(program, program.programsize)
 
 
-def _refusal(message: str) -> Refusal:
+def _refusal(message: str) -> UnusablePattern:
     reason, _, part = message.partition(": ")
     if reason.startswith("pattern too large"):
         return _TOO_LARGE
     # Go follows Unicode faster than RE2 does, and knows more names of classes.
     if reason == "invalid character class range" and part.startswith((r"\p", r"\P")):
-        return Refusal(f"RE2 has no character class {quote(part)}")
-    return Refusal(f"{reason}: {quote(part)}" if part else reason, is_invalid=True)
+        return UnusablePattern(f"RE2 has no character class {quote(part)}")
+    return UnusablePattern(f"{reason}: {quote(part)}" if part else reason, is_invalid=True)
 
 
 def _encoded(text: str) -> bytes:

@@ -47,7 +47,7 @@ def as_kubernetes_reads(parsed: Parsed) -> Parsed:
     return Parsed(tuple(one._replace(root=_read_again(one.root)) for one in documents), tuple(findings))
 
 
-def by_go(text: str) -> Scalar:
+def go_scalar(text: str) -> Scalar:
     """The value of a plain scalar as the YAML library of kubectl has it, but for null, `.nan` and `.inf`."""
     if text in _WORDS:
         return _WORDS[text]
@@ -83,12 +83,12 @@ def _read_again(node: Node) -> Node:
         return node.with_fields(fields)
     if not isinstance(node.value, str):
         return node.mapped(_read_again)
-    value = by_go(node.value)
+    value = go_scalar(node.value)
     return node if value is node.value or not _is_plain(node.value, node.span) else node.but(value=value)
 
 
 def _read_key(key: str, child: Node) -> str:
-    value = by_go(key)
+    value = go_scalar(key)
     if value is key or child.key is None or not _is_plain(key, child.key):
         return key
     return _as_key(value) or key
@@ -102,7 +102,7 @@ def _is_plain(text: str, span: Span) -> bool:
 def _odd_keys(findings: tuple[Diagnostic, ...]) -> dict[Span, str]:
     """The places of keys that are no strings, which the parser leaves out, and their text; none if there is no way."""
     spans = [finding.span for finding in findings if finding.code == _NO_STRING and finding.span]
-    named = {span: name for span in spans if (name := _as_key(by_go(as_written(span) or "")))}
+    named = {span: name for span in spans if (name := _as_key(go_scalar(as_written(span) or "")))}
     marks = map(chr, _MARKS[: len(named)])
     is_free = len(named) <= len(_MARKS) and not any(mark in span.source.text for mark in marks for span in spans[:1])
     return named if is_free else {}

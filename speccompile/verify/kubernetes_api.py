@@ -113,7 +113,7 @@ def in_version_order(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(set(names), key=_number))
 
 
-def listed(names: Iterable[str]) -> str:
+def join_names(names: Iterable[str]) -> str:
     """Names as a sentence lists them: `1.31, 1.32 and 1.33`."""
     *others, last = names
     return f"{', '.join(others)} and {last}" if others else last

@@ -27,7 +27,7 @@ _MEANT = {"gpu": "nvidia.com/gpu", "gpus": "nvidia.com/gpu", "mem": "memory", "d
 _NATIVE, _HUGE_PAGES = "kubernetes.io/", "hugepages-"
 
 
-class Objection(NamedTuple):
+class Violation(NamedTuple):
     """What is wrong with a value, or with what stands at the path below it."""
 
     message: str
@@ -35,46 +35,46 @@ class Objection(NamedTuple):
     path: KeyPath = ()
 
 
-Keyword: TypeAlias = Callable[[Any, Any], Iterator[Objection]]
+Keyword: TypeAlias = Callable[[Any, Any], Iterator[Violation]]
 """Takes what the schema says behind the keyword, and the value."""
 
 
-def _quantity(_: Any, value: Any) -> Iterator[Objection]:
+def _quantity(_: Any, value: Any) -> Iterator[Violation]:
     amount = _amount(value)
     if amount is None or amount.nano < 0:
         fault = FORMATS["quantity"](value)
         # A server cuts down what is too large, without a word.
         if fault and not fault.message.endswith("out of range"):
-            yield Objection(fault.message, fault.help)
+            yield Violation(fault.message, fault.help)
 
 
-def _options(options: Sequence[str], value: Any) -> Iterator[Objection]:
+def _options(options: Sequence[str], value: Any) -> Iterator[Violation]:
     if isinstance(value, str) and value not in options:
         told = [option for option in options if option]
         meant = near(value, told)
         names = ", ".join(f"`{option}`" for option in told)
-        yield Objection(f"expected one of {names}, found {quote(value)}", f"did you mean `{meant}`?" if meant else None)
+        yield Violation(f"expected one of {names}, found {quote(value)}", f"did you mean `{meant}`?" if meant else None)
 
 
-def _required(required: Sequence[str], value: Any) -> Iterator[Objection]:
+def _required(required: Sequence[str], value: Any) -> Iterator[Violation]:
     """To a server, what is null is not there."""
     missing = [name for name in required if value.get(name) is None] if isinstance(value, dict) else []
     if missing:
         names = ", ".join(f"`{name}`" for name in missing)
-        yield Objection(f"missing {names}", f"add {names}")
+        yield Violation(f"missing {names}", f"add {names}")
 
 
-def _time(_: Any, value: Any) -> Iterator[Objection]:
+def _time(_: Any, value: Any) -> Iterator[Violation]:
     if isinstance(value, str) and not _TIME.fullmatch(value):
-        yield Objection(f"{quote(value)} is not a time", "write it like `2026-01-31T09:30:00Z`")
+        yield Violation(f"{quote(value)} is not a time", "write it like `2026-01-31T09:30:00Z`")
 
 
-def _base64(_: Any, value: Any) -> Iterator[Objection]:
+def _base64(_: Any, value: Any) -> Iterator[Violation]:
     if isinstance(value, str) and not _BASE64.fullmatch(re.sub(r"[\r\n]", "", value)):
-        yield Objection("this is not base64", "encode it; in a Secret, plain text goes into `stringData`")
+        yield Violation("this is not base64", "encode it; in a Secret, plain text goes into `stringData`")
 
 
-def _resources(_: Any, value: Any) -> Iterator[Objection]:
+def _resources(_: Any, value: Any) -> Iterator[Violation]:
     """No request is above its limit; of what cannot be promised twice both are alike, and devices are whole."""
     if not isinstance(value, dict):
         return
@@ -84,22 +84,22 @@ def _resources(_: Any, value: Any) -> Iterator[Objection]:
     for name, amount in requests.items():
         path, limit, is_fixed = ("requests", name), limits.get(name), _is_extended(name) or name.startswith(_HUGE_PAGES)
         if limit is None and is_fixed:
-            yield Objection(f"{quote(name)} is requested and not limited", f"add a limit of `{amount.text}`", path)
+            yield Violation(f"{quote(name)} is requested and not limited", f"add a limit of `{amount.text}`", path)
         elif limit is not None and (amount > limit or (is_fixed and amount != limit)):
             fault, cure = ("differs from", "make the two equal") if is_fixed else ("is above", "lower it")
-            yield Objection(f"the request of `{amount.text}` {fault} the limit of `{limit.text}`", cure, path)
+            yield Violation(f"the request of `{amount.text}` {fault} the limit of `{limit.text}`", cure, path)
     for side, amounts in (("requests", requests), ("limits", limits)):
         for name, amount in amounts.items():
             if _is_extended(name) and not amount.is_whole:
-                yield Objection(f"{quote(amount.text)} is not a whole number", None, (side, name))
+                yield Violation(f"{quote(amount.text)} is not a whole number", None, (side, name))
 
 
-def _unknown_resources(side: str, written: Any) -> Iterator[Objection]:
+def _unknown_resources(side: str, written: Any) -> Iterator[Violation]:
     for name in written if isinstance(written, dict) else ():
         if "/" not in name and name not in _CONTAINERS and not name.startswith(_HUGE_PAGES):
             meant = _MEANT.get(name.casefold()) or near(name, _CONTAINERS)
             cure = f"did you mean `{meant}`?" if meant else "a device has a domain before its name: `example.com/…`"
-            yield Objection(f"a container cannot ask for {quote(name)}", cure, (side, name))
+            yield Violation(f"a container cannot ask for {quote(name)}", cure, (side, name))
 
 
 def _amounts(written: Any) -> dict[str, Quantity]:

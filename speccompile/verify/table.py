@@ -9,8 +9,8 @@ from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.severity import Severities, apply_severities
 from speccompile.terminal.display_width import columns, printable
 from speccompile.terminal.style import Paint, plain
-from speccompile.verify.kubernetes_api import listed
-from speccompile.verify.verify import NOT_JUDGED, UNKNOWN_KIND, Verdict
+from speccompile.verify.kubernetes_api import join_names
+from speccompile.verify.verify import NOT_CHECKED, UNKNOWN_KIND, VerifyResult
 
 MAX_ALL_SHOWN = 20
 """Up to this many objects are all shown; of more, only those that are not valid."""
@@ -29,7 +29,7 @@ class VersionTable(NamedTuple):
 
 
 def version_table(
-    verdicts: Sequence[Verdict], versions: Sequence[str], severities: Severities, paint: Paint = plain
+    verdicts: Sequence[VerifyResult], versions: Sequence[str], severities: Severities, paint: Paint = plain
 ) -> VersionTable:
     """Tabulate the verdicts; an error that `severities` lowers does not make an object invalid."""
     rows = [(_title(one), *(_cell(one.faults[version], severities) for version in versions)) for one in verdicts]
@@ -38,17 +38,17 @@ def version_table(
     text = _aligned([("MANIFEST", *versions), *shown], paint) if shown else ""
     manifests = f"{len(rows)} manifest" + "s" * (len(rows) != 1)
     if not faulty:
-        return VersionTable(text, f"{manifests} valid for Kubernetes {listed(versions)}", is_valid=True)
+        return VersionTable(text, f"{manifests} valid for Kubernetes {join_names(versions)}", is_valid=True)
     skipped = [row for row in faulty if {*row[1:]} <= {_OK, _SKIPPED}]
     counts = ((len(rows) - len(faulty), "valid"), (len(faulty) - len(skipped), "invalid"), (len(skipped), _SKIPPED))
     summary = ", ".join(f"{count} {what}" for count, what in counts if count or what != _SKIPPED)
-    return VersionTable(text, f"{manifests} for Kubernetes {listed(versions)}: {summary}", is_valid=False)
+    return VersionTable(text, f"{manifests} for Kubernetes {join_names(versions)}: {summary}", is_valid=False)
 
 
-def _title(verdict: Verdict) -> str:
-    (_, kind), name = verdict.subject.kind, verdict.subject.name
+def _title(verify_object: VerifyResult) -> str:
+    (_, kind), name = verify_object.subject.kind, verify_object.subject.name
     words = quote(f"{kind} {name}".strip(), _MAX_LENGTH)[1:-1] if kind or name else "(no object)"
-    return printable(f"{verdict.subject.place.source.name}: {words}")
+    return printable(f"{verify_object.subject.place.source.name}: {words}")
 
 
 def _cell(faults: Sequence[Diagnostic], severities: Severities) -> str:
@@ -58,7 +58,7 @@ def _cell(faults: Sequence[Diagnostic], severities: Severities) -> str:
         return _UNKNOWN
     if errors:
         return f"{len(errors)} error{'s' * (len(errors) > 1)}"
-    return _SKIPPED if any(fault.code in (UNKNOWN_KIND, NOT_JUDGED) for fault in faults) else _OK
+    return _SKIPPED if any(fault.code in (UNKNOWN_KIND, NOT_CHECKED) for fault in faults) else _OK
 
 
 def _aligned(rows: Sequence[Sequence[str]], paint: Paint) -> str:

@@ -19,18 +19,18 @@ from speccompile.model.source import Span
 from speccompile.schema.library import Schema
 from speccompile.schema.suggestions import near
 from speccompile.schema.validate import translated
-from speccompile.verify.fast_check import Accepts, accepting
-from speccompile.verify.go_regex import Expression, compiled
-from speccompile.verify.kubernetes_api import OBJECT_META, Kind, definition, kinds, known_version, listed, versions
-from speccompile.verify.server_checks import KEYWORDS, UNLESS_NULL, Objection
+from speccompile.verify.fast_check import Accepts, fast_check
+from speccompile.verify.go_regex import CompiledPattern, compile_pattern
+from speccompile.verify.kubernetes_api import OBJECT_META, Kind, definition, join_names, kinds, known_version, versions
+from speccompile.verify.server_checks import KEYWORDS, UNLESS_NULL, Violation
 
 if TYPE_CHECKING:
     from jsonschema.exceptions import ValidationError
     from jsonschema.protocols import Validator
 
-CODE = "api/violation"
+VIOLATION = "api/violation"
 UNKNOWN_KIND = "api/unknown-kind"
-NOT_JUDGED = "api/not-judged"
+NOT_CHECKED = "api/not-judged"
 _MANY = 100
 """Faults of one object that are worded; nobody reads more."""
 _EFFORT = 2_000_000
@@ -39,7 +39,7 @@ _UNNAMED = ("Review", "List", "Binding", "Eviction", "Scale", "TokenRequest", "S
 """How kinds end whose objects need no name, as no server keeps them."""
 
 
-class Subject(NamedTuple):
+class LocatedObject(NamedTuple):
     """A Kubernetes object to be verified, be it of a run or as somebody wrote it."""
 
     tree: Node
@@ -60,10 +60,10 @@ class Subject(NamedTuple):
         return named.value if named and isinstance(named.value, str) else ""
 
 
-class Verdict(NamedTuple):
+class VerifyResult(NamedTuple):
     """What the APIs have against an object, by version; nothing where it is fine."""
 
-    subject: Subject
+    subject: LocatedObject
     faults: Mapping[str, tuple[Diagnostic, ...]]
 
 
@@ -112,7 +112,7 @@ class Api:
         name = kinds(self.version).get(kind)
         if name is not None:
             schema = definition(self.version, name)
-            return _Check(schema, accepting(schema))
+            return _Check(schema, fast_check(schema))
         custom = self.customs.get(kind)
         metadata = {"$defs": {"metadata": definition(self.version, OBJECT_META)}}
         return _Check({**custom, **metadata}) if custom is not None else None
@@ -126,22 +126,24 @@ def violations(compiled: Compiled, version: str) -> tuple[Diagnostic, ...]:
     """
     known = known_version(version)
     if known is None:
-        raise LookupError(f"there are no API schemas of Kubernetes {version}, only of {listed(versions())}")
-    return in_order(found for subject in subjects(compiled) for found in findings(verdict(subject, [_api(known)])))
+        raise LookupError(f"there are no API schemas of Kubernetes {version}, only of {join_names(versions())}")
+    return in_order(
+        found for subject in run_objects(compiled) for found in findings(verify_object(subject, [_api(known)]))
+    )
 
 
-def subjects(compiled: Compiled) -> tuple[Subject, ...]:
+def run_objects(compiled: Compiled) -> tuple[LocatedObject, ...]:
     """The manifests of a run."""
-    return tuple(Subject(manifest.tree, compiled.run.name.span) for manifest in compiled.manifests)
+    return tuple(LocatedObject(manifest.tree, compiled.run.name.span) for manifest in compiled.manifests)
 
 
-def verdict(subject: Subject, apis: Iterable[Api]) -> Verdict:
+def verify_object(subject: LocatedObject, apis: Iterable[Api]) -> VerifyResult:
     """What each of the APIs has against the object; nothing raises, whatever the object."""
     data = subject.tree.plain()
-    return Verdict(subject, {api.version: _faults(subject, data, api) for api in apis})
+    return VerifyResult(subject, {api.version: _faults(subject, data, api) for api in apis})
 
 
-def findings(told: Verdict) -> Iterator[Diagnostic]:
+def findings(told: VerifyResult) -> Iterator[Diagnostic]:
     """The faults of all versions, each once, with a note of the versions that have it; the last one words them."""
     having: dict[_Identity, list[str]] = {}
     worded: dict[_Identity, Diagnostic] = {}
@@ -154,11 +156,11 @@ def findings(told: Verdict) -> Iterator[Diagnostic]:
     where = f"in {quote(kind)[1:-1]}{f' {quote(name)}' if name else ''}" if kind else ""
     for same, fault in worded.items():
         place = f"`{format_path(fault.path)}` {where}".strip() if fault.path else where
-        note = Note(f"{place}, by the API of Kubernetes {listed(having[same])}".removeprefix(", "))
+        note = Note(f"{place}, by the API of Kubernetes {join_names(having[same])}".removeprefix(", "))
         yield fault._replace(notes=(*fault.notes, note))
 
 
-def _faults(subject: Subject, data: Any, api: Api) -> tuple[Diagnostic, ...]:
+def _faults(subject: LocatedObject, data: Any, api: Api) -> tuple[Diagnostic, ...]:
     check = api.check(subject.kind)
     if check is None:
         return (_unknown_kind(subject, api),)
@@ -190,7 +192,7 @@ def _names(error: ValidationError) -> Sequence[str]:
     return tuple(required)
 
 
-def _unnamed(subject: Subject) -> Iterator[Diagnostic]:
+def _unnamed(subject: LocatedObject) -> Iterator[Diagnostic]:
     """No server keeps an object without a name; that metadata, or a name, is of the wrong type is another fault."""
     metadata = subject.tree.fields.get("metadata")
     said = [metadata.fields.get(name) for name in ("name", "generateName")] if metadata else []
@@ -199,12 +201,12 @@ def _unnamed(subject: Subject) -> Iterator[Diagnostic]:
     if not is_said and not is_other and not subject.kind[1].endswith(_UNNAMED):
         place = metadata.place if metadata and metadata.span.line else subject.place
         message, cure = "this object has no name", "add `name`, or `generateName`, to its `metadata`"
-        yield Diagnostic(code=CODE, message=message, span=place, path=("metadata",), help=cure)
+        yield Diagnostic(code=VIOLATION, message=message, span=place, path=("metadata",), help=cure)
 
 
-def _not_judged(subject: Subject) -> Diagnostic:
+def _not_judged(subject: LocatedObject) -> Diagnostic:
     return Diagnostic(
-        code=NOT_JUDGED,
+        code=NOT_CHECKED,
         message="this object is not judged: its definition asks too many things of too many values",
         span=subject.place,
         severity=Severity.WARNING,
@@ -221,8 +223,8 @@ def _left(schema: Any, data: Any, left: int) -> int:
     around += [schema[name] for name in ("not", UNLESS_NULL) if name in schema]
     pairs = [(one, data) for one in around]
     if isinstance(data, str) and "pattern" in schema:
-        expression = compiled(schema["pattern"])
-        left -= expression.cost(data) if isinstance(expression, Expression) else 0
+        expression = compile_pattern(schema["pattern"])
+        left -= expression.cost(data) if isinstance(expression, CompiledPattern) else 0
     elif isinstance(data, list):
         pairs += ((schema.get("items"), one) for one in data)
     elif isinstance(data, dict):
@@ -236,9 +238,9 @@ def _left(schema: Any, data: Any, left: int) -> int:
     return left
 
 
-def _told(error: ValidationError, subject: Subject) -> Iterator[Diagnostic]:
+def _told(error: ValidationError, subject: LocatedObject) -> Iterator[Diagnostic]:
     for found in _worded(error, subject.tree):
-        yield found._replace(code=CODE, span=_placed(found, subject))
+        yield found._replace(code=VIOLATION, span=_placed(found, subject))
 
 
 def _worded(error: ValidationError, tree: Node) -> Iterator[Diagnostic]:
@@ -246,7 +248,7 @@ def _worded(error: ValidationError, tree: Node) -> Iterator[Diagnostic]:
     if keyword in KEYWORDS:
         objections = KEYWORDS[keyword](error.validator_value, error.instance)
     elif keyword in _WORDS and not _is_of_type(error):
-        objections = iter([Objection(_WORDS[keyword](error))])
+        objections = iter([Violation(_WORDS[keyword](error))])
     else:
         yield from translated(error, tree, bundled_library())
         return
@@ -254,7 +256,7 @@ def _worded(error: ValidationError, tree: Node) -> Iterator[Diagnostic]:
         path: KeyPath = (*error.absolute_path, *objection.path)
         node = tree.at(path)
         yield Diagnostic(
-            code=CODE, message=objection.message, help=objection.help, path=path, span=node.place if node else None
+            code=VIOLATION, message=objection.message, help=objection.help, path=path, span=node.place if node else None
         )
 
 
@@ -280,14 +282,14 @@ _WORDS: Mapping[str, Callable[[Any], str]] = {
 """What only custom kinds say."""
 
 
-def _placed(found: Diagnostic, subject: Subject) -> Span:
+def _placed(found: Diagnostic, subject: LocatedObject) -> Span:
     """A line that somebody can change: where no line is behind the value, that of the nearest value around it."""
     around = (subject.tree.at(found.path[:length]) for length in range(len(found.path), 0, -1))
     spans = (found.span, *(node.place for node in around if node))
     return next((span for span in spans if span and span.line), subject.place)
 
 
-def _unknown_kind(subject: Subject, api: Api) -> Diagnostic:
+def _unknown_kind(subject: LocatedObject, api: Api) -> Diagnostic:
     api_version, kind = subject.kind
     node = subject.tree.fields.get("kind")
     place = node.place if node and node.span.line else subject.place
@@ -304,7 +306,7 @@ def _unknown_kind(subject: Subject, api: Api) -> Diagnostic:
         code=UNKNOWN_KIND,
         message=f"there is no kind {quote(kind)} in {quote(api_version)}",
         span=place,
-        notes=(Note(f"Kubernetes {listed(elsewhere)} {have} it"),) if elsewhere else (),
+        notes=(Note(f"Kubernetes {join_names(elsewhere)} {have} it"),) if elsewhere else (),
         help=_meant(api_version, kind, api) or (_ELSEWHERE if elsewhere else _CUSTOM),
     )
 

@@ -20,7 +20,7 @@ from speccompile.terminal.style import coloured
 from speccompile.verify import kubernetes_api as apis
 from speccompile.verify.kubernetes_api import versions
 from speccompile.verify.table import MAX_ALL_SHOWN, version_table
-from speccompile.verify.verify import Api, Subject, subjects, verdict
+from speccompile.verify.verify import Api, LocatedObject, run_objects, verify_object
 
 NEWEST = versions()[-1]
 MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {a: b}\n"
@@ -408,10 +408,10 @@ def test_of_many_manifests_only_those_at_fault_are_listed(call: Call) -> None:
 
 
 def test_the_table_is_aligned_with_wide_letters_and_in_colour() -> None:
-    (subject,) = subjects(compile_run({"name": "a", "action": "job", "image": "python:3.12"}))
+    (subject,) = run_objects(compile_run({"name": "a", "action": "job", "image": "python:3.12"}))
     named = {"apiVersion": Node("v1", subject.place), "kind": Node("訓練", subject.place)}
-    other = Subject(subject.tree.with_fields(named), subject.place)
-    verdicts = [verdict(one, [Api("1.33")]) for one in (subject, other)]
+    other = LocatedObject(subject.tree.with_fields(named), subject.place)
+    verdicts = [verify_object(one, [Api("1.33")]) for one in (subject, other)]
     table = version_table(verdicts, ["1.33"], {})
     assert table.text.splitlines() == ["MANIFEST      1.33", "<run>: Job a  ok", "<run>: 訓練   no such kind"]
     assert "\x1b[1;31mno such kind\x1b[0m" in version_table(verdicts, ["1.33"], {}, coloured).text
@@ -463,9 +463,9 @@ def test_a_definition_as_deep_as_files_may_be_is_no_trouble(call: Call) -> None:
 
 def test_the_work_for_a_thousand_jobs_is_bounded() -> None:
     jobs = [
-        subjects(compile_run(run_text(f"job-{number}", resources={"mem": "6Gi", "gpu": 1}))) for number in range(10)
+        run_objects(compile_run(run_text(f"job-{number}", resources={"mem": "6Gi", "gpu": 1}))) for number in range(10)
     ]
     api = Api("1.33")
     with at_most_calls(1_000_000):
         for _ in range(100):
-            assert all(not verdict(subject, [api]).faults["1.33"] for job in jobs for subject in job)
+            assert all(not verify_object(subject, [api]).faults["1.33"] for job in jobs for subject in job)

@@ -36,16 +36,16 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from speccompile.model.source import Layer, Source
-from speccompile.placement.capacity import ALL, Fleet, fleet, pool_of
+from speccompile.placement.capacity import ALL_NODES, Capacity, fleet, pool_name
 from speccompile.placement.cluster_snapshot import Cluster, snapshot
 from speccompile.placement.cluster_snapshot_reader import read_snapshot, trimmed
-from speccompile.placement.fit import Verdict, verdicts
+from speccompile.placement.fit import WorkloadFit, fit_workloads
 from speccompile.placement.machine import Machine, Taint, Usage
 from speccompile.placement.node_pools import Pool
-from speccompile.placement.placement import Known, answer
+from speccompile.placement.placement import PlacementObjects, place_workloads
 from speccompile.placement.pod_requirements import needs_of
 from speccompile.placement.scheduler_filters import Filter, reasons
-from speccompile.placement.suggest import changed, nearest, suggestion
+from speccompile.placement.suggest import apply_change, closest_node, suggestion
 from speccompile.report.place_json import as_placed_json
 from speccompile.report.place_text import MAX_ALL_SHOWN, as_placed_table
 from speccompile.report.place_wording import pending_text
@@ -53,10 +53,10 @@ from speccompile.verify.kubectl_scalars import as_kubernetes_reads
 from speccompile.yaml_text.parse import parse
 
 
-def verdict_of(spec: Plain, machines: Sequence[Machine]) -> tuple[Verdict, Cluster]:
+def verdict_of(spec: Plain, machines: Sequence[Machine]) -> tuple[WorkloadFit, Cluster]:
     named = tuple(one._replace(name=f"n{number}") for number, one in enumerate(machines))
     cluster = Cluster(named)
-    (told,) = verdicts([subject(spec)], cluster)
+    (told,) = fit_workloads([subject(spec)], cluster)
     return told, cluster
 
 
@@ -164,10 +164,10 @@ def seen_by(read: Callable[[Source, str], Any], nodes: Plain, pods: Plain, write
 
 @given(nodes=st.lists(some_nodes(), max_size=3), pods=st.lists(running_pods(), max_size=4))
 def test_leaving_out_what_nobody_looks_at_changes_nothing(nodes: list[Plain], pods: list[Plain]) -> None:
-    written = listed(*nodes), listed(*pods)
-    plainly = seen_by(lambda source, _: as_kubernetes_reads(parse(source)), *written, printed)
-    quickly = seen_by(lambda source, kind: read_snapshot(source, kind, MOST), *written, printed)
-    as_json = seen_by(lambda source, kind: read_snapshot(source, kind, MOST), *written, json.dumps)
+    taint_text = listed(*nodes), listed(*pods)
+    plainly = seen_by(lambda source, _: as_kubernetes_reads(parse(source)), *taint_text, printed)
+    quickly = seen_by(lambda source, kind: read_snapshot(source, kind, MOST), *taint_text, printed)
+    as_json = seen_by(lambda source, kind: read_snapshot(source, kind, MOST), *taint_text, json.dumps)
     assert quickly == plainly == as_json
 
 
@@ -276,14 +276,14 @@ def test_nodes_that_are_refused_alike_are_one_group() -> None:
     first, second = told.others
     assert [one.name for one in first.machines] == ["n0", "n1", "n2", "n3", "n4"]
     assert [alike[0].filter for alike in first.alike] == [Filter.AFFINITY, Filter.RESOURCES]
-    assert [reason.lack.free for reason in [*first.alike][1] if reason.lack] == [0, 1000, 2000, 3000, 4000]
+    assert [reason.shortfall.free for reason in [*first.alike][1] if reason.shortfall] == [0, 1000, 2000, 3000, 4000]
     assert [one.name for one in second.machines] == ["n6"]
 
 
 def test_ports_that_are_taken_count() -> None:
     spec: dict[str, Any] = {"containers": [{"name": "c", "ports": [{"containerPort": 80, "hostPort": 80}]}]}
     cluster = cluster_of(node("a"), node("b"), pods=[pod("p", "a", **spec)])
-    (told,) = verdicts([subject(spec)], cluster)
+    (told,) = fit_workloads([subject(spec)], cluster)
     assert [one.name for one in told.fits] == ["b"]
 
 
@@ -399,7 +399,7 @@ def test_what_would_help_is_suggested(cured: str) -> None:
     made = suggestion(told, cluster)
     assert made is not None
     assert made.change.what == what
-    again = changed(told.subject.workload.pod, made.change)
+    again = apply_change(told.subject.workload.pod, made.change)
     assert reasons(needs_of(again), cluster.machines[0], Usage()) == ()
 
 
@@ -408,7 +408,7 @@ def test_what_a_term_asks_beside_stays() -> None:
     told, cluster = verdict_of(spec, [one])
     made = suggestion(told, cluster)
     assert made is not None
-    (term,) = needs_of(changed(told.subject.workload.pod, made.change)).pin.terms or ()
+    (term,) = needs_of(apply_change(told.subject.workload.pod, made.change)).constraints.terms or ()
     assert (term.expressions, [asked.key for asked in term.fields]) == ((), ["metadata.name"])
 
 
@@ -423,7 +423,7 @@ def test_what_a_term_asks_beside_stays() -> None:
 def test_a_port_that_is_taken_is_suggested_to_be_left(network: Plain, port: Plain, what: str | None) -> None:
     spec: dict[str, Any] = {**network, "containers": [{"name": "c", "ports": [port]}]}
     cluster = cluster_of(node("a"), pods=[pod("p", "a", **spec)])
-    (told,) = verdicts([subject(spec)], cluster)
+    (told,) = fit_workloads([subject(spec)], cluster)
     made = suggestion(told, cluster)
     assert (made.change.what if made else None) == what
 
@@ -442,7 +442,7 @@ def test_a_device_is_limited_as_it_is_requested() -> None:
     told, cluster = verdict_of(spec, [one])
     made = suggestion(told, cluster)
     assert made is not None
-    resources = changed(told.subject.workload.pod, made.change).plain()["containers"][0]["resources"]
+    resources = apply_change(told.subject.workload.pod, made.change).plain()["containers"][0]["resources"]
     assert resources == {"requests": {"nvidia.com/gpu": "2"}, "limits": {"nvidia.com/gpu": "2"}}
 
 
@@ -469,7 +469,7 @@ def test_a_device_is_limited_as_it_is_requested() -> None:
 def test_where_no_single_change_helps_none_is_suggested(spec: Plain, one: Machine) -> None:
     told, cluster = verdict_of(spec, [one])
     assert suggestion(told, cluster) is None
-    near = nearest(told)
+    near = closest_node(told)
     assert near is not None
     assert near.reasons == told.others[0].reasons[0]
 
@@ -499,7 +499,7 @@ def test_a_suggestion_is_true(spec: Plain, machines: list[Machine]) -> None:
         single = [found[0] for group in told.others for found in group.reasons if len(found) == 1]
         assert [reason for reason in single if reason.filter in (Filter.TAINTS, Filter.AFFINITY)] == []
     else:
-        again = changed(told.subject.workload.pod, made.change)
+        again = apply_change(told.subject.workload.pod, made.change)
         assert made.machines
         assert {one.name for one in made.machines} == {
             one.name for one in cluster.machines if not reasons(needs_of(again), one, Usage())
@@ -524,8 +524,8 @@ def first_fit(specs: Sequence[tuple[Plain, int]], cluster: Cluster) -> tuple[int
     return placed, used
 
 
-def fleet_of(specs: Sequence[tuple[Plain, int]], cluster: Cluster, pools: Sequence[Pool] = ()) -> Fleet:
-    return fleet(verdicts([subject(spec, count) for spec, count in specs], cluster), cluster, pools)
+def fleet_of(specs: Sequence[tuple[Plain, int]], cluster: Cluster, pools: Sequence[Pool] = ()) -> Capacity:
+    return fleet(fit_workloads([subject(spec, count) for spec, count in specs], cluster), cluster, pools)
 
 
 @given(specs=st.lists(st.tuples(anything, st.integers(0, 4)), max_size=4), machines=clusters, room=st.integers(0, 5))
@@ -537,11 +537,13 @@ def test_the_estimate_is_first_fit(specs: list[tuple[Plain, int]], machines: lis
     told = fleet_of(specs, Cluster(named))
     placed, used = first_fit(specs, Cluster(named))
     assert told.placed == placed
-    assert told.pods - placed == sum(one.pods for one in told.unplaced)
+    assert told.pods - placed == sum(one.pods for one in told.pending)
     (pool,) = told.pools or (None,)
     if pool is not None:
-        assert {share.resource: share.added for share in pool.shares}["pods"] == sum(one.pods for one in used.values())
-        assert all(share.before + share.added <= share.allocatable for share in pool.shares)
+        assert {share.resource: share.added for share in pool.resources}["pods"] == sum(
+            one.pods for one in used.values()
+        )
+        assert all(share.in_use + share.added <= share.allocatable for share in pool.resources)
 
 
 def test_a_pool_that_is_short_says_of_what_and_by_how_much() -> None:
@@ -550,36 +552,34 @@ def test_a_pool_that_is_short_says_of_what_and_by_how_much() -> None:
     )
     spec = {"nodeSelector": {"pool": "x"}, "containers": [container({"cpu": "3"})]}
     told = fleet_of([(spec, 6)], cluster, [Pool("mine", {"pool": "x"}, (), {}), Pool("other", {"pool": "z"}, (), {})])
-    assert (told.pods, told.placed, told.workloads, told.whole) == (6, 4, 1, 0)
+    assert (told.pods, told.placed, told.workloads, told.fully_placed) == (6, 4, 1, 0)
     mine, other = told.pools
     assert (mine.name, len(mine.machines), other.name) == ("mine", 2, "other")
-    cpu = mine.shares[0]
+    cpu = mine.resources[0]
     assert cpu == ("cpu", 16000, 0, 12000, 2000)
     assert cpu.free == 4000
-    (waiting,) = told.unplaced
-    assert (waiting.pods, waiting.pools, waiting.short) == (2, ("mine",), ("cpu",))
+    (waiting,) = told.pending
+    assert (waiting.pods, waiting.pools, waiting.insufficient) == (2, ("mine",), ("cpu",))
 
 
 def test_pods_that_want_one_port_go_on_nodes_of_their_own() -> None:
     spec = {"containers": [{"name": "c", "ports": [{"hostPort": 80}]}]}
     told = fleet_of([(spec, 3)], cluster_of(node("a"), node("b")))
-    assert (told.placed, told.unplaced[0].short, told.unplaced[0].ports) == (2, (), ("80/TCP",))
-    assert (
-        pending_text(told.unplaced[0]) == "1 pod of Job train stays pending: host port 80/TCP is in use on every node"
-    )
+    assert (told.placed, told.pending[0].insufficient, told.pending[0].ports) == (2, (), ("80/TCP",))
+    assert pending_text(told.pending[0]) == "1 pod of Job train stays pending: host port 80/TCP is in use on every node"
 
 
 def test_enormous_numbers_of_pods_take_little_work() -> None:
     with at_most_calls(50_000):
         told = fleet_of([({}, 2**62)], cluster_of(node("a")))
-    assert (told.placed, told.unplaced[0].pods) == (110, 2**62 - 110)
+    assert (told.placed, told.pending[0].pods) == (110, 2**62 - 110)
 
 
 def test_a_node_that_is_cordoned_is_no_room() -> None:
     told = fleet_of(
         [({"containers": [container({"cpu": "1"})]}, 1)], cluster_of(node("a"), node("b", unschedulable=True))
     )
-    assert told.pools[0].shares[0].allocatable == 8000
+    assert told.pools[0].resources[0].allocatable == 8000
 
 
 @pytest.mark.parametrize(
@@ -590,12 +590,12 @@ def test_a_node_that_is_cordoned_is_no_room() -> None:
         ({"karpenter.sh/nodepool": "k", "node-role.kubernetes.io/worker": ""}, "k"),
         ({"node-role.kubernetes.io/worker": ""}, "worker"),
         ({"a": "b", "cloud.google.com/gke-nodepool": "g"}, "declared"),
-        ({}, ALL),
+        ({}, ALL_NODES),
     ],
 )
 def test_a_pool_is_named_by_the_platform_or_by_its_nodes(labels: dict[str, str], expected: str) -> None:
     pools = [Pool("nothing", {}, (), {}), Pool("declared", {"a": "b"}, (), {})]
-    assert pool_of(machine(labels=labels), pools) == expected
+    assert pool_name(machine(labels=labels), pools) == expected
 
 
 # The command line
@@ -618,19 +618,19 @@ def placed(call: Call, *more: str) -> Answer:
 
 @pytest.mark.usefixtures("files")
 def test_a_run_that_fits_is_told_where(call: Call) -> None:
-    answer = placed(call)
-    assert (answer.code, answer.stderr) == (0, "")
-    assert answer.stdout.splitlines()[0] == "Job train fits 2 of 2 nodes: a, b"
-    assert answer.stdout.splitlines()[3] == "Job train (run.yaml:1:7): fits 2 of 2 nodes: a, b"
+    result = placed(call)
+    assert (result.code, result.stderr) == (0, "")
+    assert result.stdout.splitlines()[0] == "Job train fits 2 of 2 nodes: a, b"
+    assert result.stdout.splitlines()[3] == "Job train (run.yaml:1:7): fits 2 of 2 nodes: a, b"
 
 
 @pytest.mark.usefixtures("files")
 def test_a_run_that_fits_nowhere_is_exit_code_4(call: Call) -> None:
     Path("run.yaml").write_text(f"{RUN}node_selector: {{pool: none}}\n")
-    answer = placed(call)
-    assert (answer.code, answer.stderr) == (4, "")
-    assert "label `pool`: needs `none`, has `gpu` or is not set  run run.yaml:4:23" in answer.stdout
-    assert "suggestion" not in answer.stdout
+    result = placed(call)
+    assert (result.code, result.stderr) == (4, "")
+    assert "label `pool`: needs `none`, has `gpu` or is not set  run run.yaml:4:23" in result.stdout
+    assert "suggestion" not in result.stdout
     suggestion = "suggestion: set `pool` to `gpu` in the node selector (run run.yaml:4:23), to fit 1 node: b\n"
     assert suggestion in placed(call, "--suggest").stdout
 
@@ -645,10 +645,10 @@ def test_a_run_of_no_pods_needs_no_node(call: Call) -> None:
 def test_errors_of_runs_and_of_snapshots_are_told_together(call: Call) -> None:
     Path("run.yaml").write_text(f"{RUN}nope: 1\n")
     Path("nodes.yaml").write_text(RUN)
-    answer = placed(call, "--pods", "missing.yaml")
-    assert (answer.code, answer.stdout) == (1, "")
+    result = placed(call, "--pods", "missing.yaml")
+    assert (result.code, result.stdout) == (1, "")
     for code in ("schema/unknown-key", "snapshot/unexpected-object", "input/missing-file"):
-        assert f"[{code}]" in answer.stderr
+        assert f"[{code}]" in result.stderr
 
 
 @pytest.mark.usefixtures("files")
@@ -656,24 +656,24 @@ def test_what_is_wrong_in_json_is_told_at_its_line(call: Call) -> None:
     text = json.dumps(node("a", {"cpu": "eight"}), indent=2)
     Path("nodes.yaml").write_text(text)
     line = text[: text.index("eight")].count("\n") + 1
-    answer = placed(call)
-    assert answer.code == 1
-    assert f"--> nodes.yaml:{line}:14\n" in answer.stderr
+    result = placed(call)
+    assert result.code == 1
+    assert f"--> nodes.yaml:{line}:14\n" in result.stderr
 
 
 @pytest.mark.usefixtures("files")
 def test_other_runs_are_told_of_if_one_has_errors_that_are_ignored(call: Call) -> None:
     Path("run.yaml").write_text(f"{RUN}---\n{RUN.replace('train', 'other')}nope: 1\n")
-    answer = placed(call, "--ignore", "schema/unknown-key")
-    assert (answer.code, "1 run is left out" in answer.stderr) == (0, True)
-    assert "Job train" in answer.stdout
+    result = placed(call, "--ignore", "schema/unknown-key")
+    assert (result.code, "1 run is left out" in result.stderr) == (0, True)
+    assert "Job train" in result.stdout
 
 
 @pytest.mark.usefixtures("files")
 def test_manifests_are_placed_as_they_are(call: Call) -> None:
     rendered = call("render", "run.yaml").stdout
-    answer = call("place", "-", "--nodes", "nodes.yaml", stdin=rendered)
-    assert answer.stdout.splitlines()[3] == "Job train (<stdin>:1:1): fits 2 of 2 nodes: a, b"
+    result = call("place", "-", "--nodes", "nodes.yaml", stdin=rendered)
+    assert result.stdout.splitlines()[3] == "Job train (<stdin>:1:1): fits 2 of 2 nodes: a, b"
 
 
 MODEL = {
@@ -692,8 +692,8 @@ OTHERS: Mapping[str, Plain] = {
 @pytest.mark.usefixtures("files")
 def test_models_that_the_cluster_has_are_not_asked_about(call: Call) -> None:
     Path("model.yaml").write_text(printed(MODEL))
-    answer = placed(call, "--objects", "model.yaml", "--format", "json")
-    assert (answer.code, json.loads(answer.stdout)["models"]) == (0, [])
+    result = placed(call, "--objects", "model.yaml", "--format", "json")
+    assert (result.code, json.loads(result.stdout)["models"]) == (0, [])
     assert call("place", "model.yaml", "--nodes", "nodes.yaml").code == 4
 
 
@@ -701,9 +701,9 @@ def test_models_that_the_cluster_has_are_not_asked_about(call: Call) -> None:
 def test_what_has_pods_and_is_not_placed_is_told(call: Call, root: Path) -> None:
     objects = [{**spec, "kind": kind, "metadata": {"name": "x"}} for kind, spec in OTHERS.items()]
     Path("others.yaml").write_text(printed(listed(*objects)))
-    answer = call("place", "others.yaml", "--nodes", "nodes.yaml")
-    assert answer.code == 0
-    assert "not placed: pods of 1 DaemonSet, 1 Rollout\n" in answer.stdout
+    result = call("place", "others.yaml", "--nodes", "nodes.yaml")
+    assert result.code == 0
+    assert "not placed: pods of 1 DaemonSet, 1 Rollout\n" in result.stdout
     data = json.loads(call("place", "others.yaml", "--nodes", "nodes.yaml", "--format", "json").stdout)
     schema = json.loads((root / "schemas" / "reports" / "place.schema.json").read_text())
     assert list(Draft202012Validator(schema).iter_errors(data)) == []
@@ -717,15 +717,15 @@ def test_what_is_suspended_takes_no_room_and_must_still_fit(call: Call) -> None:
     job: dict[str, Any] = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "later"}}
     template: dict[str, Any] = {"spec": {"containers": [container({"cpu": "1"})]}}
     Path("job.yaml").write_text(printed({**job, "spec": {"suspend": True, "template": template}}))
-    answer = call("place", "job.yaml", "--nodes", "nodes.yaml")
-    assert answer.code == 0
-    assert "Job later, suspended (job.yaml:1:1): fits 2 of 2 nodes: a, b\n" in answer.stdout
-    assert "at once" not in answer.stdout
+    result = call("place", "job.yaml", "--nodes", "nodes.yaml")
+    assert result.code == 0
+    assert "Job later, suspended (job.yaml:1:1): fits 2 of 2 nodes: a, b\n" in result.stdout
+    assert "at once" not in result.stdout
     template["spec"] = {"nodeName": "nowhere"}
     Path("job.yaml").write_text(printed({**job, "spec": {"suspend": True, "template": template}}))
-    answer = call("place", "job.yaml", "--nodes", "nodes.yaml", "--format", "json")
-    (told,) = json.loads(answer.stdout)["workloads"]
-    assert (answer.code, told["pods"], told["is_suspended"]) == (4, 0, True)
+    result = call("place", "job.yaml", "--nodes", "nodes.yaml", "--format", "json")
+    (told,) = json.loads(result.stdout)["workloads"]
+    assert (result.code, told["pods"], told["is_suspended"]) == (4, 0, True)
 
 
 @pytest.mark.usefixtures("files")
@@ -776,16 +776,16 @@ def test_what_a_run_has_that_is_not_looked_at_is_told(call: Call) -> None:
     ],
 )
 def test_a_call_that_cannot_be_meant_is_refused(call: Call, call_with: tuple[str, ...], reason: str) -> None:
-    answer = call("place", "run.yaml", *call_with)
-    assert (answer.code, answer.stdout) == (2, "")
-    assert reason in answer.stderr
+    result = call("place", "run.yaml", *call_with)
+    assert (result.code, result.stdout) == (2, "")
+    assert reason in result.stderr
 
 
 @pytest.mark.usefixtures("files")
 def test_a_page_is_written_beside_the_table_and_replaces_only_a_page(call: Call) -> None:
-    answer = placed(call, "--html", "page.html")
-    assert (answer.code, Path("page.html").read_text()[:15]) == (0, "<!doctype html>")
-    assert placed(call, "--html", "page.html") == answer
+    result = placed(call, "--html", "page.html")
+    assert (result.code, Path("page.html").read_text()[:15]) == (0, "<!doctype html>")
+    assert placed(call, "--html", "page.html") == result
     before = Path("nodes.yaml").read_text()
     assert placed(call, "--html", "nodes.yaml").code == 1
     assert Path("nodes.yaml").read_text() == before
@@ -801,7 +801,7 @@ def test_many_workloads_are_told_of_only_if_they_fit_nowhere() -> None:
     cluster = cluster_of(node("a"))
     subjects = [subject({}, name=f"fit-{number}") for number in range(MAX_ALL_SHOWN)]
     odd = subject({"nodeSelector": {"a": "b"}}, name="odd")
-    text = as_placed_table(answer([*subjects, odd], Known(), cluster))
+    text = as_placed_table(place_workloads([*subjects, odd], PlacementObjects(), cluster))
     assert "Job odd (run.yaml): does not fit any node" in text
     assert "Job fit-1 " not in text
     assert text.startswith(f"1 of {MAX_ALL_SHOWN + 1} workloads does not fit any node (1 node checked): Job odd\n")
@@ -810,11 +810,14 @@ def test_many_workloads_are_told_of_only_if_they_fit_nowhere() -> None:
 def test_names_of_a_cluster_cannot_steer_a_terminal() -> None:
     bad = "x\u202e"
     cluster = Cluster((machine(bad, labels={bad: bad}, taints=(Taint(bad, bad, "NoSchedule"),)),))
-    told = answer(
-        [subject({"nodeSelector": {bad: "y"}}, name=bad), subject({}, name="b")], Known(), cluster, suggests=True
+    told = place_workloads(
+        [subject({"nodeSelector": {bad: "y"}}, name=bad), subject({}, name="b")],
+        PlacementObjects(),
+        cluster,
+        suggests=True,
     )
     evil = Cluster((machine("x\x1b[31m", labels={"\x1b": "\x1b"}, taints=(Taint("\x1b", "\x1b", "NoSchedule"),)),))
-    worse = answer([subject({"nodeSelector": {bad: "y"}})], Known(), evil, suggests=True)
+    worse = place_workloads([subject({"nodeSelector": {bad: "y"}})], PlacementObjects(), evil, suggests=True)
     for text in (as_placed_table(told), as_placed_json(told), as_placed_table(worse), as_placed_json(worse)):
         assert {char for char in text if not char.isprintable()} == {"\n"}
 
@@ -828,5 +831,5 @@ def test_the_work_for_a_thousand_pods_on_five_hundred_nodes_is_bounded() -> None
     ]
     subjects = [subject(spec, name=f"run-{number}") for number, spec in enumerate(specs)]
     with at_most_calls(14_000_000):
-        told = answer(subjects, Known(), cluster, suggests=True)
-    assert told.fleet.placed == 1000
+        told = place_workloads(subjects, PlacementObjects(), cluster, suggests=True)
+    assert told.capacity.placed == 1000

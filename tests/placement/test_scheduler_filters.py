@@ -30,9 +30,9 @@ from hypothesis import strategies as st
 
 from speccompile.model.key_path import KeyPath
 from speccompile.placement.machine import Machine, Taint, Usage
-from speccompile.placement.pod_requirements import Needs, Port, needs_of, worded
-from speccompile.placement.scheduler_filters import Filter, Reason, reasons, standing
-from speccompile.placement.workloads import Workload, workloads
+from speccompile.placement.pod_requirements import Needs, Port, amount_text, needs_of
+from speccompile.placement.scheduler_filters import Filter, NodeRejection, reasons, static_reasons
+from speccompile.placement.workloads import PodWorkload, workloads
 from speccompile.testing.node_matcher import ClusterNode as Witness
 from speccompile.testing.node_matcher import fits
 
@@ -45,7 +45,7 @@ def found(pod: Plain, node: Machine | None = None, usage: Usage | None = None) -
     return [reason.filter for reason in reasons(needs(pod), node or machine(), usage or Usage())]
 
 
-def why(pod: Plain, node: Machine, usage: Usage | None = None) -> Reason:
+def why(pod: Plain, node: Machine, usage: Usage | None = None) -> NodeRejection:
     (reason,) = reasons(needs(pod), node, usage or Usage())
     return reason
 
@@ -300,12 +300,12 @@ def test_what_the_scheduler_does_not_count_is_not_asked_for() -> None:
     ],
 )
 def test_what_no_api_server_takes_is_told_once_where_it_stands(pod: Plain, path: KeyPath) -> None:
-    assert [fault.path for fault in needs(pod).pin.faults] == [path]
+    assert [fault.path for fault in needs(pod).constraints.faults] == [path]
 
 
 @pytest.mark.parametrize("pod", [{"affinity": None}, {"affinity": {}}, {"containers": [{"resources": None}]}])
 def test_what_is_not_said_is_no_fault(pod: Plain) -> None:
-    assert needs(pod).pin.faults == ()
+    assert needs(pod).constraints.faults == ()
 
 
 def test_huge_pages_of_a_pod_as_a_whole_are_those_that_it_is_limited_to() -> None:
@@ -325,7 +325,7 @@ def test_a_node_must_have_as_much_free_as_is_asked_for(resource: str) -> None:
     assert found(pod, node) == []
     assert found(pod, node, Usage({resource: 3})) == []
     reason = why(pod, node, Usage({resource: 4}))
-    assert (reason.filter, reason.subject, reason.lack) == (Filter.RESOURCES, resource, (amount, amount - 1))
+    assert (reason.filter, reason.subject, reason.shortfall) == (Filter.RESOURCES, resource, (amount, amount - 1))
     assert found(pod, machine(allocatable={"pods": 1})) == [Filter.RESOURCES]
 
 
@@ -357,7 +357,7 @@ def test_a_node_takes_only_so_many_pods() -> None:
     ],
 )
 def test_amounts_read_as_people_write_them(resource: str, amount: int, up: bool, expected: str) -> None:
-    assert worded(resource, amount, up=up) == expected
+    assert amount_text(resource, amount, up=up) == expected
 
 
 # Ports
@@ -431,7 +431,7 @@ def test_labels_are_matched_as_the_witness_matches_them(
     selector: dict[str, str], asked_terms: list[Plain] | None, has: dict[str, str], name: str
 ) -> None:
     pod = {"nodeSelector": selector, **({} if asked_terms is None else wanting(*asked_terms))}
-    told = standing(needs(pod).pin, machine(name, labels=has))
+    told = static_reasons(needs(pod).constraints, machine(name, labels=has))
     assert (told == ()) == fits(pod, Witness(name, has))
 
 
@@ -457,7 +457,7 @@ def tolerated_by_the_book(taint: Taint, tolerations: Sequence[Plain]) -> bool:
 
 @given(has=st.lists(taints, max_size=3), said=st.lists(tolerations, max_size=3))
 def test_taints_are_tolerated_by_the_book(has: list[Taint], said: list[Plain]) -> None:
-    told = standing(needs({"tolerations": said}).pin, machine(taints=tuple(has)))
+    told = static_reasons(needs({"tolerations": said}).constraints, machine(taints=tuple(has)))
     expected = [taint for taint in has if taint.effect != "PreferNoSchedule" and not tolerated_by_the_book(taint, said)]
     assert [reason.taint for reason in told] == expected
 
@@ -566,7 +566,7 @@ hostile_pods = st.dictionaries(
 @given(pod=hostile_pods)
 def test_whatever_a_pod_holds_it_is_decided_about(pod: Plain) -> None:
     told = reasons(needs(pod), machine(labels=ZONE, taints=(TAINT,)), Usage())
-    assert all(isinstance(reason, Reason) for reason in told)
+    assert all(isinstance(reason, NodeRejection) for reason in told)
 
 
 # The objects that make pods
@@ -638,4 +638,4 @@ def test_what_makes_no_pods_gives_none(data: Plain) -> None:
 def test_whatever_an_object_holds_its_workloads_can_be_told(kind: str, spec: object) -> None:
     groups = {"Pod": "v1", "Deployment": "apps/v1", "Server": "mlops.seldon.io/v1alpha1"}
     data = {"apiVersion": groups.get(kind, "batch/v1"), "kind": kind, "metadata": spec, "spec": spec}
-    assert all(isinstance(one, Workload) and isinstance(one.name, str) for one in workloads([tree(data)]))
+    assert all(isinstance(one, PodWorkload) and isinstance(one.name, str) for one in workloads([tree(data)]))

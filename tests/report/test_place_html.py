@@ -17,14 +17,14 @@ from selenium.webdriver.common.by import By
 from speccompile.placement.cluster_snapshot import Cluster
 from speccompile.placement.machine import Taint
 from speccompile.placement.node_pools import Pool
-from speccompile.placement.placement import Answer, Known, answer
+from speccompile.placement.placement import PlacementObjects, PlacementResult, place_workloads
 from speccompile.report.place_html import as_placed_page
 
 EVIL = "</style><script>window.pwned = 1</script><img src=x onerror='window.pwned = 1'>"
 
 
 @pytest.fixture(scope="module")
-def told() -> Answer:
+def told() -> PlacementResult:
     """A pool with room, one that is short, a run that fits nowhere, and a model with two servers."""
     cluster = cluster_of(
         node("cpu-1", labels={"pool": "cpu"}),
@@ -48,19 +48,23 @@ def told() -> Answer:
         subject({"nodeSelector": {"pool": "tpu"}, "priorityClassName": "high"}, name="lost"),
     ]
     pools = [Pool(name, {"pool": name}, (), {}) for name in ("cpu", "gpu")]
-    return answer(subjects, Known([tree(one) for one in objects]), cluster, pools, suggests=True)
+    return place_workloads(subjects, PlacementObjects([tree(one) for one in objects]), cluster, pools, suggests=True)
 
 
 @pytest.fixture(scope="module")
-def evil() -> Answer:
+def evil() -> PlacementResult:
     bad = machine(EVIL, labels={EVIL: EVIL}, taints=(Taint(EVIL, EVIL, "NoSchedule"),))
     spec = {"nodeSelector": {EVIL: "x"}, "containers": [container({f"{EVIL}/x": "1"})]}
-    return answer(
-        [subject(spec, name=EVIL)], Known(), Cluster((bad,)), [Pool(EVIL, {EVIL: EVIL}, (), {})], suggests=True
+    return place_workloads(
+        [subject(spec, name=EVIL)],
+        PlacementObjects(),
+        Cluster((bad,)),
+        [Pool(EVIL, {EVIL: EVIL}, (), {})],
+        suggests=True,
     )
 
 
-def test_the_policy_allows_the_style_of_the_page_and_nothing_else(told: Answer) -> None:
+def test_the_policy_allows_the_style_of_the_page_and_nothing_else(told: PlacementResult) -> None:
     page = as_placed_page(told)
     style = re.search(r"<style>(.*?)</style>", page, re.DOTALL)
     policy = re.search(r'<meta http-equiv="Content-Security-Policy" content="(.*?)">', page)
@@ -76,17 +80,17 @@ def test_the_policy_allows_the_style_of_the_page_and_nothing_else(told: Answer) 
     assert not re.search(r"<[^>]+ (?:style|on\w+)=", page)
 
 
-def test_the_page_asks_nobody_for_anything(told: Answer) -> None:
+def test_the_page_asks_nobody_for_anything(told: PlacementResult) -> None:
     page = as_placed_page(told)
     assert not re.findall(r"https?://|\bsrc=|url\(|@import|<link|<base|<form|<iframe|<script", page)
     assert re.findall(r'href="(?!#)', page) == []
 
 
-def test_the_same_answer_gives_the_same_page(told: Answer) -> None:
+def test_the_same_answer_gives_the_same_page(told: PlacementResult) -> None:
     assert as_placed_page(told) == as_placed_page(told)
 
 
-def test_hostile_names_stay_text(evil: Answer) -> None:
+def test_hostile_names_stay_text(evil: PlacementResult) -> None:
     page = as_placed_page(evil)
     assert "<script" not in page
     assert "<img" not in page
@@ -95,7 +99,7 @@ def test_hostile_names_stay_text(evil: Answer) -> None:
 
 
 def test_nothing_to_place_is_a_page_too() -> None:
-    page = as_placed_page(answer([], Known(), cluster_of(node("a"))))
+    page = as_placed_page(place_workloads([], PlacementObjects(), cluster_of(node("a"))))
     assert "no workloads to place (1 node checked)" in page
     assert "<svg" not in page
 
@@ -104,7 +108,7 @@ def test_nothing_to_place_is_a_page_too() -> None:
 
 
 @pytest.fixture
-def page(chrome: Chrome, told: Answer, tmp_path: Path) -> Iterator[Chrome]:
+def page(chrome: Chrome, told: PlacementResult, tmp_path: Path) -> Iterator[Chrome]:
     """The page, opened as a file; the console stays silent."""
     emulated(chrome)
     yield opened(chrome, as_placed_page(told), tmp_path)
@@ -144,7 +148,7 @@ def test_identifiers_are_code(page: Chrome) -> None:
 def test_workloads_are_in_natural_order() -> None:
     subjects = [subject({}, name=f"train-{number}") for number in (10, 2, 1)]
     unfit = subject({"nodeSelector": {"a": "b"}}, name="train-11")
-    page = as_placed_page(answer([*subjects, unfit], Known(), cluster_of(node("a"))))
+    page = as_placed_page(place_workloads([*subjects, unfit], PlacementObjects(), cluster_of(node("a"))))
     index = re.findall(r"<strong>Job (.*?)</strong>", page)
     assert index == ["train-11", "train-1", "train-2", "train-10"]
 
@@ -185,7 +189,7 @@ def test_the_page_fits_narrow_and_wide_windows_in_light_and_dark(page: Chrome, s
     assert len({*colours, paper}) == 4
 
 
-def test_hostile_names_do_nothing_in_a_browser(chrome: Chrome, evil: Answer, tmp_path: Path) -> None:
+def test_hostile_names_do_nothing_in_a_browser(chrome: Chrome, evil: PlacementResult, tmp_path: Path) -> None:
     opened(chrome, as_placed_page(evil), tmp_path)
     assert asked(chrome, "return window.pwned === undefined")
     assert complaints(chrome) == []

@@ -11,12 +11,12 @@ from helpers.work import at_most_cpu_seconds
 from hypothesis import given
 from hypothesis import strategies as st
 
-from speccompile.verify.go_regex import MISSING, Expression, Patterns, Refusal, compiled
+from speccompile.verify.go_regex import MISSING, CompiledPattern, Patterns, UnusablePattern, compile_pattern
 
 
-def expression(pattern: str) -> Expression:
-    made = compiled(pattern)
-    assert isinstance(made, Expression), made
+def expression(pattern: str) -> CompiledPattern:
+    made = compile_pattern(pattern)
+    assert isinstance(made, CompiledPattern), made
     return made
 
 
@@ -84,13 +84,13 @@ def test_a_pattern_matches_what_it_should(pattern: str, good: list[str], bad: li
     ],
 )
 def test_a_pattern_that_go_refuses_is_invalid(pattern: str, reason: str) -> None:
-    assert compiled(pattern) == Refusal(reason, is_invalid=True)
+    assert compile_pattern(pattern) == UnusablePattern(reason, is_invalid=True)
 
 
 @pytest.mark.parametrize("pattern", [r"\pL{1000}", "a" * 1_000_000, "|".join(["[a-z]{0,1000}"] * 200), r"\p{Letter}"])
 def test_a_pattern_that_only_go_can_match_is_not_called_invalid(pattern: str) -> None:
-    made = compiled(pattern)
-    assert isinstance(made, Refusal)
+    made = compile_pattern(pattern)
+    assert isinstance(made, UnusablePattern)
     assert not made.is_invalid
 
 
@@ -99,11 +99,11 @@ def test_the_patterns_of_a_definition_share_a_limit(copies: int, most: int) -> N
     """Of patterns that are as large as one may be, or larger, a few are compiled, and the others are not."""
     patterns = Patterns()
     hostile = [f"{'|'.join(['[a-z]{0,1000}'] * copies)}{number}" for number in range(most + 5)]
-    compiled.cache_clear()
+    compile_pattern.cache_clear()
     last = [patterns.refusal(pattern) for pattern in hostile][-5:]
     assert {made.reason for made in last if made} == {"the patterns of this definition take too much memory"}
     assert all(last)
-    assert compiled.cache_info().misses == most
+    assert compile_pattern.cache_info().misses == most
 
 
 def test_many_ordinary_patterns_stay_within_the_limit() -> None:
@@ -115,11 +115,11 @@ def test_many_ordinary_patterns_stay_within_the_limit() -> None:
 
 @pytest.fixture
 def no_package(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    compiled.cache_clear()
+    compile_pattern.cache_clear()
     with monkeypatch.context() as patch:
         patch.setitem(sys.modules, "re2", None)
         yield
-    compiled.cache_clear()
+    compile_pattern.cache_clear()
 
 
 @pytest.mark.usefixtures("no_package")

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from speccompile import CompileError
 from speccompile.testing.plain_data import Data
 from speccompile.testing.strategies.documents import Case, cases
-from speccompile.verify.verify import Subject, verdict
+from speccompile.verify.verify import LocatedObject, verify_object
 
 MANIFESTS = sorted((GOLDEN / "accept").glob("*/manifests.yaml"))
 
@@ -175,7 +175,7 @@ def test_the_fast_way_says_what_jsonschema_says(data: st.DataObject, kind: str, 
     assert check
     assert check.accepts
     assert check.accepts(manifest) == check.validator.is_valid(manifest)
-    verdict(Subject(node_of(manifest), NOWHERE), [api(version)])
+    verify_object(LocatedObject(node_of(manifest), NOWHERE), [api(version)])
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -27,10 +27,10 @@ from speccompile.model.key_path import format_path
 from speccompile.model.source import Layer, Source
 from speccompile.verify.crds import Definitions, definitions
 from speccompile.verify.documents import sorted_out
-from speccompile.verify.go_regex import compiled
+from speccompile.verify.go_regex import compile_pattern
 from speccompile.verify.kubectl_scalars import as_kubernetes_reads
 from speccompile.verify.kubernetes_api import kinds, known_version, near_versions, versions
-from speccompile.verify.verify import Api, Subject, findings, verdict, violations
+from speccompile.verify.verify import Api, LocatedObject, findings, verify_object, violations
 from speccompile.yaml_text.parse import parse
 from speccompile.yaml_text.plain_scalars import OutOfRange, resolve
 
@@ -57,7 +57,7 @@ def faults_of(text: str, *names: str, customs: Mapping[Any, Any] | None = None) 
     """What the versions have against the objects of a text."""
     apis = [Api(name, customs or {}) for name in names or (VERSION,)]
     objects = sorted_out(parse(Source("manifest.yaml", text, Layer.RUN))).objects
-    return [found for subject in objects for found in findings(verdict(subject, apis))]
+    return [found for subject in objects for found in findings(verify_object(subject, apis))]
 
 
 # Manifests of runs.
@@ -602,14 +602,14 @@ def test_a_pattern_that_is_not_judged_is_a_warning_and_refuses_nothing(keyword: 
 
 
 def test_without_its_package_patterns_are_not_judged_and_one_warning_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    compiled.cache_clear()
+    compile_pattern.cache_clear()
     monkeypatch.setitem(sys.modules, "re2", None)
     known = defined("{type: object, properties: {a: {pattern: ^a}, b: {pattern: ^b}}}")
     (warning,) = known.findings
     assert (warning.code, warning.severity) == ("api/not-judged", "warning")
     assert warning.message == "patterns are not judged: the package `google-re2` is not installed"
     assert faults_of(widget("{a: b, b: a}"), customs=known.kinds) == []
-    compiled.cache_clear()
+    compile_pattern.cache_clear()
 
 
 def test_a_definition_of_an_old_version_is_told_which_to_write() -> None:
@@ -740,7 +740,7 @@ def test_nothing_raises_whatever_stands_in_a_definition_or_an_object(
     trees = [node_of(with_change(DEFINITION, where, definition))]
     known = definitions(trees, Api(VERSION))
     tree = node_of(with_change(WIDGET, place, value))
-    assert verdict(Subject(tree, tree.span), [Api(VERSION, known.kinds)]).faults.keys() == {VERSION}
+    assert verify_object(LocatedObject(tree, tree.span), [Api(VERSION, known.kinds)]).faults.keys() == {VERSION}
 
 
 def test_deep_definitions_and_objects_are_no_trouble() -> None:

@@ -28,8 +28,8 @@ from speccompile.model.findings import CompileError, has_errors, in_order
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.redaction import without_values
 from speccompile.model.severity import Severities
-from speccompile.placement.lint.rules import lint
-from speccompile.placement.lint.scene import Scene
+from speccompile.placement.lint.context import LintContext
+from speccompile.placement.lint.rules import lint_placement
 from speccompile.placement.node_pools import Pool, declared_pools, pools_of
 from speccompile.placement.workloads import workloads
 
@@ -127,12 +127,12 @@ def _answer(arguments: argparse.Namespace, inputs: Inputs, stderr: TextIO) -> _A
     pools, unread = _pools(arguments.nodes, setting)
     ours, theirs = compiled_objects(inputs, setting, stderr), given_objects(arguments.objects)
     trees = tuple(one.tree for one in (*ours.given, *theirs.given))
-    scene = Scene(trees, {id(one.tree): one.place for one in ours.given}, workloads(trees), pools)
+    context = LintContext(trees, {id(one.tree): one.place for one in ours.given}, workloads(trees), pools)
     # What a profile does to a run's values is for `render` to tell.
     errors = (finding for finding in ours.findings if finding.severity is Severity.ERROR)
     hidden = {**theirs.hidden, **ours.hidden}
     return _Answer(
-        [*without_values((*errors, *lint(scene)), hidden)],
+        [*without_values((*errors, *lint_placement(context)), hidden)],
         [*setting.findings, *unread, *without_values(theirs.findings, hidden)],
         ours.left_out,
         _subjects(ours),
@@ -152,5 +152,5 @@ def _pools(nodes: Sequence[str], setting: Setting) -> tuple[tuple[Pool, ...], li
     declared = declared_pools(setting.platform)
     if not nodes:
         return declared, []
-    seen = cluster_seen(nodes)
-    return pools_of(seen.cluster.machines, declared), [*seen.findings]
+    seldon_state = cluster_seen(nodes)
+    return pools_of(seldon_state.cluster.machines, declared), [*seldon_state.findings]

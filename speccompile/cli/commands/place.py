@@ -29,9 +29,9 @@ from speccompile.model.findings import CompileError, has_errors
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.redaction import without_values
 from speccompile.model.severity import STRICT
-from speccompile.placement.fit import Subject
+from speccompile.placement.fit import LocatedWorkload
 from speccompile.placement.node_pools import declared_pools
-from speccompile.placement.placement import Answer, Known, answer
+from speccompile.placement.placement import PlacementObjects, PlacementResult, place_workloads
 from speccompile.placement.workloads import is_placed, workloads
 from speccompile.report.place_html import as_placed_page
 from speccompile.report.place_json import as_placed_json
@@ -88,11 +88,11 @@ _FILES = {
 class _Outcome(NamedTuple):
     """What was decided, and all that was found on the way."""
 
-    answer: Answer | None = None
+    answer: PlacementResult | None = None
     findings: Sequence[Diagnostic] = ()
     stopping: Sequence[Diagnostic] = ()
     """What there is no way round; errors among it are errors, whatever the call makes of their codes."""
-    left_out: int = 0
+    not_placed: int = 0
 
 
 def run_place(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:
@@ -111,7 +111,7 @@ def run_place(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> 
     tell(findings, stderr, quiet=arguments.quiet)
     if has_errors(findings) or outcome.answer is None or inputs is None:
         return INPUT
-    tell_left_out(outcome.left_out, stderr)
+    tell_left_out(outcome.not_placed, stderr)
     return _told(outcome.answer, arguments, inputs, stdout, stderr)
 
 
@@ -123,20 +123,24 @@ def _refuse_contradictions(arguments: argparse.Namespace) -> None:
         raise CallError("--nodes, --pods and --objects are files; only a PATH can be standard input")
 
 
-def _told(answer: Answer, arguments: argparse.Namespace, inputs: Inputs, stdout: TextIO, stderr: TextIO) -> int:
-    code = DONE if answer.is_good else NOWHERE
+def _told(
+    result: PlacementResult, arguments: argparse.Namespace, inputs: Inputs, stdout: TextIO, stderr: TextIO
+) -> int:
+    code = DONE if result.everything_fits else NOWHERE
     if arguments.html:
-        code = _write_page(answer, arguments, inputs, stdout, stderr) or code
+        code = _write_page(result, arguments, inputs, stdout, stderr) or code
     if arguments.format == "json":
-        stdout.write(as_placed_json(answer))
+        stdout.write(as_placed_json(result))
     elif not arguments.html or not is_stdout(arguments.html):
-        stdout.write(as_placed_table(answer, paint_for(stdout)))
+        stdout.write(as_placed_table(result, paint_for(stdout)))
     return code
 
 
-def _write_page(answer: Answer, arguments: argparse.Namespace, inputs: Inputs, stdout: TextIO, stderr: TextIO) -> int:
+def _write_page(
+    result: PlacementResult, arguments: argparse.Namespace, inputs: Inputs, stdout: TextIO, stderr: TextIO
+) -> int:
     read = [Path(name) for option in _FILES for name in getattr(arguments, option)]
-    return write_report(Report(as_placed_page(answer), arguments.html, _SIGN), (*inputs.files, *read), stdout, stderr)
+    return write_report(Report(as_placed_page(result), arguments.html, _SIGN), (*inputs.files, *read), stdout, stderr)
 
 
 def _outcome(arguments: argparse.Namespace, inputs: Inputs, stderr: TextIO) -> _Outcome:
@@ -145,9 +149,9 @@ def _outcome(arguments: argparse.Namespace, inputs: Inputs, stderr: TextIO) -> _
     seen = cluster_seen(arguments.nodes, arguments.pods)
     hidden = {**theirs.hidden, **ours.hidden}
     stopping = [*seen.findings, *without_values(theirs.findings, hidden)]
-    decided = answer(
+    decided = place_workloads(
         _subjects(ours, theirs),
-        Known(*(tuple(one.tree for one in side.given) for side in (ours, theirs))),
+        PlacementObjects(*(tuple(one.tree for one in side.given) for side in (ours, theirs))),
         seen.cluster,
         declared_pools(setting.platform),
         suggests=arguments.suggest,
@@ -161,10 +165,12 @@ def _outcome(arguments: argparse.Namespace, inputs: Inputs, stderr: TextIO) -> _
     )
 
 
-def _subjects(ours: Objects, theirs: Objects) -> list[Subject]:
+def _subjects(ours: Objects, theirs: Objects) -> list[LocatedWorkload]:
     """The workloads that the call is about; what the cluster has already runs, or does not."""
     given = {id(one.tree): one for one in ours.given if is_placed(one.tree)}
     made = workloads([one.tree for one in (*ours.given, *theirs.given)])
     return [
-        Subject(workload, one.place, one.run) for workload in made if (one := given.get(id(workload.owner))) is not None
+        LocatedWorkload(workload, one.place, one.run)
+        for workload in made
+        if (one := given.get(id(workload.owner))) is not None
     ]

@@ -41,12 +41,12 @@ from speccompile.model.redaction import Hidden, hidden_parts, without_values
 from speccompile.model.severity import STRICT
 from speccompile.model.source import Layer, Source, Span
 from speccompile.report.formats import TEXT
-from speccompile.verify.crds import CODE, definitions, is_definition, with_schemas
-from speccompile.verify.documents import quickly
+from speccompile.verify.crds import BAD_DEFINITION, add_schema_faults, definitions, is_definition
+from speccompile.verify.documents import parse_quickly
 from speccompile.verify.kubectl_scalars import as_kubernetes_reads
 from speccompile.verify.kubernetes_api import in_version_order, known_version, near_versions, versions
 from speccompile.verify.table import version_table
-from speccompile.verify.verify import Api, Subject, Verdict, findings, verdict
+from speccompile.verify.verify import Api, LocatedObject, VerifyResult, findings, verify_object
 from speccompile.yaml_text.parse import parse
 from speccompile.yaml_text.parsed import Parsed
 
@@ -95,7 +95,7 @@ def add_verify(commands: Commands) -> None:
 class _Answer(NamedTuple):
     """What was verified, and all that was found on the way."""
 
-    verdicts: Sequence[Verdict] = ()
+    verdicts: Sequence[VerifyResult] = ()
     findings: Sequence[Diagnostic] = ()
     stopping: Sequence[Diagnostic] = ()
     """What there is no way round; errors among it are errors, whatever the call makes of their codes."""
@@ -157,10 +157,10 @@ def _answer(arguments: argparse.Namespace, inputs: Inputs, versions: Sequence[st
     apis, found = _apis(arguments.crd, versions)
     setting = read_setting(inputs.profiles, inputs.platform, inputs.templates)
     ours = compiled_objects(inputs, setting, stderr)
-    verdicts: list[Verdict] = []
+    verdicts: list[VerifyResult] = []
     for one in ours.given:
-        told = verdict(Subject(one.tree, one.place), apis)
-        verdicts.append(with_schemas(told) if one.run is None else told)
+        told = verify_object(LocatedObject(one.tree, one.place), apis)
+        verdicts.append(add_schema_faults(told) if one.run is None else told)
     found += (*ours.findings, *(finding for told in verdicts for finding in findings(told)))
     # What is wrong with profiles is no matter of manifests that come from none.
     stopping = setting.findings if ours.runs else ()
@@ -169,7 +169,7 @@ def _answer(arguments: argparse.Namespace, inputs: Inputs, versions: Sequence[st
 
 def _apis(crds: Sequence[str], versions: Sequence[str]) -> tuple[list[Api], list[Diagnostic]]:
     """The API of each version with the custom kinds; raises everything wrong with the definitions of these."""
-    for read in (quickly, parse):
+    for read in (parse_quickly, parse):
         trees, faults, hidden = _crd_trees(crds, read)
         known = definitions(trees, Api(versions[-1]))
         told = [*without_values((*faults, *known.findings), hidden)]
@@ -207,7 +207,7 @@ def _crd_trees(crds: Sequence[str], read: Callable[[Source], Parsed]) -> _Crds:
         if not found and not told:
             faults.append(
                 Diagnostic(
-                    code=CODE,
+                    code=BAD_DEFINITION,
                     message="there is no CustomResourceDefinition here",
                     span=Span(Source(crd, "", Layer.PLATFORM)),
                     help="name the file that defines the custom kind, or a directory with it",

@@ -9,8 +9,8 @@ from speccompile.model.diagnostic import Diagnostic, Severity, quote
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
 from speccompile.model.quantity import Quantity, QuantityError, parse_quantity
-from speccompile.placement.lint.pod_questions import containers
-from speccompile.placement.lint.scene import Rule, Scene, Told, finding_at, stands
+from speccompile.placement.lint.context import LintContext, LintRule, LintWording, finding_at, location_note
+from speccompile.placement.lint.pod_facts import pod_containers
 
 
 class _Amount(NamedTuple):
@@ -18,34 +18,38 @@ class _Amount(NamedTuple):
     node: Node
 
 
-def _requests_keep_the_limits(scene: Scene) -> Iterator[Diagnostic]:
-    for owner, requests, limits in _sides(scene):
+def _requests_keep_the_limits(context: LintContext) -> Iterator[Diagnostic]:
+    for owner, requests, limits in _sides(context):
         for name, request in requests.items():
             limit = limits.get(name)
             if limit is not None and not is_extended(name) and request.quantity > limit.quantity:
-                told = Told(
+                told = LintWording(
                     "policy/request-above-limit",
                     f"{quote(name)}: the request {quote(request.quantity.text)} is above"
                     f" the limit {quote(limit.quantity.text)}",
                     f"lower the request or raise the limit of {quote(name)}",
                     Severity.ERROR,
                 )
-                yield finding_at(scene, told, owner, request.node, *stands("the limit", limit.node))
+                yield finding_at(context, told, owner, request.node, *location_note("the limit", limit.node))
 
 
-def _devices_are_whole(scene: Scene) -> Iterator[Diagnostic]:
+def _devices_are_whole(context: LintContext) -> Iterator[Diagnostic]:
     """Kubernetes hands devices out one by one: as many as are asked for, and no more."""
-    for owner, requests, limits in _sides(scene):
+    for owner, requests, limits in _sides(context):
         for name in dict.fromkeys((*requests, *limits)):
             request, limit = requests.get(name), limits.get(name)
             fault = _fault(name, request, limit)
             if is_extended(name) and fault:
-                message, cure = fault
+                message, fix = fault
                 at = request or limit
                 assert at is not None
-                told = Told("placement/uneven-device", f"{quote(name)}: {message}", cure, Severity.ERROR)
+                told = LintWording("placement/uneven-device", f"{quote(name)}: {message}", fix, Severity.ERROR)
                 yield finding_at(
-                    scene, told, owner, at.node, *(stands("the limit", limit.node) if request and limit else ())
+                    context,
+                    told,
+                    owner,
+                    at.node,
+                    *(location_note("the limit", limit.node) if request and limit else ()),
                 )
 
 
@@ -60,10 +64,10 @@ def _fault(name: str, request: _Amount | None, limit: _Amount | None) -> tuple[s
     return None
 
 
-def _sides(scene: Scene) -> Iterator[tuple[Node, dict[str, _Amount], dict[str, _Amount]]]:
+def _sides(context: LintContext) -> Iterator[tuple[Node, dict[str, _Amount], dict[str, _Amount]]]:
     """The requests and limits of each container, with the object it is in."""
-    for workload in scene.own_workloads:
-        for holder in containers(workload.pod):
+    for workload in context.linted_workloads:
+        for holder in pod_containers(workload.pod):
             yield workload.owner, _amounts(holder, "requests"), _amounts(holder, "limits")
 
 
@@ -80,4 +84,4 @@ def _amounts(container: Node, side: str) -> dict[str, _Amount]:
     return told
 
 
-AMOUNTS: tuple[Rule, ...] = (_requests_keep_the_limits, _devices_are_whole)
+AMOUNT_RULES: tuple[LintRule, ...] = (_requests_keep_the_limits, _devices_are_whole)

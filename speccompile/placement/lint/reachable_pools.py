@@ -7,47 +7,47 @@ from collections.abc import Sequence
 from speccompile.compiler.container_resources import is_device
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
-from speccompile.placement.lint.contradictions import Ask
-from speccompile.placement.lint.pod_questions import alternatives, needs
+from speccompile.placement.lint.contradictions import LocatedRequirement
+from speccompile.placement.lint.pod_facts import pod_needs, requirement_sets
 from speccompile.placement.machine import Taint
 from speccompile.placement.node_pools import Pool
 from speccompile.placement.pod_requirements import Request
-from speccompile.placement.scheduler_filters import holds, tolerated
+from speccompile.placement.scheduler_filters import satisfies, tolerated
 
 
-class Reach(NamedTuple):
+class PoolMatch(NamedTuple):
     """What a pool is to a pod. Whatever nobody said of the pool does not keep the pod off it."""
 
     pool: Pool
-    is_asked_for: bool
+    has_labels: bool
     """Whether its labels are as the pod asks."""
-    refused: tuple[Taint, ...]
+    untolerated: tuple[Taint, ...]
     """The taints that keep the pod off it."""
-    lacking: tuple[Request, ...]
+    insufficient: tuple[Request, ...]
     """What no node of it has enough of."""
 
     @property
-    def is_open(self) -> bool:
-        return self.is_asked_for and not self.refused and not self.lacking
+    def is_usable(self) -> bool:
+        return self.has_labels and not self.untolerated and not self.insufficient
 
 
-def reaches(pod: Node, pools: Sequence[Pool]) -> tuple[Reach, ...]:
+def match_pools(pod: Node, pools: Sequence[Pool]) -> tuple[PoolMatch, ...]:
     """The pools, each with what it is to the pod."""
-    ways, asked = alternatives(pod), needs(pod)
+    ways, asked = requirement_sets(pod), pod_needs(pod)
     return tuple(
-        Reach(
+        PoolMatch(
             pool,
-            any(all(may_hold(ask, pool) for ask in way) for way in ways),
-            tuple(taint for taint in pool.hard_taints if not tolerated(taint, asked.pin.tolerations)),
+            any(all(may_match(ask, pool) for ask in way) for way in ways),
+            tuple(taint for taint in pool.hard_taints if not tolerated(taint, asked.constraints.tolerations)),
             tuple(request for request in asked.requests if _lacks(pool, request)),
         )
         for pool in pools
     )
 
 
-def may_hold(ask: Ask, pool: Pool) -> bool:
+def may_match(ask: LocatedRequirement, pool: Pool) -> bool:
     """Whether nodes of the pool are as asked, or may be, for all that is known."""
-    return ask.of_name or not pool.knows(ask.requirement.key) or holds(ask.requirement, pool.labels)
+    return ask.is_node_name or not pool.knows(ask.requirement.key) or satisfies(ask.requirement, pool.labels)
 
 
 def _lacks(pool: Pool, request: Request) -> bool:

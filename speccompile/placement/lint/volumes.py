@@ -8,10 +8,10 @@ from typing import TypeAlias
 from speccompile.model.diagnostic import Diagnostic, Note, quote
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
-from speccompile.placement.lint.pod_questions import is_for_all_nodes, items_of
-from speccompile.placement.lint.scene import Rule, Scene, Told, finding_at, stands
+from speccompile.placement.lint.context import LintContext, LintRule, LintWording, finding_at, location_note
+from speccompile.placement.lint.pod_facts import is_for_all_nodes, list_items
 from speccompile.placement.object_identity import group_of, kind_of, name_of, namespace_of, share_namespace
-from speccompile.placement.workloads import Workload
+from speccompile.placement.workloads import PodWorkload
 
 _Claims: TypeAlias = Mapping[str, Sequence[Node]]
 """By name."""
@@ -29,35 +29,39 @@ class _Mount(NamedTuple):
     """Where that mode is."""
 
 
-def _claims_serve_all_pods(scene: Scene) -> Iterator[Diagnostic]:
-    claims = _claims(scene)
-    for workload in scene.own_workloads:
+def _claims_serve_all_pods(context: LintContext) -> Iterator[Diagnostic]:
+    claims = _claims(context)
+    for workload in context.linted_workloads:
         pods = "the pods of all nodes" if is_for_all_nodes(workload) else f"{workload.replicas} pods"
         is_shared = is_for_all_nodes(workload) or workload.replicas > 1
         for mount in _mounts(workload, claims) if is_shared else ():
-            told = Told(
+            told = LintWording(
                 "placement/claim-of-one-node",
                 f"{pods} share claim {quote(name_of(mount.claim))}, which is {mount.mode}: {_OF_ONE[mount.mode]}",
                 "use a claim of ReadWriteMany, one for each pod (an ephemeral volume), or one pod",
             )
-            yield finding_at(scene, told, workload.owner, mount.volume, *stands("the access mode", mount.written))
+            yield finding_at(
+                context, told, workload.owner, mount.volume, *location_note("the access mode", mount.written)
+            )
 
 
-def _updates_let_go(scene: Scene) -> Iterator[Diagnostic]:
+def _updates_let_go(context: LintContext) -> Iterator[Diagnostic]:
     """A rolling update starts the new pod first, and that waits for the claim of the old one."""
-    claims = _claims(scene)
-    for workload in scene.own_workloads:
+    claims = _claims(context)
+    for workload in context.linted_workloads:
         if workload.kind != "Deployment" or workload.replicas != 1 or not _surges(workload.owner):
             continue
         for mount in _mounts(workload, claims):
-            told = Told(
+            told = LintWording(
                 "placement/update-waits-for-claim",
                 f"an update may never end: the new pod waits for claim {quote(name_of(mount.claim))},"
                 f" which is {mount.mode}, and the old pod keeps it until the new one is ready",
                 "write `strategy: {type: Recreate}`, in a base document if it is a run, or use ReadWriteMany",
             )
             note = Note("on the node of the old pod it goes well, on any other it does not")
-            yield finding_at(scene, told, workload.owner, mount.volume, *stands("the access mode", mount.written), note)
+            yield finding_at(
+                context, told, workload.owner, mount.volume, *location_note("the access mode", mount.written), note
+            )
 
 
 def _surges(deployment: Node) -> bool:
@@ -67,16 +71,16 @@ def _surges(deployment: Node) -> bool:
     return (kind is None or kind.value != "Recreate") and (surge is None or surge.value not in (0, "0", "0%"))
 
 
-def _claims(scene: Scene) -> _Claims:
+def _claims(context: LintContext) -> _Claims:
     claims: dict[str, list[Node]] = {}
-    for tree in scene.objects:
+    for tree in context.objects:
         if (group_of(tree), kind_of(tree)) == ("", "PersistentVolumeClaim"):
             claims.setdefault(name_of(tree), []).append(tree)
     return claims
 
 
-def _mounts(workload: Workload, claims: _Claims) -> Iterator[_Mount]:
-    for volume in items_of(workload.pod, "volumes"):
+def _mounts(workload: PodWorkload, claims: _Claims) -> Iterator[_Mount]:
+    for volume in list_items(workload.pod, "volumes"):
         named = volume.at(("persistentVolumeClaim", "claimName"))
         meant = _meant(workload, claims.get(str(named.value), ())) if named else ()
         mounts = [mount for claim in meant for mount in _of_one(named or volume, claim)]
@@ -85,7 +89,7 @@ def _mounts(workload: Workload, claims: _Claims) -> Iterator[_Mount]:
             yield mounts[0]
 
 
-def _meant(workload: Workload, claims: Sequence[Node]) -> Sequence[Node]:
+def _meant(workload: PodWorkload, claims: Sequence[Node]) -> Sequence[Node]:
     """The claims that the pods may have: the last in their namespace, or else all that may come to be in it."""
     same = [claim for claim in claims if namespace_of(claim) == workload.namespace]
     return same[-1:] or [claim for claim in claims if share_namespace(claim, workload.owner)]
@@ -98,4 +102,4 @@ def _of_one(volume: Node, claim: Node) -> Iterator[_Mount]:
         yield _Mount(volume, claim, max(said), modes.items[0])
 
 
-VOLUMES: tuple[Rule, ...] = (_claims_serve_all_pods, _updates_let_go)
+VOLUME_RULES: tuple[LintRule, ...] = (_claims_serve_all_pods, _updates_let_go)

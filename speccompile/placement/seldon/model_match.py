@@ -14,8 +14,8 @@ from speccompile.model.diagnostic import quote
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
 from speccompile.placement.object_identity import name_of, namespace_of, share_namespace
-from speccompile.placement.seldon.objects import model_bytes, number, of_kind, quantity, said, text, texts
-from speccompile.placement.seldon.server_pods import Host, hosts, is_stock, stock_hosts
+from speccompile.placement.seldon.objects import int_at, model_bytes, node_at, of_kind, quantity_of, strings_at, text
+from speccompile.placement.seldon.server_pods import ServerHost, is_stock, server_hosts, stock_hosts
 from speccompile.schema.suggestions import near
 
 _EXPLAINER = "alibi-explain"
@@ -43,7 +43,7 @@ class Cause(StrEnum):
     REPLICAS = "replicas"
 
 
-class Need(NamedTuple):
+class ModelNeed(NamedTuple):
     """A Model as Seldon's scheduler sees it."""
 
     model: Node
@@ -58,12 +58,12 @@ class Need(NamedTuple):
     """Replicas without which it is not loaded at all; none if it wants all of them."""
 
 
-class Reason(NamedTuple):
+class HostRejection(NamedTuple):
     """Why a Server cannot have a Model, or only a part of it."""
 
     cause: Cause
-    need: Need
-    host: Host
+    need: ModelNeed
+    host: ServerHost
     asked: Node | None
     """What the Model says about it."""
     found: Node | None = None
@@ -79,7 +79,7 @@ class Reason(NamedTuple):
         return _WORDS[self.cause](self)
 
     @property
-    def meant(self) -> str | None:
+    def nearest_capability(self) -> str | None:
         """The capability of the Server that is nearest to the missing one."""
         return near(self.capability, self.host.capabilities) if self.capability else None
 
@@ -87,9 +87,9 @@ class Reason(NamedTuple):
 class Candidate(NamedTuple):
     """A Server that can be in the Model's namespace, and everything that speaks against it."""
 
-    host: Host
+    host: ServerHost
     fit: Fit
-    reasons: tuple[Reason, ...] = ()
+    reasons: tuple[HostRejection, ...] = ()
 
     @property
     def server(self) -> str:
@@ -97,15 +97,15 @@ class Candidate(NamedTuple):
         return self.host.name
 
 
-class Match(NamedTuple):
+class ModelMatch(NamedTuple):
     """A Model, and every Server that could come into question."""
 
-    need: Need
-    hosts: tuple[Host, ...]
+    need: ModelNeed
+    hosts: tuple[ServerHost, ...]
     """The Servers among the objects that can be in its namespace, in their order."""
     names: frozenset[str]
     """What they are called."""
-    possible: tuple[Host, ...]
+    possible: tuple[ServerHost, ...]
     """Those of them that are not out of the question."""
 
     @property
@@ -123,57 +123,57 @@ class Match(NamedTuple):
     @property
     def candidates(self) -> tuple[Candidate, ...]:
         """All Servers among the objects that can be in its namespace, with every reason against each."""
-        return tuple(candidate(self.need, host) for host in self.hosts)
+        return tuple(check_host(self.need, host) for host in self.hosts)
 
     @property
     def fits(self) -> tuple[Candidate, ...]:
         """The Servers among the objects that could have it, in part at least."""
-        perhaps = (candidate(self.need, host) for host in self.possible)
+        perhaps = (check_host(self.need, host) for host in self.possible)
         return tuple(one for one in perhaps if one.fit is not Fit.UNKNOWN)
 
     @property
     def has_any(self) -> bool:
         """Whether any of them surely could have it."""
-        return any(candidate(self.need, host).fit is not Fit.UNKNOWN for host in self.possible)
+        return any(check_host(self.need, host).fit is not Fit.UNKNOWN for host in self.possible)
 
     @property
     def stock(self) -> tuple[Candidate, ...]:
         """The Servers that a stock install would have there beside those of the objects."""
-        return tuple(candidate(self.need, host) for host in stock_hosts() if host.name not in self.names)
+        return tuple(check_host(self.need, host) for host in stock_hosts() if host.name not in self.names)
 
 
-class Load(NamedTuple):
+class ServerLoad(NamedTuple):
     """What the Models that can go nowhere else need of a Server, and what all its replicas offer together."""
 
-    host: Host
+    host: ServerHost
     models: tuple[Node, ...]
     needed: int
     offered: int
 
 
-def matches(objects: Sequence[Node]) -> tuple[Match, ...]:
+def match_models(objects: Sequence[Node]) -> tuple[ModelMatch, ...]:
     """The Models of the objects, in their order; nothing raises, whatever the objects are."""
-    known = hosts(objects)
-    beside: dict[str, tuple[tuple[Host, ...], frozenset[str]]] = {}
+    known = server_hosts(objects)
+    beside: dict[str, tuple[tuple[ServerHost, ...], frozenset[str]]] = {}
     # Many a Model needs what a thousand others need.
-    possible: dict[object, tuple[Host, ...]] = {}
-    found: list[Match] = []
+    possible: dict[object, tuple[ServerHost, ...]] = {}
+    found: list[ModelMatch] = []
     for model in of_kind(objects, "Model"):
-        need, where = need_of(model), namespace_of(model)
+        need, where = model_need(model), namespace_of(model)
         if where not in beside:
             near_by = tuple(host for host in known if share_namespace(host.server, model))
             beside[where] = near_by, frozenset(host.name for host in near_by)
         key = (where, frozenset(need.capabilities), need[1], *need[3:])
         if key not in possible:
-            possible[key] = tuple(host for host in beside[where][0] if candidate(need, host).fit is not Fit.NO)
-        found.append(Match(need, *beside[where], possible[key]))
+            possible[key] = tuple(host for host in beside[where][0] if check_host(need, host).fit is not Fit.NO)
+        found.append(ModelMatch(need, *beside[where], possible[key]))
     return tuple(found)
 
 
-def loads(found: Sequence[Match]) -> tuple[Load, ...]:
+def server_loads(found: Sequence[ModelMatch]) -> tuple[ServerLoad, ...]:
     """The Servers that at least one Model has to go to, each with all such Models; those of unknown memory left out."""
-    models: dict[int, list[Need]] = {}
-    known: dict[int, Host] = {}
+    models: dict[int, list[ModelNeed]] = {}
+    known: dict[int, ServerHost] = {}
     for match in found:
         if len(match.possible) == 1 and not any(one.fit is not Fit.NO for one in match.stock):
             host = match.possible[0]
@@ -182,22 +182,22 @@ def loads(found: Sequence[Match]) -> tuple[Load, ...]:
     return tuple(load for key, needs in models.items() if (load := _load(known[key], needs)))
 
 
-def _load(host: Host, needs: Sequence[Need]) -> Load | None:
+def _load(host: ServerHost, needs: Sequence[ModelNeed]) -> ServerLoad | None:
     memory = host.memory
     if memory is None or memory.overcommit is None:
         return None
     needed = sum((need.memory or 0) * need.replicas for need in needs)
-    return Load(host, tuple(need.model for need in needs), needed, memory.advertised * host.most)
+    return ServerLoad(host, tuple(need.model for need in needs), needed, memory.advertised * host.most)
 
 
-def need_of(model: Node) -> Need:
-    asked, least = (number(model, ("spec", key)) for key in ("replicas", "minReplicas"))
+def model_need(model: Node) -> ModelNeed:
+    asked, least = (int_at(model, ("spec", key)) for key in ("replicas", "minReplicas"))
     floor = least if least is not None and least > 0 else 0
     # Nothing is asked for only if both say so; a zero alone says nothing.
     replicas = 0 if asked == 0 and least == 0 else floor or 1
-    amount = quantity(said(model, ("spec", "memory")))
+    amount = quantity_of(node_at(model, ("spec", "memory")))
     memory = model_bytes(amount) if amount is not None else None
-    return Need(
+    return ModelNeed(
         model,
         text(model, ("spec", "server")),
         _requirements(model),
@@ -208,21 +208,21 @@ def need_of(model: Node) -> Need:
 
 
 def _requirements(model: Node) -> Mapping[str, Node]:
-    kind, explainer = said(model, ("spec", "modelType")), said(model, ("spec", "explainer"))
-    asked = [*texts(model, ("spec", "requirements"))]
+    kind, explainer = node_at(model, ("spec", "modelType")), node_at(model, ("spec", "explainer"))
+    asked = [*strings_at(model, ("spec", "requirements"))]
     if kind is not None and isinstance(kind.value, str):
         asked.append(kind)
     needs = {str(item.value).strip(): item for item in asked}
     return needs if explainer is None else {**needs, _EXPLAINER: needs.get(_EXPLAINER, explainer)}
 
 
-def candidate(need: Need, host: Host) -> Candidate:
+def check_host(need: ModelNeed, host: ServerHost) -> Candidate:
     """Everything that speaks against the Model on the Server."""
-    reasons = tuple(chain.from_iterable(check(need, host) for check in CHECKS))
+    reasons = tuple(chain.from_iterable(check(need, host) for check in HOST_CHECKS))
     return Candidate(host, _fit(need, host, reasons) if reasons else Fit.YES, reasons)
 
 
-def _fit(need: Need, host: Host, reasons: Sequence[Reason]) -> Fit:
+def _fit(need: ModelNeed, host: ServerHost, reasons: Sequence[HostRejection]) -> Fit:
     if any(reason.is_sure and reason.cause is not Cause.REPLICAS for reason in reasons):
         return Fit.NO
     if any(reason.cause is Cause.REPLICAS for reason in reasons) and not 0 < need.least <= host.replicas:
@@ -233,50 +233,56 @@ def _fit(need: Need, host: Host, reasons: Sequence[Reason]) -> Fit:
 # What the scheduler asks of a Server
 
 
-def _pin(need: Need, host: Host) -> Iterator[Reason]:
+def _pin(need: ModelNeed, host: ServerHost) -> Iterator[HostRejection]:
     if need.pin and need.pin != host.name:
-        yield Reason(Cause.PIN, need, host, said(need.model, ("spec", "server")))
+        yield HostRejection(Cause.PIN, need, host, node_at(need.model, ("spec", "server")))
 
 
-def _stopped(need: Need, host: Host) -> Iterator[Reason]:
+def _stopped(need: ModelNeed, host: ServerHost) -> Iterator[HostRejection]:
     if not host.replicas:
-        yield Reason(Cause.STOPPED, need, host, None, said(host.server, ("spec", "replicas")))
+        yield HostRejection(Cause.STOPPED, need, host, None, node_at(host.server, ("spec", "replicas")))
 
 
-def _capabilities(need: Need, host: Host) -> Iterator[Reason]:
+def _capabilities(need: ModelNeed, host: ServerHost) -> Iterator[HostRejection]:
     for name, asked in need.capabilities.items():
         if name not in host.capabilities:
-            yield Reason(Cause.CAPABILITY, need, host, asked, None, name, is_sure=host.is_complete)
+            yield HostRejection(Cause.CAPABILITY, need, host, asked, None, name, is_sure=host.is_complete)
 
 
-def _memory(need: Need, host: Host) -> Iterator[Reason]:
+def _memory(need: ModelNeed, host: ServerHost) -> Iterator[HostRejection]:
     memory = host.memory
     # Within what is overcommitted the scheduler agrees, and then no eviction makes enough room.
     if need.memory is not None and memory is not None and need.memory > memory.amount:
-        asked, is_sure = said(need.model, ("spec", "memory")), memory.asked is None or not is_stock(memory.asked)
-        yield Reason(Cause.MEMORY, need, host, asked, memory.asked, is_sure=is_sure)
+        asked, is_sure = node_at(need.model, ("spec", "memory")), memory.asked is None or not is_stock(memory.asked)
+        yield HostRejection(Cause.MEMORY, need, host, asked, memory.asked, is_sure=is_sure)
 
 
-def _replicas(need: Need, host: Host) -> Iterator[Reason]:
+def _replicas(need: ModelNeed, host: ServerHost) -> Iterator[HostRejection]:
     if host.replicas and need.replicas > host.replicas:
-        asked = said(need.model, ("spec", "replicas")) or said(need.model, ("spec", "minReplicas"))
-        yield Reason(Cause.REPLICAS, need, host, asked, said(host.server, ("spec", "replicas")))
+        asked = node_at(need.model, ("spec", "replicas")) or node_at(need.model, ("spec", "minReplicas"))
+        yield HostRejection(Cause.REPLICAS, need, host, asked, node_at(host.server, ("spec", "replicas")))
 
 
-CHECKS: tuple[Callable[[Need, Host], Iterator[Reason]], ...] = (_pin, _stopped, _capabilities, _memory, _replicas)
+HOST_CHECKS: tuple[Callable[[ModelNeed, ServerHost], Iterator[HostRejection]], ...] = (
+    _pin,
+    _stopped,
+    _capabilities,
+    _memory,
+    _replicas,
+)
 
 
 # Words
 
 
-def _capability_words(reason: Reason) -> str:
-    told, meant = f"it lacks the capability {quote(reason.capability)}", reason.meant
-    near_to = f"; the nearest that it has is {quote(meant)}" if meant else ""
+def _capability_words(reason: HostRejection) -> str:
+    told, nearest_capability = f"it lacks the capability {quote(reason.capability)}", reason.nearest_capability
+    near_to = f"; the nearest that it has is {quote(nearest_capability)}" if nearest_capability else ""
     perhaps = "" if reason.is_sure else ", unless its ServerConfig, which is not at hand, has it"
     return told + near_to + perhaps
 
 
-def _memory_words(reason: Reason) -> str:
+def _memory_words(reason: HostRejection) -> str:
     memory = reason.host.memory
     assert memory is not None
     needs, has = (quote(node.value) if node is not None else "none" for node in (reason.asked, memory.asked))
@@ -286,12 +292,12 @@ def _memory_words(reason: Reason) -> str:
     return told + stock + (late if (reason.need.memory or 0) <= memory.advertised else "")
 
 
-def _replica_words(reason: Reason) -> str:
+def _replica_words(reason: HostRejection) -> str:
     has = f"{reason.host.replicas} replica{'s' if reason.host.replicas > 1 else ''}"
     return f"the Model wants {reason.need.replicas} replicas, each on one of its own, and it has {has}"
 
 
-_WORDS: Mapping[Cause, Callable[[Reason], str]] = {
+_WORDS: Mapping[Cause, Callable[[HostRejection], str]] = {
     Cause.PIN: lambda reason: f"the Model is pinned to Server {quote(reason.need.pin)}",
     Cause.STOPPED: lambda _: "it has no replicas",
     Cause.CAPABILITY: _capability_words,

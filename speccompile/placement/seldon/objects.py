@@ -16,7 +16,7 @@ CAPABILITIES = "SELDON_SERVER_CAPABILITIES"
 OVERCOMMIT = "SELDON_OVERCOMMIT_PERCENTAGE"
 MEMORY_REQUEST = "MEMORY_REQUEST"
 """Variables of the agent, by which a Server tells what it offers."""
-POD: KeyPath = ("spec", "podSpec")
+POD_SPEC: KeyPath = ("spec", "podSpec")
 _LARGEST_INT32 = 2**31 - 1
 _DECIMAL_DIGITS, _BINARY_DIGITS = 18, 14
 """Digits that Kubernetes reads without arithmetic of arbitrary precision; of binary units three less for each step."""
@@ -31,44 +31,44 @@ def of_kind(objects: Sequence[Node], kind: str) -> Iterator[Node]:
     return (tree for tree in objects if kind_of(tree) == kind and group_of(tree) == GROUP)
 
 
-def said(tree: Node | None, path: KeyPath) -> Node | None:
+def node_at(tree: Node | None, path: KeyPath) -> Node | None:
     """What stands at the path; null says nothing."""
     node = tree.at(path) if tree is not None else None
     return node if node is not None and node.value is not None else None
 
 
-def mapping(tree: Node | None, path: KeyPath) -> Node | None:
-    node = said(tree, path)
+def mapping_at(tree: Node | None, path: KeyPath) -> Node | None:
+    node = node_at(tree, path)
     return node if node is not None and isinstance(node.value, dict) else None
 
 
 def text(tree: Node | None, path: KeyPath) -> str:
     """The text at the path; empty where there is none."""
-    node = said(tree, path)
+    node = node_at(tree, path)
     return node.value if node is not None and isinstance(node.value, str) else ""
 
 
-def listed(tree: Node | None, path: KeyPath) -> tuple[Node, ...]:
+def items_at(tree: Node | None, path: KeyPath) -> tuple[Node, ...]:
     """The items of the list at the path; none where there is no list."""
-    node = said(tree, path)
+    node = node_at(tree, path)
     return node.items if node is not None else ()
 
 
-def texts(tree: Node | None, path: KeyPath) -> tuple[Node, ...]:
+def strings_at(tree: Node | None, path: KeyPath) -> tuple[Node, ...]:
     """The items of the list at the path that are texts."""
-    return tuple(item for item in listed(tree, path) if isinstance(item.value, str))
+    return tuple(item for item in items_at(tree, path) if isinstance(item.value, str))
 
 
-def number(tree: Node | None, path: KeyPath) -> int | None:
+def int_at(tree: Node | None, path: KeyPath) -> int | None:
     """The whole number at the path, if the API can hold it."""
-    node = said(tree, path)
+    node = node_at(tree, path)
     value = node.value if node is not None else None
     if isinstance(value, bool) or not isinstance(value, int):
         return None
     return value if abs(value) <= _LARGEST_INT32 else None
 
 
-def quantity(node: Node | None) -> Quantity | None:
+def quantity_of(node: Node | None) -> Quantity | None:
     value = node.value if node is not None else None
     if not isinstance(value, (str, int, float)):
         return None
@@ -101,16 +101,16 @@ def model_bytes(amount: Quantity) -> int | None:
     return amount.nano // NANOS if converts else None
 
 
-def containers(pod: Node | None) -> tuple[Node, ...]:
-    return listed(pod, ("containers",))
+def app_containers(pod: Node | None) -> tuple[Node, ...]:
+    return items_at(pod, ("containers",))
 
 
-def named(items: Sequence[Node], name: str) -> Node | None:
+def find_named(items: Sequence[Node], name: str) -> Node | None:
     """The last item of the name, which is the one that counts among variables."""
     return next((item for item in reversed(items) if text(item, ("name",)) == name), None)
 
 
-def variable(pod: Node | None, name: str) -> Node | None:
+def env_variable(pod: Node | None, name: str) -> Node | None:
     """The variable of that name that counts in the first container that has one."""
-    found = (named(listed(container, ("env",)), name) for container in containers(pod))
+    found = (find_named(items_at(container, ("env",)), name) for container in app_containers(pod))
     return next((entry for entry in found if entry is not None), None)

@@ -12,10 +12,18 @@ from enum import Enum, StrEnum, auto
 from speccompile.model.key_path import KeyPath
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
-from speccompile.placement.seldon.objects import CAPABILITIES, POD, containers, listed, mapping, text, texts
+from speccompile.placement.seldon.objects import (
+    CAPABILITIES,
+    POD_SPEC,
+    app_containers,
+    items_at,
+    mapping_at,
+    strings_at,
+    text,
+)
 
 
-class _Meeting(Enum):
+class _MergeRule(Enum):
     MAP = auto()
     """A map of people's own keys, where a zero counts as well."""
     PORT = auto()
@@ -24,13 +32,13 @@ class _Meeting(Enum):
     """The one list whose items meet by name."""
 
 
-MEETINGS: Mapping[str, _Meeting] = {
-    "containers": _Meeting.NAMED,
-    "limits": _Meeting.MAP,
-    "nodeSelector": _Meeting.MAP,
-    "overhead": _Meeting.MAP,
-    "port": _Meeting.PORT,
-    "requests": _Meeting.MAP,
+MERGE_RULES: Mapping[str, _MergeRule] = {
+    "containers": _MergeRule.NAMED,
+    "limits": _MergeRule.MAP,
+    "nodeSelector": _MergeRule.MAP,
+    "overhead": _MergeRule.MAP,
+    "port": _MergeRule.PORT,
+    "requests": _MergeRule.MAP,
 }
 """How the two values of a key meet, where their shape does not tell; no key means two things in a pod outside lists."""
 
@@ -38,9 +46,9 @@ MEETINGS: Mapping[str, _Meeting] = {
 class Effect(StrEnum):
     """What the merge made of two values, where it is hardly what somebody meant."""
 
-    ZERO_LOST = "zero-lost"
+    ZERO_IGNORED = "zero-lost"
     """A zero, false or empty text of the Server gave way."""
-    PORT_KEPT = "port-kept"
+    NUMBER_IGNORED = "port-kept"
     """A number of the Server gave way to the name of a port."""
     TERMS_ADDED = "terms-added"
     """Required node terms of both became alternatives."""
@@ -54,7 +62,7 @@ class Effect(StrEnum):
     """A probe or hook came to have two handlers, which the API refuses."""
 
 
-class Remark(NamedTuple):
+class MergeRemark(NamedTuple):
     """Something odd that the merge did."""
 
     effect: Effect
@@ -66,11 +74,11 @@ class Remark(NamedTuple):
     """What the Server says."""
 
 
-class Effective(NamedTuple):
+class MergedPod(NamedTuple):
     """The pod of a Server, and all that is odd about how it came about."""
 
     pod: Node
-    remarks: tuple[Remark, ...] = ()
+    remarks: tuple[MergeRemark, ...] = ()
 
 
 _TERMS = ("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms")
@@ -89,18 +97,20 @@ _HANDLED = ("livenessProbe", "readinessProbe", "startupProbe", "postStart", "pre
 _HANDLERS = ("exec", "grpc", "httpGet", "sleep", "tcpSocket")
 
 
-def over_config(server: Node, config: Node | None) -> Effective:
+def merge_server(server: Node, config: Node | None) -> MergedPod:
     """The pod of the Server over that of its ServerConfig, with all that is odd about it.
 
     It is that of the Server alone where the ServerConfig is not known.
     """
-    base, override = (_without_nulls(pod) if pod else None for pod in (mapping(config, POD), mapping(server, POD)))
-    remarks: list[Remark] = []
+    base, override = (
+        _without_nulls(pod) if pod else None for pod in (mapping_at(config, POD_SPEC), mapping_at(server, POD_SPEC))
+    )
+    remarks: list[MergeRemark] = []
     if base is not None and override is not None:
         pod = _mappings(base, override, (), remarks)
     else:
         pod = base or override or Node({}, server.span)
-    return Effective(_with_capabilities(pod, server), tuple(remarks))
+    return MergedPod(_with_capabilities(pod, server), tuple(remarks))
 
 
 def _without_nulls(node: Node) -> Node:
@@ -113,12 +123,12 @@ def _is_said(node: Node) -> bool:
     return node.value is not None
 
 
-def _met(base: Node, override: Node, path: KeyPath, remarks: list[Remark]) -> Node:
-    how = MEETINGS.get(str(path[-1]))
+def _met(base: Node, override: Node, path: KeyPath, remarks: list[MergeRemark]) -> Node:
+    how = MERGE_RULES.get(str(path[-1]))
     if isinstance(base.value, dict) and isinstance(override.value, dict):
-        return _maps(base, override) if how is _Meeting.MAP else _mappings(base, override, path, remarks)
+        return _maps(base, override) if how is _MergeRule.MAP else _mappings(base, override, path, remarks)
     if isinstance(base.value, tuple) and isinstance(override.value, tuple):
-        if how is _Meeting.NAMED:
+        if how is _MergeRule.NAMED:
             return _by_name(base, override, path, remarks)
         remarks.extend(_of_lists(base, override, path))
         return override.with_value((*base.items, *override.items))
@@ -135,7 +145,7 @@ def _maps(base: Node, override: Node) -> Node:
     return override.with_fields({**known, **overriding})
 
 
-def _mappings(base: Node, override: Node, path: KeyPath, remarks: list[Remark]) -> Node:
+def _mappings(base: Node, override: Node, path: KeyPath, remarks: list[MergeRemark]) -> Node:
     known = base.fields
     met = {
         key: _met(known[key], child, (*path, key), remarks) if key in known else child
@@ -146,19 +156,19 @@ def _mappings(base: Node, override: Node, path: KeyPath, remarks: list[Remark]) 
     return override.with_fields({**known, **met})
 
 
-def _scalars(base: Node, override: Node, path: KeyPath, remarks: list[Remark]) -> Node:
+def _scalars(base: Node, override: Node, path: KeyPath, remarks: list[MergeRemark]) -> Node:
     if not override.value:
         if base.value:
-            remarks.append(Remark(Effect.ZERO_LOST, path, base, override))
+            remarks.append(MergeRemark(Effect.ZERO_IGNORED, path, base, override))
         return base.over(override) if base.value else override
-    names_a_port = MEETINGS.get(str(path[-1])) is _Meeting.PORT and isinstance(base.value, str) and base.value
+    names_a_port = MERGE_RULES.get(str(path[-1])) is _MergeRule.PORT and isinstance(base.value, str) and base.value
     if names_a_port and not isinstance(override.value, str):
-        remarks.append(Remark(Effect.PORT_KEPT, path, base, override))
+        remarks.append(MergeRemark(Effect.NUMBER_IGNORED, path, base, override))
         return base.over(override)
     return override.overriding(base)
 
 
-def _by_name(base: Node, override: Node, path: KeyPath, remarks: list[Remark]) -> Node:
+def _by_name(base: Node, override: Node, path: KeyPath, remarks: list[MergeRemark]) -> Node:
     """The containers of the override first, each over those of its name, and then all others of the base."""
     made: list[Node] = []
     for container in override.items:
@@ -170,21 +180,21 @@ def _by_name(base: Node, override: Node, path: KeyPath, remarks: list[Remark]) -
     return override.with_value(tuple(made))
 
 
-def _of_lists(base: Node, override: Node, path: KeyPath) -> Iterator[Remark]:
+def _of_lists(base: Node, override: Node, path: KeyPath) -> Iterator[MergeRemark]:
     role = str(path[-1])
     if not base.items or not override.items:
         return
     if path == _TERMS:
-        yield Remark(Effect.TERMS_ADDED, path, base, override)
+        yield MergeRemark(Effect.TERMS_ADDED, path, base, override)
     if role in _COMMANDS:
-        yield Remark(Effect.APPENDED, path, base, override)
+        yield MergeRemark(Effect.APPENDED, path, base, override)
     if role in _TWICE:
         keys, effect = _TWICE[role]
         known = {identity: item for item in base.items if (identity := _identity(item, keys))}
         for item in override.items:
             identity = _identity(item, keys)
             if identity in known:
-                yield Remark(effect, path, known[identity], item)
+                yield MergeRemark(effect, path, known[identity], item)
 
 
 def _identity(item: Node, keys: tuple[str, ...]) -> tuple[str, ...]:
@@ -192,16 +202,16 @@ def _identity(item: Node, keys: tuple[str, ...]) -> tuple[str, ...]:
     return told if all(told) else ()
 
 
-def _of_handlers(base: Node, override: Node, path: KeyPath) -> Iterator[Remark]:
+def _of_handlers(base: Node, override: Node, path: KeyPath) -> Iterator[MergeRemark]:
     ours = [key for key in _HANDLERS if key in override.fields and key not in base.fields]
     theirs = [key for key in _HANDLERS if key in base.fields and key not in override.fields]
     if ours and theirs:
-        yield Remark(Effect.HANDLERS, path, base.fields[theirs[0]], override.fields[ours[0]])
+        yield MergeRemark(Effect.HANDLERS, path, base.fields[theirs[0]], override.fields[ours[0]])
 
 
 def _with_capabilities(pod: Node, server: Node) -> Node:
     """The pod in which every variable of the capabilities says what the Server asks for; without one, nothing does."""
-    own, extra = (texts(server, ("spec", key)) for key in ("capabilities", "extraCapabilities"))
+    own, extra = (strings_at(server, ("spec", key)) for key in ("capabilities", "extraCapabilities"))
     if not own and not extra:
         return pod
 
@@ -222,10 +232,10 @@ def _with_capabilities(pod: Node, server: Node) -> Node:
         return entry.with_fields({"name": entry.fields["name"], "value": value})
 
     def container(one: Node) -> Node:
-        if not listed(one, ("env",)):
+        if not items_at(one, ("env",)):
             return one
         return one.with_fields({**one.fields, "env": one.fields["env"].mapped(variable)})
 
-    if not containers(pod):
+    if not app_containers(pod):
         return pod
     return pod.with_fields({**pod.fields, "containers": pod.fields["containers"].mapped(container)})

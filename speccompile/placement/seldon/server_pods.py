@@ -21,18 +21,18 @@ from speccompile.placement.seldon.objects import (
     MEMORY_REQUEST,
     OVERCOMMIT,
     RCLONE,
-    containers,
+    app_containers,
+    env_variable,
+    find_named,
     in_bytes,
-    named,
-    number,
+    int_at,
+    node_at,
     of_kind,
-    quantity,
-    said,
+    quantity_of,
+    strings_at,
     text,
-    texts,
-    variable,
 )
-from speccompile.placement.seldon.operator_merge import Effective, over_config
+from speccompile.placement.seldon.operator_merge import MergedPod, merge_server
 
 STOCK: Mapping[str, tuple[str, ...]] = {
     "mlserver": (
@@ -48,7 +48,7 @@ _STOCK_SECURITY = {"runAsUser": 1000, "runAsNonRoot": True}
 _STOCK_ORIGIN = "as a stock install of Seldon has it"
 
 
-class Memory(NamedTuple):
+class ReplicaMemory(NamedTuple):
     """The memory that one replica of a Server offers to models."""
 
     amount: int
@@ -64,13 +64,13 @@ class Memory(NamedTuple):
         return self.amount + self.amount * (self.overcommit or 0) // 100
 
 
-class Host(NamedTuple):
+class ServerHost(NamedTuple):
     """A Server as Seldon's own scheduler sees it."""
 
     server: Node
     config: Node | None
     """Its ServerConfig, be it at hand or a stock one; None if neither."""
-    effective: Effective
+    effective: MergedPod
     replicas: int
     most: int
     """Replicas that it may be scaled to."""
@@ -78,7 +78,7 @@ class Host(NamedTuple):
     """By name, with what says so; all of them only if the ServerConfig is known, or its list is replaced."""
     is_complete: bool
     """Whether those are all."""
-    memory: Memory | None
+    memory: ReplicaMemory | None
     """None where it cannot be told."""
 
     @property
@@ -95,7 +95,7 @@ class Host(NamedTuple):
         return is_stock(self.server)
 
 
-def hosts(objects: Sequence[Node]) -> tuple[Host, ...]:
+def server_hosts(objects: Sequence[Node]) -> tuple[ServerHost, ...]:
     """The Servers of the objects, in their order; of two that have one name, the first."""
     named_once: dict[tuple[str, str], Node] = {}
     for server in of_kind(objects, "Server"):
@@ -104,7 +104,7 @@ def hosts(objects: Sequence[Node]) -> tuple[Host, ...]:
 
 
 @cache
-def stock_hosts() -> tuple[Host, ...]:
+def stock_hosts() -> tuple[ServerHost, ...]:
     """The Servers that a stock install has in the namespace of its runtime, unless somebody left them out."""
     return tuple(_host(_stock_server(name), stock_config(name)) for name in STOCK)
 
@@ -175,21 +175,21 @@ def is_stock(node: Node) -> bool:
 
 def replicas_of(server: Node) -> int:
     """Pods at once: those that it asks for, else its least number, else one."""
-    asked, least = (number(server, ("spec", key)) for key in ("replicas", "minReplicas"))
+    asked, least = (int_at(server, ("spec", key)) for key in ("replicas", "minReplicas"))
     if asked is not None and asked >= 0:
         return asked
     return least if least is not None and least > 0 else 1
 
 
-def _host(server: Node, config: Node | None) -> Host:
-    effective, replicas = over_config(server, config), replicas_of(server)
-    replaced = texts(server, ("spec", "capabilities"))
-    return Host(
+def _host(server: Node, config: Node | None) -> ServerHost:
+    effective, replicas = merge_server(server, config), replicas_of(server)
+    replaced = strings_at(server, ("spec", "capabilities"))
+    return ServerHost(
         server=server,
         config=config,
         effective=effective,
         replicas=replicas,
-        most=max(replicas, number(server, ("spec", "maxReplicas")) or 0),
+        most=max(replicas, int_at(server, ("spec", "maxReplicas")) or 0),
         capabilities=_capabilities(server, effective.pod),
         is_complete=config is not None or bool(replaced),
         memory=_memory(effective.pod),
@@ -198,33 +198,33 @@ def _host(server: Node, config: Node | None) -> Host:
 
 def _capabilities(server: Node, pod: Node) -> Mapping[str, Node]:
     """The agent splits its variable at commas; where that cannot be seen, what the Server itself asks for counts."""
-    asked = texts(server, ("spec", "capabilities")) or texts(server, ("spec", "extraCapabilities"))
+    asked = strings_at(server, ("spec", "capabilities")) or strings_at(server, ("spec", "extraCapabilities"))
     spelled = {str(item.value).strip(): item for item in asked}
-    entry = variable(pod, CAPABILITIES)
-    value = said(entry, ("value",))
+    entry = env_variable(pod, CAPABILITIES)
+    value = node_at(entry, ("value",))
     if entry is None or value is None or not isinstance(value.value, str):
         return spelled if entry is None else {}
     return {name: spelled.get(name, value) for name in map(str.strip, value.value.split(",")) if name}
 
 
-def _memory(pod: Node) -> Memory | None:
+def _memory(pod: Node) -> ReplicaMemory | None:
     """The memory that the agent is told of: the request of the container that its variable names."""
-    entry = variable(pod, MEMORY_REQUEST)
-    reference = said(entry, ("valueFrom", "resourceFieldRef"))
-    container = named(containers(pod), text(reference, ("containerName",)))
-    if reference is None or container is None or said(reference, ("divisor",)) is not None:
+    entry = env_variable(pod, MEMORY_REQUEST)
+    reference = node_at(entry, ("valueFrom", "resourceFieldRef"))
+    container = find_named(app_containers(pod), text(reference, ("containerName",)))
+    if reference is None or container is None or node_at(reference, ("divisor",)) is not None:
         return None
     if text(reference, ("resource",)) != "requests.memory":
         return None
     # A limit alone is taken for the request as well.
-    sides = (said(container, ("resources", side, "memory")) for side in ("requests", "limits"))
+    sides = (node_at(container, ("resources", side, "memory")) for side in ("requests", "limits"))
     asked = next((node for node in sides if node is not None), None)
-    amount = quantity(asked)
+    amount = quantity_of(asked)
     if asked is not None and amount is None:
         return None
-    return Memory(in_bytes(amount) if amount else 0, asked, _overcommit(pod))
+    return ReplicaMemory(in_bytes(amount) if amount else 0, asked, _overcommit(pod))
 
 
 def _overcommit(pod: Node) -> int | None:
-    value = text(variable(pod, OVERCOMMIT), ("value",))
+    value = text(env_variable(pod, OVERCOMMIT), ("value",))
     return int(value) if value.isascii() and value.isdigit() and len(value) <= len("100000") else None

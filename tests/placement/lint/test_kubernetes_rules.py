@@ -26,12 +26,12 @@ from speccompile.compiler.documents.platform import read_platform
 from speccompile.model.diagnostic import Diagnostic, Severity
 from speccompile.model.node import Node
 from speccompile.model.source import BUILT_IN, Layer, Source, Span
-from speccompile.placement.capacity import ALL
-from speccompile.placement.capacity import pool_of as fleet_pool
-from speccompile.placement.lint.pod_questions import needs
-from speccompile.placement.lint.reachable_pools import reaches
-from speccompile.placement.lint.rules import KUBERNETES, lint
-from speccompile.placement.lint.scene import Scene
+from speccompile.placement.capacity import ALL_NODES
+from speccompile.placement.capacity import pool_name as fleet_pool
+from speccompile.placement.lint.context import LintContext
+from speccompile.placement.lint.pod_facts import pod_needs
+from speccompile.placement.lint.reachable_pools import match_pools
+from speccompile.placement.lint.rules import KUBERNETES_RULES, lint_placement
 from speccompile.placement.machine import Machine, Taint, Usage
 from speccompile.placement.node_pools import Pool, declared_pools, pools_of
 from speccompile.placement.scheduler_filters import reasons
@@ -43,8 +43,8 @@ from speccompile.yaml_text.parse import parse
 
 Data: TypeAlias = dict[str, Any]
 ACCEPTED = sorted((GOLDEN / "accept").iterdir())
-REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
-PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+REQUIRED_AFFINITY = "requiredDuringSchedulingIgnoredDuringExecution"
+PREFERRED_AFFINITY = "preferredDuringSchedulingIgnoredDuringExecution"
 GPU = {"resources": {"limits": {"nvidia.com/gpu": 1}}}
 TEAM = {"key": "team", "value": "vision", "effect": "NoSchedule"}
 POOLS = """
@@ -90,7 +90,7 @@ def pod(*containers: Data, **fields: Any) -> Data:
 
 
 def terms(*expressions: Sequence[Data], key: str = "matchExpressions") -> Data:
-    return {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": [{key: [*one]} for one in expressions]}}}
+    return {"nodeAffinity": {REQUIRED_AFFINITY: {"nodeSelectorTerms": [{key: [*one]} for one in expressions]}}}
 
 
 def asked(key: str, operator: str, *values: str) -> Data:
@@ -112,14 +112,14 @@ def pools(text: str) -> tuple[Pool, ...]:
     return declared_pools(platform)
 
 
-def scene(*objects: Data, declared: str = "[]", theirs: Sequence[Data] = ()) -> Scene:
+def context(*objects: Data, declared: str = "[]", theirs: Sequence[Data] = ()) -> LintContext:
     ours = trees(objects)
     both = (*ours, *trees(theirs))
-    return Scene(both, {id(tree): tree.span for tree in ours}, workloads(both), pools(declared))
+    return LintContext(both, {id(tree): tree.span for tree in ours}, workloads(both), pools(declared))
 
 
 def found(*objects: Data, declared: str = "[]", theirs: Sequence[Data] = ()) -> tuple[Diagnostic, ...]:
-    return lint(scene(*objects, declared=declared, theirs=theirs))
+    return lint_placement(context(*objects, declared=declared, theirs=theirs))
 
 
 def codes(*objects: Data, declared: str = "[]", theirs: Sequence[Data] = ()) -> list[str]:
@@ -157,14 +157,20 @@ def codes(*objects: Data, declared: str = "[]", theirs: Sequence[Data] = ()) -> 
         ({"tolerations": [{"operator": "Exists"}]}, ["tolerates-everything"]),
         ({"tolerations": [{"operator": "Exists", "effect": "NoExecute"}]}, ["tolerates-everything"]),
         ({"tolerations": [{**TEAM, "effect": ""}], "nodeSelector": {"a": "b"}}, ["tolerates-every-effect"]),
-        ({"affinity": {"nodeAffinity": {PREFERRED: [{"weight": 1, "preference": {}}]}}}, ["preferred-only"]),
-        ({"affinity": {"nodeAffinity": {PREFERRED: []}}}, []),
+        ({"affinity": {"nodeAffinity": {PREFERRED_AFFINITY: [{"weight": 1, "preference": {}}]}}}, ["preferred-only"]),
+        ({"affinity": {"nodeAffinity": {PREFERRED_AFFINITY: []}}}, []),
         (
-            {"affinity": {"nodeAffinity": {PREFERRED: [{"weight": 1, "preference": {}}]}}, "nodeSelector": {"a": "b"}},
+            {
+                "affinity": {"nodeAffinity": {PREFERRED_AFFINITY: [{"weight": 1, "preference": {}}]}},
+                "nodeSelector": {"a": "b"},
+            },
             [],
         ),
         (
-            {"affinity": {"nodeAffinity": {PREFERRED: [{"weight": 1, "preference": {}}]}}, "tolerations": [TEAM]},
+            {
+                "affinity": {"nodeAffinity": {PREFERRED_AFFINITY: [{"weight": 1, "preference": {}}]}},
+                "tolerations": [TEAM],
+            },
             ["preferred-only"],
         ),
         ({"nodeName": ""}, []),
@@ -256,7 +262,7 @@ def test_a_toleration_is_refused_as_the_api_server_refuses_it(toleration: Data, 
     ],
 )
 def test_a_requirement_has_the_values_that_its_operator_takes(requirement: Data, is_good: bool) -> None:
-    softly = {"nodeAffinity": {PREFERRED: [{"weight": 1, "preference": {"matchExpressions": [requirement]}}]}}
+    softly = {"nodeAffinity": {PREFERRED_AFFINITY: [{"weight": 1, "preference": {"matchExpressions": [requirement]}}]}}
     expected = [] if is_good else ["bad-requirement"]
     assert codes(job(pod(affinity=terms([requirement])))) == expected
     assert codes(job(pod(affinity=softly))) == [*expected, "preferred-only"]
@@ -270,9 +276,9 @@ def test_a_requirement_has_the_values_that_its_operator_takes(requirement: Data,
         (terms([asked("metadata.name", "Exists")], key="matchFields"), False),
         (terms([asked("spec.name", "In", "n1")], key="matchFields"), False),
         (terms([]), False),
-        ({"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": []}}}, False),
-        ({"nodeAffinity": {REQUIRED: {}}}, False),
-        ({"nodeAffinity": {REQUIRED: None}}, True),
+        ({"nodeAffinity": {REQUIRED_AFFINITY: {"nodeSelectorTerms": []}}}, False),
+        ({"nodeAffinity": {REQUIRED_AFFINITY: {}}}, False),
+        ({"nodeAffinity": {REQUIRED_AFFINITY: None}}, True),
     ],
 )
 def test_terms_ask_for_something(affinity: Data, is_good: bool) -> None:
@@ -386,7 +392,7 @@ def test_nodes_of_a_pool_have_names_of_their_own() -> None:
         # Of nodes, all labels are known.
         ({"topology.kubernetes.io/zone": "z"}, ["placement/no-pool"]),
     ):
-        told = lint(scene(job(pod(nodeSelector=selector)))._replace(pools=pools_of(nodes)))
+        told = lint_placement(context(job(pod(nodeSelector=selector)))._replace(pools=pools_of(nodes)))
         assert [finding.code for finding in told] == expected
 
 
@@ -411,10 +417,10 @@ def test_how_a_node_is_just_now_is_no_taint_of_its_pool(state: str) -> None:
 def test_nobody_is_told_to_tolerate_what_keeps_nodes_for_the_cluster() -> None:
     main = Machine("main", {}, (Taint("node-role.kubernetes.io/control-plane", "", "NoSchedule"),))
     team = Machine("team", {}, (Taint("team", "a", "NoSchedule"), Taint("team", "a", "NoExecute")))
-    for nodes, cure in (([main, team], "add `{key: team, "), ([main], "ask for nodes of another pool: ")):
-        (finding,) = lint(scene(job(pod()))._replace(pools=pools_of(nodes)))
+    for nodes, fix in (([main, team], "add `{key: team, "), ([main], "ask for nodes of another pool: ")):
+        (finding,) = lint_placement(context(job(pod()))._replace(pools=pools_of(nodes)))
         assert finding.code == "placement/untolerated-taint"
-        assert (finding.help or "").startswith(cure)
+        assert (finding.help or "").startswith(fix)
         assert "control-plane" not in (finding.help or "")
 
 
@@ -425,7 +431,7 @@ def test_a_declared_pool_without_nodes_is_there_and_what_nodes_have_is_not_told_
     made = pools_of(nodes, declared)
     assert [(pool.name, pool.varying is None) for pool in made] == [("fast", False), ("gpu", True)]
     assert [fleet_pool(node, declared) for node in nodes] == ["fast", "fast"]
-    assert lint(scene(job(pod(nodeSelector={"pool": "gpu"})))._replace(pools=made)) == ()
+    assert lint_placement(context(job(pod(nodeSelector={"pool": "gpu"})))._replace(pools=made)) == ()
 
 
 @given(st.lists(selectors(), max_size=4), st.lists(selectors(), max_size=4))
@@ -434,7 +440,7 @@ def test_a_node_of_a_declared_pool_has_one_name_for_lint_and_for_place(
 ) -> None:
     platform = [Pool(f"p{number}", one, (), {}) for number, one in enumerate(declared)]
     nodes = [Machine(f"n{number}", {**one, "kubernetes.io/hostname": "h"}) for number, one in enumerate(labels)]
-    named = {fleet_pool(node, platform) for node in nodes} - {ALL}
+    named = {fleet_pool(node, platform) for node in nodes} - {ALL_NODES}
     of_nodes = {pool.name for pool in pools_of(nodes, platform) if pool.varying is not None}
     event(f"named: {bool(named)}")
     assert named == {name for name in of_nodes if name.startswith("p")}
@@ -460,7 +466,7 @@ def test_daemons_are_linted_and_may_be_everywhere() -> None:
     for allowed in everywhere:
         assert codes(deployment(pod(tolerations=[allowed])), declared=CRITICAL) != []
         assert codes(daemons(pod(tolerations=[allowed])), declared=CRITICAL) == []
-    softly = {"nodeAffinity": {PREFERRED: [{"weight": 1, "preference": {}}]}}
+    softly = {"nodeAffinity": {PREFERRED_AFFINITY: [{"weight": 1, "preference": {}}]}}
     assert codes(daemons(pod(GPU, affinity=softly))) == []
     assert codes(daemons(pod(nodeSelector={"a": 5}))) == ["not-text"]
     volumes = [{"name": "c", "persistentVolumeClaim": {"claimName": "cache"}}]
@@ -541,7 +547,7 @@ def test_findings_that_are_alike_are_told_once_with_the_objects_that_have_them(t
     runs = [{"name": f"run-{number}", "action": "job", "image": "a:1", "profile": "p"} for number in range(6)]
     results = compile_many(runs, profiles=[profile])
     made = [manifest.tree for result in results if isinstance(result, Compiled) for manifest in result.manifests]
-    (finding,) = lint(Scene(tuple(made), {id(tree): BUILT_IN for tree in made}, workloads(made), ()))
+    (finding,) = lint_placement(LintContext(tuple(made), {id(tree): BUILT_IN for tree in made}, workloads(made), ()))
     named = [note.message for note in finding.notes][1:]
     assert named == ["in Job `run-0`", "in Job `run-1`", "in Job `run-2`", "and in 3 more"]
     assert finding.span is not None
@@ -557,7 +563,7 @@ def test_what_a_template_says_is_told_at_the_runs_name_with_a_note() -> None:
     named = spec.with_fields({**spec.fields, "nodeName": Node("n1", Span(template, 1, 11, 1, 13))})
     owner = tree.with_fields({**tree.fields, "spec": Node({"template": Node({"spec": named}, tree.span)}, tree.span)})
     place = Span(Source("run.yaml", "name: a\n", Layer.RUN), 1, 7, 1, 8)
-    (finding,) = lint(Scene((owner,), {id(owner): place}, workloads([owner]), ()))
+    (finding,) = lint_placement(LintContext((owner,), {id(owner): place}, workloads([owner]), ()))
     assert finding.span == place
     assert [note.message for note in finding.notes] == ["the template says so here", "in Job `a`"]
 
@@ -587,7 +593,7 @@ def _has_range(spec: Data) -> bool:
 
 
 def _terms(spec: Data) -> list[Data]:
-    found_terms: list[Data] = spec["affinity"]["nodeAffinity"][REQUIRED]["nodeSelectorTerms"]
+    found_terms: list[Data] = spec["affinity"]["nodeAffinity"][REQUIRED_AFFINITY]["nodeSelectorTerms"]
     return found_terms
 
 
@@ -620,12 +626,12 @@ def test_a_pool_of_one_node_is_open_to_the_pods_that_the_filters_let_onto_that_n
     spec: Data, machine: Machine
 ) -> None:
     (tree,) = trees([spec])
-    (reach,) = reaches(tree, pools_of([machine]))
-    why = reasons(needs(tree), machine, Usage())
+    (reach,) = match_pools(tree, pools_of([machine]))
+    why = reasons(pod_needs(tree), machine, Usage())
     # A pool has no name of a node.
-    assume(not any(ask.fields for ask in needs(tree).pin.terms or ()))
-    event(f"open: {reach.is_open}")
-    assert reach.is_open == (not why)
+    assume(not any(ask.fields for ask in pod_needs(tree).constraints.terms or ()))
+    event(f"open: {reach.is_usable}")
+    assert reach.is_usable == (not why)
 
 
 @given(st.lists(machines().flatmap(lambda one: st.builds(one._replace, name=st.sampled_from("abcdef"))), max_size=6))
@@ -665,10 +671,10 @@ def test_whatever_stands_anywhere_nothing_raises(data: st.DataObject) -> None:
     for _ in range(data.draw(st.integers(1, 3))):
         holder, key = data.draw(st.sampled_from([*slots(objects)]))
         holder[key] = data.draw(json_trees())
-    whole = scene(declared=POOLS)
+    whole = context(declared=POOLS)
     nodes = tuple(_node(one) for one in objects)
     ours = {id(node): BUILT_IN for node in nodes}
-    for finding in lint(whole._replace(objects=nodes, ours=ours, workloads=workloads(nodes))):
+    for finding in lint_placement(whole._replace(objects=nodes, linted=ours, workloads=workloads(nodes))):
         assert finding.message
 
 
@@ -696,7 +702,8 @@ def test_no_golden_run_that_compiles_has_an_error_of_placement() -> None:
             continue
         ours = trees([*yaml.safe_load_all((case / "manifests.yaml").read_text())])
         told += (
-            (case.name, one) for one in lint(Scene(ours, {id(one): one.span for one in ours}, workloads(ours), ()))
+            (case.name, one)
+            for one in lint_placement(LintContext(ours, {id(one): one.span for one in ours}, workloads(ours), ()))
         )
     assert [(name, finding) for name, finding in told if finding.severity is Severity.ERROR] == []
     assert {finding.code for _, finding in told} <= MILD
@@ -736,7 +743,7 @@ def test_warnings_are_told_on_stderr_and_are_no_errors_unless_strict(call: Call)
 
 
 def test_strict_is_about_warnings_and_never_about_notices_of_the_same_code(call: Call) -> None:
-    softly = {"nodeAffinity": {PREFERRED: [{"weight": 1, "preference": {}}]}}
+    softly = {"nodeAffinity": {PREFERRED_AFFINITY: [{"weight": 1, "preference": {}}]}}
     Path("notice.yaml").write_text(json.dumps(job(pod(affinity=softly))))
     Path("warning.yaml").write_text(json.dumps(job(pod(affinity=softly, tolerations=[TEAM]))))
     code = "placement/preferred-only"
@@ -876,4 +883,4 @@ def test_the_work_for_a_thousand_runs_and_their_pools_is_bounded(call: Call) -> 
 
 
 def test_every_rule_is_in_the_table_once() -> None:
-    assert len({*KUBERNETES}) == len(KUBERNETES)
+    assert len({*KUBERNETES_RULES}) == len(KUBERNETES_RULES)

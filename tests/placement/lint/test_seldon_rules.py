@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from speccompile.model.diagnostic import Diagnostic, Severity
 from speccompile.model.source import Layer, Source
-from speccompile.placement.lint.rules import SELDON, lint
-from speccompile.placement.lint.scene import Scene
+from speccompile.placement.lint.context import LintContext
+from speccompile.placement.lint.rules import SELDON_RULES, lint_placement
 from speccompile.placement.machine import Taint
 from speccompile.placement.node_pools import Pool
 from speccompile.placement.workloads import workloads
@@ -29,15 +29,15 @@ ON_GPU = {**PINNED, "containers": [{"name": "mlserver", "resources": GPU}]}
 EXCLUSIVE = Pool("critical", {"pool": "gpu"}, (Taint("acme.io/gpu", "true", "NoSchedule"),), {}, exclusive=True)
 
 
-def scene(*objects: Any, given: tuple[Any, ...] = (), pools: tuple[Pool, ...] = ()) -> Scene:
+def context(*objects: Any, given: tuple[Any, ...] = (), pools: tuple[Pool, ...] = ()) -> LintContext:
     """The objects, and those that the cluster has already, which are not judged."""
     ours, theirs = trees(*objects), trees(*given)
     everything = (*ours, *theirs)
-    return Scene(everything, {id(tree): tree.span for tree in ours}, workloads(everything), pools)
+    return LintContext(everything, {id(tree): tree.span for tree in ours}, workloads(everything), pools)
 
 
 def findings(*objects: Any, **more: Any) -> tuple[Diagnostic, ...]:
-    found = lint(scene(*objects, **more))
+    found = lint_placement(context(*objects, **more))
     assert all(one.code in bundled_codes() and one.help for one in found)
     return found
 
@@ -86,22 +86,22 @@ def test_a_critical_server_with_its_pinned_model_is_fine() -> None:
         "whenUnsatisfiable": "DoNotSchedule",
         "labelSelector": {"matchLabels": {"seldon-server-name": "fraud"}},
     }
-    containers = [
+    pod_containers = [
         {"name": "agent", "env": [{"name": "SELDON_OVERCOMMIT_PERCENTAGE", "value": "0"}]},
         {"name": "mlserver", "resources": {"requests": {"memory": "8Gi"}, "limits": {"memory": "8Gi"}}},
     ]
-    pod = {**PINNED, "priorityClassName": "high", "topologySpreadConstraints": [spread], "containers": containers}
+    pod = {**PINNED, "priorityClassName": "high", "topologySpreadConstraints": [spread], "containers": pod_containers}
     one = server("fraud", capabilities=["fraud"], replicas=3, minReplicas=3, maxReplicas=6, podSpec=pod)
     pinned = model(server="fraud", requirements=["fraud"], memory="2Gi", replicas=3, minReplicas=2)
     assert set(codes(one, pinned)) <= {"variable-twice"}
 
 
 def test_a_pool_of_many_models_is_fine() -> None:
-    containers = [
+    pod_containers = [
         {"name": "agent", "env": [{"name": "SELDON_OVERCOMMIT_PERCENTAGE", "value": "50"}]},
         {"name": "mlserver", "resources": {"requests": {"memory": "4Gi"}}},
     ]
-    pod = {"nodeSelector": {"pool": "cpu"}, "containers": containers}
+    pod = {"nodeSelector": {"pool": "cpu"}, "containers": pod_containers}
     one = server("pool", replicas=2, minReplicas=1, maxReplicas=4, extraCapabilities=["tenant-a"], podSpec=pod)
     asked = model(requirements=["sklearn", "tenant-a"], memory="512Mi", replicas=3, minReplicas=1, maxReplicas=4)
     assert set(codes(one, asked)) <= {"variable-twice"}
@@ -221,10 +221,10 @@ def test_an_exclusive_pool_is_as_scarce_as_a_gpu() -> None:
 
 
 def test_a_pin_is_no_matter_where_no_other_server_would_do() -> None:
-    own, other = server("own", capabilities=["own"]), server("other", capabilities=["other"])
+    linted_of_kind, other = server("own", capabilities=["own"]), server("other", capabilities=["other"])
     pinned = model(memory="1Mi", server="own", requirements=["own"])
-    assert codes(own, other, pinned) == {}
-    assert codes(own, {**other, "spec": {**other["spec"], "capabilities": ["own"]}}, pinned) == {
+    assert codes(linted_of_kind, other, pinned) == {}
+    assert codes(linted_of_kind, {**other, "spec": {**other["spec"], "capabilities": ["own"]}}, pinned) == {
         "no-failover": "warning"
     }
 
@@ -278,10 +278,10 @@ def test_a_dead_field_that_asks_for_nothing_is_fine() -> None:
 
 
 def test_components_may_be_those_of_a_config_at_hand() -> None:
-    own = thing("SeldonConfig", "mine", "seldon", components=[{"name": "my-envoy"}])
+    linted_of_kind = thing("SeldonConfig", "mine", "seldon", components=[{"name": "my-envoy"}])
     overrides = [{"name": "my-envoy"}, {"name": "seldon-envoy"}]
     runtime = thing("SeldonRuntime", "seldon", "models", seldonConfig="mine", overrides=overrides)
-    (found,) = findings(runtime, given=(own,))
+    (found,) = findings(runtime, given=(linted_of_kind,))
     assert found.message.startswith("`seldon-envoy` is no component")
 
 
@@ -354,7 +354,7 @@ spec:
   memory: 2Gi
 """
     objects = tuple(document.root for document in parse(Source("m.yaml", text, Layer.RUN)).documents)
-    (found,) = lint(Scene(objects, {id(tree): tree.span for tree in objects}, workloads(objects), ()))
+    (found,) = lint_placement(LintContext(objects, {id(tree): tree.span for tree in objects}, workloads(objects), ()))
     assert found.span
     assert (found.code, found.span.label) == ("seldon/memory-beyond-capacity", "m.yaml:18:11")
     assert [note.span.label for note in found.notes if note.span] == ["m.yaml:10:38"]
@@ -402,8 +402,8 @@ def junk_objects(draw: st.DrawFn) -> dict[str, Any]:
 
 @given(st.lists(junk_objects(), max_size=4))
 def test_no_object_makes_a_rule_raise(objects: list[Any]) -> None:
-    told = scene(*objects)
-    for rule in SELDON:
+    told = context(*objects)
+    for rule in SELDON_RULES:
         for found in rule(told):
             assert found.code in bundled_codes()
             assert found.severity in Severity
@@ -418,6 +418,6 @@ def test_the_work_for_hundreds_of_runs_is_bounded() -> None:
             model(f"m{at}", requirements=["sklearn", "gpu"], memory="1Mi", **({"server": f"s{at}"} if at % 2 else {})),
         )
     ]
-    told = scene(*many)
+    told = context(*many)
     with at_most_calls(6_000_000):
-        assert len([found for rule in SELDON for found in rule(told)]) == 300
+        assert len([found for rule in SELDON_RULES for found in rule(told)]) == 300

@@ -11,19 +11,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from speccompile.model.quantity import parse_quantity
-from speccompile.placement.model_hosting import Hosting, hostings
-from speccompile.placement.seldon.model_match import Cause, Fit, Match, loads, matches
+from speccompile.placement.model_hosting import ModelHosting, host_models
+from speccompile.placement.seldon.model_match import Cause, Fit, ModelMatch, match_models, server_loads
 from speccompile.placement.seldon.objects import model_bytes
-from speccompile.placement.seldon.server_pods import STOCK, hosts, is_stock, stock_config, stock_hosts
+from speccompile.placement.seldon.server_pods import STOCK, is_stock, server_hosts, stock_config, stock_hosts
 from speccompile.placement.workloads import workloads
 
 
-def match_of(*objects: Any) -> Match:
-    (found,) = matches(trees(*objects))
+def match_of(*objects: Any) -> ModelMatch:
+    (found,) = match_models(trees(*objects))
     return found
 
 
-def told(match: Match) -> dict[str, list[Cause]]:
+def told(match: ModelMatch) -> dict[str, list[Cause]]:
     return {one.server: [reason.cause for reason in one.reasons] for one in match.candidates}
 
 
@@ -37,7 +37,7 @@ def test_a_server_has_the_pod_of_its_config_whatever_the_namespace() -> None:
 
 def test_of_several_configs_the_one_beside_the_server_counts() -> None:
     near = config(memory="1Gi") | {"metadata": {"name": "own", "namespace": "models"}}
-    (host,) = hosts(trees(server(serverConfig="own"), config(memory="4Gi"), near))
+    (host,) = server_hosts(trees(server(serverConfig="own"), config(memory="4Gi"), near))
     assert host.memory
     assert host.memory.amount == 2**30
 
@@ -54,15 +54,15 @@ def test_a_stock_config_need_not_be_at_hand(name: str) -> None:
 
 
 def test_a_config_at_hand_counts_instead_of_the_stock_one() -> None:
-    (host,) = hosts(trees(server(), config("mlserver")))
+    (host,) = server_hosts(trees(server(), config("mlserver")))
     assert set(host.capabilities) == {"sklearn", "xgboost"}
     assert host.config is not stock_config("mlserver")
 
 
 def test_an_unknown_config_leaves_what_the_server_says() -> None:
-    (host,) = hosts(trees(server(serverConfig="own", extraCapabilities=["gpu"])))
+    (host,) = server_hosts(trees(server(serverConfig="own", extraCapabilities=["gpu"])))
     assert (set(host.capabilities), host.is_complete, host.memory) == ({"gpu"}, False, None)
-    (host,) = hosts(trees(server(serverConfig="own", capabilities=["gpu"])))
+    (host,) = server_hosts(trees(server(serverConfig="own", capabilities=["gpu"])))
     assert (set(host.capabilities), host.is_complete) == ({"gpu"}, True)
 
 
@@ -86,7 +86,7 @@ def test_replicas_are_those_asked_for_or_the_least_or_one(spec: Data, replicas: 
 
 
 def test_memory_is_what_the_container_that_serves_asks_for() -> None:
-    (host,) = hosts(trees(server(memory="4Gi")))
+    (host,) = server_hosts(trees(server(memory="4Gi")))
     assert host.memory
     assert (host.memory.amount, host.memory.advertised) == (4 * 2**30, 4 * 2**30 + 4 * 2**30 // 10)
 
@@ -97,20 +97,20 @@ def test_memory_is_what_the_container_that_serves_asks_for() -> None:
 )
 def test_a_limit_alone_is_the_request_as_well(resources: Data, amount: int) -> None:
     pod = {"containers": [{"name": "mlserver", "resources": resources}]}
-    (host,) = hosts(trees(server(serverConfig="own", podSpec=pod), config(memory=None)))
+    (host,) = server_hosts(trees(server(serverConfig="own", podSpec=pod), config(memory=None)))
     assert host.memory
     assert host.memory.amount == amount * 2**30
 
 
 def test_the_last_overcommit_counts() -> None:
     env = [{"name": "SELDON_OVERCOMMIT_PERCENTAGE", "value": "50"}]
-    (host,) = hosts(trees(server(podSpec={"containers": [{"name": "agent", "env": env}]})))
+    (host,) = server_hosts(trees(server(podSpec={"containers": [{"name": "agent", "env": env}]})))
     assert host.memory
     assert host.memory.overcommit == 50
 
 
 def test_of_two_servers_with_one_name_the_first_counts() -> None:
-    (host,) = hosts(trees(server(replicas=2), server(replicas=3)))
+    (host,) = server_hosts(trees(server(replicas=2), server(replicas=3)))
     assert host.replicas == 2
 
 
@@ -226,7 +226,7 @@ def test_stock_servers_are_only_a_hint() -> None:
 def test_a_load_is_of_models_that_can_go_nowhere_else() -> None:
     own = server(capabilities=["own"], memory="4Gi", maxReplicas=2)
     objects = trees(own, model(requirements=["own"], memory="3Gi", replicas=1), model("b", requirements=["sklearn"]))
-    (load,) = loads(matches(objects))
+    (load,) = server_loads(match_models(objects))
     assert (load.host.name, load.needed, len(load.models)) == ("one", 3 * 2**30, 1)
     assert load.offered == 2 * (4 * 2**30 + 4 * 2**30 // 10)
 
@@ -281,30 +281,30 @@ def test_a_model_is_where_the_scheduler_would_load_it(
 # What is told of it
 
 
-def hosts_of(hosting: Hosting) -> list[tuple[str, str, bool]]:
+def hosts_of(hosting: ModelHosting) -> list[tuple[str, str, bool]]:
     return [(host.name, host.fit, host.is_stock) for host in hosting.hosts]
 
 
 def test_models_that_are_only_beside_are_not_told_of_and_servers_there_count() -> None:
     ours, theirs = trees(model("ours")), trees(model("theirs"), server())
-    (told,) = hostings(ours, theirs)
+    (told,) = host_models(ours, theirs)
     assert (told.model, hosts_of(told), told.needs_stock) == (ours[0], [("one", "yes", False)], False)
 
 
 def test_a_stock_server_is_told_of_where_none_at_hand_will_do() -> None:
-    (told,) = hostings(trees(model(), server(replicas=0)))
+    (told,) = host_models(trees(model(), server(replicas=0)))
     assert hosts_of(told) == [("one", "no", False), ("mlserver", "yes", True)]
     assert (told.is_possible, told.needs_stock) == (True, True)
-    (told,) = hostings(trees(model(requirements=["own"]), server()))
+    (told,) = host_models(trees(model(requirements=["own"]), server()))
     assert (hosts_of(told), told.is_possible, told.needs_stock) == ([("one", "no", False)], False, False)
 
 
 def test_a_server_that_would_do_in_another_namespace_says_so() -> None:
     able, other = (server(name, namespace="other", capabilities=[name]) for name in ("able", "unable"))
-    (told,) = hostings(trees(model(requirements=["able"]), able, other))
+    (told,) = host_models(trees(model(requirements=["able"]), able, other))
     assert hosts_of(told) == [("able", "no", False)]
     assert [one.text for one in told.hosts[0].objections] == ["it is in namespace `other`, and the Model in `models`"]
-    (told,) = hostings(trees(model(requirements=["able"]), able, server("near", capabilities=["able"])))
+    (told,) = host_models(trees(model(requirements=["able"]), able, server("near", capabilities=["able"])))
     assert hosts_of(told) == [("near", "yes", False)]
 
 
@@ -316,6 +316,6 @@ def test_the_work_for_a_thousand_models_on_a_thousand_servers_is_bounded() -> No
     ]
     objects = trees(*many)
     with at_most_calls(2_500_000):
-        found = matches(objects)
+        found = match_models(objects)
         assert {len(match.possible) for match in found} == {1000}
         assert all(match.has_any for match in found)

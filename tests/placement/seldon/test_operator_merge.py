@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from speccompile.model.node import Node
 from speccompile.model.source import Layer, Source
-from speccompile.placement.seldon.operator_merge import Effect, Remark, over_config
+from speccompile.placement.seldon.operator_merge import Effect, MergeRemark, merge_server
 from speccompile.yaml_text.from_python import wrap
 from speccompile.yaml_text.parse import parse
 
@@ -42,13 +42,13 @@ def terms(*keys: str) -> Data:
 
 
 def merged(base: Data, override: Data, **spec: Any) -> Data:
-    data: Data = over_config(tree(server(override, **spec)), tree(config(base))).pod.plain()
+    data: Data = merge_server(tree(server(override, **spec)), tree(config(base))).pod.plain()
     assert operator.written_pod(data) == operator.pod_of(server(override, **spec), config(base))
     return data
 
 
 def remarks(base: Data, override: Data) -> list[tuple[Effect, str]]:
-    found = over_config(tree(server(override)), tree(config(base))).remarks
+    found = merge_server(tree(server(override)), tree(config(base))).remarks
     return [(remark.effect, str(remark.path[-1])) for remark in found]
 
 
@@ -111,7 +111,7 @@ WISHES = st.lists(st.sampled_from(["sklearn", "gpu"]), max_size=2, unique=True)
 @given(pods=pairs(), own=WISHES, extra=WISHES)
 def test_the_merge_is_the_operators(pods: tuple[Data, Data], own: list[str], extra: list[str]) -> None:
     told, shared = server(pods[1], capabilities=own, extraCapabilities=extra), config(pods[0])
-    found = over_config(tree(told), tree(shared)).pod.plain()
+    found = merge_server(tree(told), tree(shared)).pod.plain()
     assert operator.written_pod(found) == operator.pod_of(told, shared)
 
 
@@ -123,7 +123,7 @@ def parsed(data: Data, name: str) -> Node:
 
 @given(pods=pairs())
 def test_every_value_keeps_its_origin(pods: tuple[Data, Data]) -> None:
-    pod = over_config(parsed(server(pods[1]), "server.yaml"), parsed(config(pods[0]), "config.yaml")).pod
+    pod = merge_server(parsed(server(pods[1]), "server.yaml"), parsed(config(pods[0]), "config.yaml")).pod
     for _, node in pod.walk():
         if node.is_scalar:
             span = node.span
@@ -132,8 +132,8 @@ def test_every_value_keeps_its_origin(pods: tuple[Data, Data]) -> None:
 
 @given(pods=pairs())
 def test_one_side_alone_stays_as_it_is(pods: tuple[Data, Data]) -> None:
-    assert over_config(tree(server(pods[1])), None).pod.plain() == pods[1]
-    assert over_config(tree(server()), tree(config(pods[0]))).pod.plain() == pods[0]
+    assert merge_server(tree(server(pods[1])), None).pod.plain() == pods[1]
+    assert merge_server(tree(server()), tree(config(pods[0]))).pod.plain() == pods[0]
 
 
 JUNK: st.SearchStrategy[Any] = st.recursive(
@@ -153,7 +153,7 @@ JUNK: st.SearchStrategy[Any] = st.recursive(
 def test_wrong_types_never_raise(one: Any, other: Any, own: Any) -> None:
     for told in (one, {"spec": one}, server(one, capabilities=own), server({"containers": [one, {"env": own}]})):
         for shared in (other, config(other), config({"containers": [other]}), config({"containers": other})):
-            over_config(tree(told), tree(shared))
+            merge_server(tree(told), tree(shared))
 
 
 # The consequences, row by row
@@ -246,7 +246,7 @@ def test_a_probe_comes_to_have_two_handlers() -> None:
 def test_a_named_port_cannot_become_a_number(base: Any, override: Any, kept: Any) -> None:
     pods = probe(tcpSocket={"port": base}), probe(tcpSocket={"port": override})
     assert merged(*pods)["containers"][0]["livenessProbe"]["tcpSocket"] == {"port": kept}
-    assert remarks(*pods) == ([(Effect.PORT_KEPT, "port")] if kept != override else [])
+    assert remarks(*pods) == ([(Effect.NUMBER_IGNORED, "port")] if kept != override else [])
 
 
 @pytest.mark.parametrize(
@@ -261,7 +261,7 @@ def test_a_named_port_cannot_become_a_number(base: Any, override: Any, kept: Any
 def test_a_zero_displaces_nothing(base: Data, override: Data) -> None:
     assert merged(base, override) == base
     ((effect, _),) = remarks(base, override)
-    assert effect is Effect.ZERO_LOST
+    assert effect is Effect.ZERO_IGNORED
     assert merged({}, override) == override
     assert remarks({}, override) == []
 
@@ -314,16 +314,16 @@ def test_a_null_says_nothing() -> None:
 def test_what_lost_hangs_on_what_won() -> None:
     told, shared = server({"nodeSelector": {"pool": "a"}, "priorityClassName": ""}), config({})
     shared["spec"]["podSpec"] = {"nodeSelector": {"pool": "b"}, "priorityClassName": "high"}
-    pod = over_config(tree(told), tree(shared)).pod
+    pod = merge_server(tree(told), tree(shared)).pod
     overridden = [pod.at(path) for path in (("nodeSelector", "pool"), ("priorityClassName",))]
     assert [[one.value for one in node.overridden] for node in overridden if node] == [["b"], [""]]
 
 
 def test_a_remark_has_both_sides() -> None:
-    (remark,) = over_config(
+    (remark,) = merge_server(
         tree(server({"priorityClassName": ""})), tree(config({"priorityClassName": "high"}))
     ).remarks
-    assert isinstance(remark, Remark)
+    assert isinstance(remark, MergeRemark)
     assert (remark.base.value, remark.override.value) == ("high", "")
 
 
