@@ -1,7 +1,7 @@
-"""Estimate how many pods fit at once, by first fit, pool by pool.
+"""Estimate how many pods fit at the same time, by first fit, per pool.
 
-First fit: pods in the order of the runs, each on the first node that has room for it. The real scheduler looks at one
-pod at a time as well, but chooses by scores, and may do better or worse.
+Pods are placed in the order of the runs, each on the first node with room. The real scheduler also places one pod at a
+time, but scores the nodes, so it may do better or worse.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from speccompile.placement.scheduler_filters import POD_RESOURCE, Filter, NodeRe
 
 _ROLE = "node-role.kubernetes.io/"
 ALL_NODES = "all nodes"
-"""What the pool is called of nodes that say nothing of any."""
+"""The name of the pool of nodes whose labels name none."""
 
 
 class ResourceUse(NamedTuple):
@@ -27,11 +27,11 @@ class ResourceUse(NamedTuple):
     resource: str
     allocatable: int
     in_use: int
-    """What is taken now."""
+    """The amount that existing pods use."""
     added: int
-    """What the workloads that fit would take."""
+    """The amount that the placed pods would use."""
     missing: int
-    """What those that do not fit would need beyond all that is free."""
+    """The amount that pending pods need beyond what is free."""
 
     @property
     def free(self) -> int:
@@ -39,7 +39,7 @@ class ResourceUse(NamedTuple):
 
 
 class PoolUse(NamedTuple):
-    """A pool, and what becomes of its nodes but for those that are cordoned."""
+    """The resources of a pool, without cordoned nodes."""
 
     name: str
     machines: tuple[Machine, ...]
@@ -47,75 +47,73 @@ class PoolUse(NamedTuple):
 
 
 class PendingPods(NamedTuple):
-    """Pods of a workload that find no room."""
+    """Pods of a workload that have no room."""
 
-    verdict: WorkloadFit
+    fit: WorkloadFit
     pods: int
     pools: tuple[str, ...]
-    """The pools that have nodes for it, were there room; what is missing counts in the first."""
+    """The pools with matching nodes; missing amounts are counted in the first."""
     insufficient: tuple[str, ...]
-    """The resources that no node of these has enough of."""
+    """The resources that no node of these pools has enough of."""
     ports: tuple[str, ...] = ()
-    """The ports of the node that are taken on all of these."""
+    """The host ports that are in use on all of these nodes."""
 
 
 class Capacity(NamedTuple):
-    """How much fits at once."""
+    """How much fits at the same time."""
 
     pods: int
     placed: int
     workloads: int
     fully_placed: int
-    """Workloads of which all pods fit."""
+    """Workloads whose pods all have room."""
     pools: tuple[PoolUse, ...]
     pending: tuple[PendingPods, ...]
 
 
-def fleet(fit_workloads: Sequence[WorkloadFit], cluster: Cluster, pools: Sequence[Pool] = ()) -> Capacity:
-    """The estimate; the pools are those that the platform names."""
-    judge = NodeFilter(cluster)
+def estimate_capacity(fits: Sequence[WorkloadFit], cluster: Cluster, pools: Sequence[Pool] = ()) -> Capacity:
+    """Place the pods of all workloads; `pools` are those that the platform file declares."""
+    filters = NodeFilter(cluster)
     used = {machine.name: cluster.usage(machine) for machine in cluster.machines}
     names = {machine.name: pool_name(machine, pools) for machine in cluster.machines}
-    left = [_placed(verdict, judge, used) for verdict in fit_workloads]
+    remaining = [_place(fit, filters, used) for fit in fits]
     pending = [
-        _unplaced(verdict, count, judge, used, names)
-        for verdict, count in zip(fit_workloads, left, strict=True)
-        if count
+        _pending_pods(fit, count, filters, used, names) for fit, count in zip(fits, remaining, strict=True) if count
     ]
-    pods = sum(verdict.subject.workload.pods for verdict in fit_workloads)
+    pods = sum(fit.subject.workload.pods for fit in fits)
     return Capacity(
         pods,
-        pods - sum(left),
-        len(fit_workloads),
-        left.count(0),
-        tuple(_pools(fit_workloads, cluster, used, names, pending)),
+        pods - sum(remaining),
+        len(fits),
+        remaining.count(0),
+        tuple(_pools(fits, cluster, used, names, pending)),
         tuple(pending),
     )
 
 
 def pool_name(machine: Machine, pools: Sequence[Pool] = ()) -> str:
-    """The name of the node's pool: one that the platform declares, or as the node itself says."""
+    """The pool of a node: declared by the platform file, or named by a label or role of the node."""
     declared = pool_with(machine.labels, pools)
     named = (machine.labels[key] for key in NAMING if machine.labels.get(key))
     roles = (key.removeprefix(_ROLE) for key in sorted(machine.labels) if key.startswith(_ROLE) and key != _ROLE)
     return declared.name if declared else next(named, None) or next(roles, None) or ALL_NODES
 
 
-def _placed(verdict: WorkloadFit, judge: NodeFilter, used: dict[str, Usage]) -> int:
-    """How many pods are left over; what the others take is noted."""
-    needs, left = verdict.needs, verdict.subject.workload.pods
-    for machine, held in zip(judge.cluster.machines, judge.static_reasons(needs.constraints), strict=True):
-        if not left:
+def _place(fit: WorkloadFit, filters: NodeFilter, used: dict[str, Usage]) -> int:
+    """Place pods, update `used`, and return how many have no room."""
+    needs, remaining = fit.needs, fit.subject.workload.pods
+    for machine, reasons in zip(filters.cluster.machines, filters.static_reasons(needs.constraints), strict=True):
+        if not remaining:
             break
-        count = 0 if held else min(left, _room(needs, machine, used[machine.name]))
+        count = 0 if reasons else min(remaining, _room(needs, machine, used[machine.name]))
         if count:
             used[machine.name] = used[machine.name].with_pods(needs, count)
-            left -= count
-    return left
+            remaining -= count
+    return remaining
 
 
 def _room(needs: Needs, machine: Machine, usage: Usage) -> int:
-    """How many such pods a node has room for, one after the other."""
+    """How many such pods a node has room for."""
     if usage_reasons(needs, machine, usage):
         return 0
     if needs.ports:
@@ -127,69 +125,72 @@ def _room(needs: Needs, machine: Machine, usage: Usage) -> int:
     return min((machine.allocatable.get(POD_RESOURCE, 0) - usage.pods, *rooms))
 
 
-def _unplaced(
-    verdict: WorkloadFit, count: int, judge: NodeFilter, used: Mapping[str, Usage], names: Mapping[str, str]
+def _pending_pods(
+    fit: WorkloadFit, count: int, filters: NodeFilter, used: Mapping[str, Usage], names: Mapping[str, str]
 ) -> PendingPods:
-    open_to = [
+    matching = [
         machine
-        for machine, held in zip(judge.cluster.machines, judge.static_reasons(verdict.needs.constraints), strict=True)
-        if not held
+        for machine, reasons in zip(
+            filters.cluster.machines, filters.static_reasons(fit.needs.constraints), strict=True
+        )
+        if not reasons
     ]
     sizes: dict[str, int] = {}
-    for machine in open_to:
+    for machine in matching:
         sizes[names[machine.name]] = sizes.get(names[machine.name], 0) + 1
     pools = tuple(sorted(sizes, key=lambda name: (-sizes[name], name)))
-    lacking = [_subjects(usage_reasons(verdict.needs, machine, used[machine.name])) for machine in open_to]
-    short = sorted(frozenset.intersection(*lacking) or frozenset.union(*lacking)) if lacking else ()
-    ports = tuple(subject for subject, is_port in short if is_port)
-    return PendingPods(verdict, count, pools, tuple(subject for subject, is_port in short if not is_port), ports)
+    unmet = [_insufficient(usage_reasons(fit.needs, machine, used[machine.name])) for machine in matching]
+    insufficient = sorted(frozenset.intersection(*unmet) or frozenset.union(*unmet)) if unmet else ()
+    ports = tuple(subject for subject, is_port in insufficient if is_port)
+    return PendingPods(fit, count, pools, tuple(subject for subject, is_port in insufficient if not is_port), ports)
 
 
-def _subjects(found: Iterable[NodeRejection]) -> frozenset[tuple[str, bool]]:
-    """What is lacking, and whether it is a port."""
-    return frozenset((reason.subject, reason.filter is Filter.PORTS) for reason in found)
+def _insufficient(reasons: Iterable[NodeRejection]) -> frozenset[tuple[str, bool]]:
+    """The resources and ports that are insufficient, and whether each is a port."""
+    return frozenset((reason.subject, reason.filter is Filter.PORTS) for reason in reasons)
 
 
 def _pools(
-    fit_workloads: Sequence[WorkloadFit],
+    fits: Sequence[WorkloadFit],
     cluster: Cluster,
     used: Mapping[str, Usage],
     names: Mapping[str, str],
     pending: Sequence[PendingPods],
 ) -> Iterator[PoolUse]:
-    asked = {request.resource for verdict in fit_workloads for request in verdict.needs.requests}
+    requested = {request.resource for fit in fits for request in fit.needs.requests}
     for name in sorted(set(names.values())):
         machines = tuple(machine for machine in cluster.machines if names[machine.name] == name)
-        known = asked & {key for machine in machines for key in machine.allocatable if is_counted(key)}
-        # What is cordoned is no room, unless pods that tolerate that have gone there.
+        counted = requested & {key for machine in machines for key in machine.allocatable if is_counted(key)}
+        # A cordoned node has no room, unless pods that tolerate it were placed there.
         usable = [one for one in machines if not one.cordoned or used[one.name].pods > cluster.usage(one).pods]
-        waiting = [one for one in pending if one.pools[:1] == (name,)]
-        wanted = {request.resource for one in waiting for request in one.verdict.needs.requests}
+        here = [one for one in pending if one.pools[:1] == (name,)]
+        needed = {request.resource for one in here for request in one.fit.needs.requests}
         resources = (
-            _share(resource, usable, cluster, used, waiting) for resource in (*sorted(known | wanted), POD_RESOURCE)
+            _resource_use(resource, usable, cluster, used, here)
+            for resource in (*sorted(counted | needed), POD_RESOURCE)
         )
         yield PoolUse(name, machines, tuple(resources))
 
 
-def _share(
+def _resource_use(
     resource: str,
     machines: Sequence[Machine],
     cluster: Cluster,
     used: Mapping[str, Usage],
-    waiting: Sequence[PendingPods],
+    pending: Sequence[PendingPods],
 ) -> ResourceUse:
     allocatable = sum(machine.allocatable.get(resource, 0) for machine in machines)
-    before = sum(_taken(cluster.usage(machine), resource) for machine in machines)
-    after = sum(_taken(used[machine.name], resource) for machine in machines)
-    needed = sum(_asked(one.verdict.needs, resource) * one.pods for one in waiting)
+    before = sum(_used_amount(cluster.usage(machine), resource) for machine in machines)
+    after = sum(_used_amount(used[machine.name], resource) for machine in machines)
+    needed = sum(_requested_amount(one.fit.needs, resource) * one.pods for one in pending)
     return ResourceUse(resource, allocatable, before, after - before, max(needed - max(allocatable - after, 0), 0))
 
 
-def _taken(usage: Usage, resource: str) -> int:
+def _used_amount(usage: Usage, resource: str) -> int:
     return usage.pods if resource == POD_RESOURCE else usage.amounts.get(resource, 0)
 
 
-def _asked(needs: Needs, resource: str) -> int:
+def _requested_amount(needs: Needs, resource: str) -> int:
     if resource == POD_RESOURCE:
         return 1
     return next((request.amount for request in needs.requests if request.resource == resource), 0)

@@ -16,80 +16,80 @@ from speccompile.placement.workloads import PodWorkload
 
 
 class LocatedWorkload(NamedTuple):
-    """A workload, and where somebody asked for it."""
+    """A workload and the place that findings about it point to."""
 
     workload: PodWorkload
     place: Span
     run: str | None = None
-    """The name of the run that it comes from; None for an object as somebody wrote it."""
+    """The run that produced it; None for an object from a manifest file."""
 
 
 class NodeGroup(NamedTuple):
-    """Nodes that are all refused for reasons that are alike."""
+    """Nodes that are rejected for the same reasons."""
 
     machines: tuple[Machine, ...]
     reasons: tuple[tuple[NodeRejection, ...], ...]
-    """Of each node, in the same order."""
+    """Per node, in the same order."""
 
     @property
     def alike(self) -> Iterator[tuple[NodeRejection, ...]]:
-        """Each reason, as it is for one node after the other."""
+        """Each reason, with its details per node."""
         return zip(*self.reasons, strict=True)
 
 
 class WorkloadFit(NamedTuple):
-    """What was decided about one workload."""
+    """The nodes that a workload fits, and the reasons against the others."""
 
     subject: LocatedWorkload
     needs: Needs
     fits: tuple[Machine, ...]
     others: tuple[NodeGroup, ...]
-    """Largest first, as what is found alike of most nodes tells most."""
+    """Largest first."""
 
     def origins(self, paths: Iterable[KeyPath]) -> tuple[Node, ...]:
-        """The nodes of the PodSpec at the paths, or what stands nearest above them."""
+        """The nodes of the PodSpec at the paths, or their nearest parents."""
         pod = self.subject.workload.pod
         return tuple(node for path in paths if (node := _nearest(pod, path)) is not None)
 
 
 def fit_workloads(subjects: Sequence[LocatedWorkload], cluster: Cluster) -> tuple[WorkloadFit, ...]:
-    """What is decided about each, in order; pods that ask the same are decided about once."""
-    judge = NodeFilter(cluster)
-    known: dict[Needs, tuple[tuple[Machine, ...], tuple[NodeGroup, ...]]] = {}
-    told: list[WorkloadFit] = []
+    """Find the nodes that each workload fits; equal requirements are evaluated once."""
+    filters = NodeFilter(cluster)
+    results: dict[Needs, tuple[tuple[Machine, ...], tuple[NodeGroup, ...]]] = {}
+    fits: list[WorkloadFit] = []
     for subject in subjects:
         needs = needs_of(subject.workload.pod)
-        if needs not in known:
-            known[needs] = _sorted_out(judge, needs)
-        told.append(WorkloadFit(subject, needs, *known[needs]))
-    return tuple(told)
+        if needs not in results:
+            results[needs] = _evaluate(filters, needs)
+        fits.append(WorkloadFit(subject, needs, *results[needs]))
+    return tuple(fits)
 
 
 class NodeFilter:
-    """A cluster that is asked about many pods, of which most want nodes of the same few kinds."""
+    """The filters for one cluster, with a cache: most pods have one of a few sets of constraints."""
 
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
         self._known: dict[NodeConstraints, tuple[tuple[NodeRejection, ...], ...]] = {}
 
-    def static_reasons(self, pin: NodeConstraints) -> tuple[tuple[NodeRejection, ...], ...]:
-        """The reasons of each node that hold whatever runs there."""
-        if pin not in self._known:
-            self._known[pin] = tuple(static_reasons(pin, machine) for machine in self.cluster.machines)
-        return self._known[pin]
+    def static_reasons(self, constraints: NodeConstraints) -> tuple[tuple[NodeRejection, ...], ...]:
+        """The reasons per node that do not depend on what runs there."""
+        if constraints not in self._known:
+            self._known[constraints] = tuple(static_reasons(constraints, machine) for machine in self.cluster.machines)
+        return self._known[constraints]
 
     def reasons(self, needs: Needs) -> Iterator[tuple[Machine, tuple[NodeRejection, ...]]]:
-        """Each node with all that speaks against it."""
-        for machine, held in zip(self.cluster.machines, self.static_reasons(needs.constraints), strict=True):
-            yield machine, held + usage_reasons(needs, machine, self.cluster.usage(machine))
+        """Each node with every reason against it."""
+        for machine, static in zip(self.cluster.machines, self.static_reasons(needs.constraints), strict=True):
+            yield machine, static + usage_reasons(needs, machine, self.cluster.usage(machine))
 
 
-def _sorted_out(judge: NodeFilter, needs: Needs) -> tuple[tuple[Machine, ...], tuple[NodeGroup, ...]]:
+def _evaluate(filters: NodeFilter, needs: Needs) -> tuple[tuple[Machine, ...], tuple[NodeGroup, ...]]:
     fits: list[Machine] = []
     alike: dict[tuple[object, ...], list[tuple[Machine, tuple[NodeRejection, ...]]]] = {}
-    for machine, found in judge.reasons(needs):
-        if found:
-            alike.setdefault(tuple(reason.kind for reason in found), []).append((machine, found))
+    for machine, reasons in filters.reasons(needs):
+        if reasons:
+            alike.setdefault(tuple(reason.kind for reason in reasons), []).append((machine, reasons))
         else:
             fits.append(machine)
     groups = [NodeGroup(*map(tuple, zip(*members, strict=True))) for members in alike.values()]

@@ -118,7 +118,9 @@ def as_placed_page(result: PlacementResult) -> str:
     from speccompile.report.html_template import filled_page  # Jinja is slow to import, and only pages need it
 
     style = asset("page.css") + asset("placed.css")
-    workloads = [_workload(number, told, result) for number, told in enumerate(display_order(result.workloads), 1)]
+    workloads = [
+        _workload(number, workload, result) for number, workload in enumerate(display_order(result.workloads), 1)
+    ]
     models = [_model(model) for model in result.models]
     pending = result.capacity.pending
     values = {
@@ -175,24 +177,24 @@ def _resource_row(share: ResourceUse) -> _ResourceRow:
     return _ResourceRow(printable_name(share.resource), cells, tuple(parts), share.allocatable * _BAR_WIDTH // total)
 
 
-def _workload(number: int, told: WorkloadResult, result: PlacementResult) -> _WorkloadSection:
-    verdict = told.verdict
+def _workload(number: int, workload: WorkloadResult, result: PlacementResult) -> _WorkloadSection:
+    fit = workload.fit
     return _WorkloadSection(
         f"workload-{number}",
-        title(verdict),
-        printable(verdict.subject.place.label),
-        pods_text(verdict),
-        _rich(fit_text(told, len(result.cluster.machines))),
-        told.fits,
-        tuple(map(_rich, suggestion_lines(told))),
-        tuple(_rich(printable(line)) for line in not_considered_lines(told.not_considered)),
-        tuple(_node_groups(told)),
+        title(fit),
+        printable(fit.subject.place.label),
+        pods_text(fit),
+        _rich(fit_text(workload, len(result.cluster.machines))),
+        workload.fits,
+        tuple(map(_rich, suggestion_lines(workload))),
+        tuple(_rich(printable(line)) for line in not_considered_lines(workload.not_considered)),
+        tuple(_node_groups(workload)),
     )
 
 
-def _node_groups(told: WorkloadResult) -> Iterator[_NodeGroup]:
-    for group in told.verdict.others:
-        reasons = (_reason(reason_text(alike), told.verdict.origins(alike[0].paths)) for alike in group.alike)
+def _node_groups(workload: WorkloadResult) -> Iterator[_NodeGroup]:
+    for group in workload.fit.others:
+        reasons = (_reason(reason_text(alike), workload.fit.origins(alike[0].paths)) for alike in group.alike)
         names = printable(node_names(group.machines, _MAX_NODES_NAMED))
         yield _NodeGroup(plural(len(group.machines), "node"), names, tuple(reasons))
 
@@ -204,7 +206,7 @@ def _model(model: ModelHosting) -> _ModelSection:
             host_fit_text(host),
             host.fit != "no",
             tuple(
-                _reason(one.text, [node for node in (one.asked, one.found) if node is not None])
+                _reason(one.text, [node for node in (one.model_node, one.server_node) if node is not None])
                 for one in host.objections
             ),
         )

@@ -26,7 +26,7 @@ def as_placed_json(result: PlacementResult) -> str:
             "nodes": [machine.name for machine in result.cluster.machines],
             "knows_pods": result.cluster.knows_pods,
             "not_modelled": list(NOT_MODELLED),
-            "workloads": [_told(told) for told in result.workloads],
+            "workloads": [_told(workload) for workload in result.workloads],
             "capacity": _capacity(result.capacity),
             "models": [_model(model) for model in result.models],
             "not_placed": [_object(tree) for tree in result.not_placed],
@@ -34,64 +34,64 @@ def as_placed_json(result: PlacementResult) -> str:
     )
 
 
-def _told(told: WorkloadResult) -> dict[str, Any]:
-    verdict = told.verdict
+def _told(workload: WorkloadResult) -> dict[str, Any]:
+    fit = workload.fit
     return {
-        **_workload(verdict),
-        "is_suspended": verdict.subject.workload.is_suspended,
-        "fits": [machine.name for machine in verdict.fits],
-        "others": [_group(group, verdict) for group in verdict.others],
-        "not_considered": [{"what": what, "origin": _origin(node)} for what, node in told.not_considered],
-        "advice": _advice(told.advice, verdict) if told.advice else None,
+        **_workload(fit),
+        "is_suspended": fit.subject.workload.is_suspended,
+        "fits": [machine.name for machine in fit.fits],
+        "others": [_group(group, fit) for group in fit.others],
+        "not_considered": [{"what": what, "origin": _origin(node)} for what, node in workload.not_considered],
+        "advice": _advice(workload.advice, fit) if workload.advice else None,
     }
 
 
-def _workload(verdict: WorkloadFit) -> dict[str, Any]:
-    workload = verdict.subject.workload
+def _workload(fit: WorkloadFit) -> dict[str, Any]:
+    workload = fit.subject.workload
     return {
-        "run": verdict.subject.run,
+        "run": fit.subject.run,
         "kind": workload.kind,
         "name": workload.name,
         "namespace": workload.namespace,
-        "place": place_data(verdict.subject.place),
+        "place": place_data(fit.subject.place),
         "pods": workload.pods,
     }
 
 
-def _group(group: NodeGroup, verdict: WorkloadFit) -> dict[str, Any]:
+def _group(group: NodeGroup, fit: WorkloadFit) -> dict[str, Any]:
     return {
         "nodes": [machine.name for machine in group.machines],
-        "reasons": [_reason(alike, verdict) for alike in group.alike],
+        "reasons": [_reason(alike, fit) for alike in group.alike],
     }
 
 
-def _reason(alike: Sequence[NodeRejection], verdict: WorkloadFit) -> dict[str, Any]:
+def _reason(alike: Sequence[NodeRejection], fit: WorkloadFit) -> dict[str, Any]:
     first = alike[0]
     return {
         "filter": str(first.filter),
         "subject": first.subject,
         "message": reason_text(alike),
-        "required": first.shortfall.asked if first.shortfall else first.asked,
-        "actual": [reason.shortfall.free if reason.shortfall else reason.found for reason in alike],
-        "origins": _origins(verdict.origins(first.paths)),
+        "required": first.shortfall.required if first.shortfall else first.required,
+        "actual": [reason.shortfall.free if reason.shortfall else reason.actual for reason in alike],
+        "origins": _origins(fit.origins(first.paths)),
     }
 
 
-def _advice(advice: Advice, verdict: WorkloadFit) -> dict[str, Any]:
-    made, near = advice
+def _advice(advice: Advice, fit: WorkloadFit) -> dict[str, Any]:
+    suggestion, closest = advice
     return {
         "suggestion": {
-            "what": made.change.what,
-            "origins": _origins(verdict.origins([made.change.at]) if made.change.at else ()),
-            "nodes": [machine.name for machine in made.machines],
+            "what": suggestion.change.what,
+            "origins": _origins(fit.origins([suggestion.change.at]) if suggestion.change.at else ()),
+            "nodes": [machine.name for machine in suggestion.machines],
         }
-        if made
+        if suggestion
         else None,
         "nearest": {
-            "node": near.machine.name,
-            "reasons": [_reason([reason], verdict) for reason in near.reasons],
+            "node": closest.machine.name,
+            "reasons": [_reason([reason], fit) for reason in closest.reasons],
         }
-        if near
+        if closest
         else None,
     }
 
@@ -113,7 +113,7 @@ def _capacity(fleet: Capacity) -> dict[str, Any]:
         ],
         "pending": [
             {
-                **_workload(one.verdict),
+                **_workload(one.fit),
                 "pods": one.pods,
                 "pools": list(one.pools),
                 "insufficient": [*one.insufficient, *one.ports],
@@ -155,7 +155,7 @@ def _object(tree: Node) -> dict[str, Any]:
 
 
 def _objection(objection: HostObjection) -> dict[str, Any]:
-    nodes = [node for node in (objection.asked, objection.found) if node is not None]
+    nodes = [node for node in (objection.model_node, objection.server_node) if node is not None]
     return {"message": objection.text, "origins": _origins(nodes)}
 
 

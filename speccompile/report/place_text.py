@@ -79,24 +79,24 @@ def _workloads(result: PlacementResult, paint: Paint) -> Iterator[str]:
         yield ""
 
 
-def _workload(told: WorkloadResult, result: PlacementResult, paint: Paint) -> Iterator[str]:
-    verdict = told.verdict
-    pods = "" if verdict.subject.workload.pods == 1 else f", {pods_text(verdict)}"
-    place = paint(printable(verdict.subject.place.label), "quiet")
-    fit = fit_text(told, len(result.cluster.machines))
-    yield f"{paint(title(verdict), 'title')}{pods} ({place}): {fit if told.fits else paint(fit, 'error')}"
-    for group in verdict.others:
-        yield from _node_group(group, verdict, paint)
-    for line in not_considered_lines(told.not_considered):
+def _workload(workload: WorkloadResult, result: PlacementResult, paint: Paint) -> Iterator[str]:
+    fit = workload.fit
+    pods = "" if fit.subject.workload.pods == 1 else f", {pods_text(fit)}"
+    place = paint(printable(fit.subject.place.label), "quiet")
+    fit_line = fit_text(workload, len(result.cluster.machines))
+    yield f"{paint(title(fit), 'title')}{pods} ({place}): {fit_line if workload.fits else paint(fit_line, 'error')}"
+    for group in fit.others:
+        yield from _node_group(group, fit, paint)
+    for line in not_considered_lines(workload.not_considered):
         yield f"  {printable(line)}"
-    for number, line in enumerate(suggestion_lines(told)):
+    for number, line in enumerate(suggestion_lines(workload)):
         yield f"  {line}" if number else f"  {paint('suggestion:', 'notice')} {line}"
 
 
-def _node_group(group: NodeGroup, verdict: WorkloadFit, paint: Paint) -> Iterator[str]:
+def _node_group(group: NodeGroup, fit: WorkloadFit, paint: Paint) -> Iterator[str]:
     yield f"  does not fit {plural(len(group.machines), 'node')}: {printable_name(node_names(group.machines))}"
     for alike in group.alike:
-        yield f"    {printable(reason_text(alike))}{_origins(verdict.origins(alike[0].paths), paint)}"
+        yield f"    {printable(reason_text(alike))}{_origins(fit.origins(alike[0].paths), paint)}"
 
 
 def _pools(result: PlacementResult, paint: Paint) -> Iterator[str]:
@@ -126,12 +126,12 @@ def resource_cells(share: ResourceUse) -> tuple[str, ...]:
 
 def _models(models: Sequence[ModelHosting], paint: Paint) -> Iterator[str]:
     for model in models:
-        fit = hosting_text(model)
-        yield f"{paint(printable_name(model.title), 'title')}: {fit if model.is_possible else paint(fit, 'error')}"
+        fit_line = hosting_text(model)
+        yield f"{paint(printable_name(model.title), 'title')}: {fit_line if model.is_possible else paint(fit_line, 'error')}"
         for host in model.hosts:
             yield f"  {host_name(host)}: {host_fit_text(host)}"
             for objection in host.objections:
-                nodes = [node for node in (objection.asked, objection.found) if node is not None]
+                nodes = [node for node in (objection.model_node, objection.server_node) if node is not None]
                 yield f"    {printable(objection.text)}{_origins(nodes, paint)}"
         yield ""
 

@@ -57,10 +57,10 @@ def _workload_summary(result: PlacementResult) -> str:
         return f"no workloads to place {checked}"
     if total == 1:
         (only,) = result.workloads
-        return f"{title(only.verdict)} {f'does not fit any node {checked}' if unfit else fit_text(only, nodes)}"
+        return f"{title(only.fit)} {f'does not fit any node {checked}' if unfit else fit_text(only, nodes)}"
     if not unfit:
         return f"all {total} workloads fit at least one node {checked}"
-    names = _names([title(one.verdict) for one in unfit])
+    names = _names([title(one.fit) for one in unfit])
     return f"{len(unfit)} of {plural(total, 'workload')} {_does(unfit)} not fit any node {checked}: {names}"
 
 
@@ -91,7 +91,7 @@ def capacity_summary(fleet: Capacity) -> str:
 
 def display_order(workloads: Sequence[WorkloadResult]) -> list[WorkloadResult]:
     """The workloads that fit no node first, each group in natural order."""
-    return sorted(workloads, key=lambda one: (one.fits, natural_order(title(one.verdict))))
+    return sorted(workloads, key=lambda one: (one.fits, natural_order(title(one.fit))))
 
 
 def natural_order(text: str) -> tuple[tuple[int, str], ...]:
@@ -113,8 +113,8 @@ def node_names(machines: Sequence[Machine], most: int = _MAX_LISTED) -> str:
     return ", ".join(machine.name for machine in machines[:most]) + (", …" if len(machines) > most else "")
 
 
-def pods_text(verdict: WorkloadFit) -> str:
-    workload = verdict.subject.workload
+def pods_text(fit: WorkloadFit) -> str:
+    workload = fit.subject.workload
     return "suspended" if workload.is_suspended else plural(workload.pods, "pod")
 
 
@@ -124,8 +124,8 @@ def not_placed_text(objects: Iterable[Node]) -> str:
     return f"not placed: pods of {', '.join(plural(counts[kind], kind) for kind in sorted(counts))}"
 
 
-def title(verdict: WorkloadFit) -> str:
-    workload = verdict.subject.workload
+def title(fit: WorkloadFit) -> str:
+    workload = fit.subject.workload
     return printable_name(f"{workload.kind} {workload.name}".strip())
 
 
@@ -134,19 +134,17 @@ def printable_name(text: str) -> str:
     return quote(text, _MAX_LENGTH)[1:-1]
 
 
-def fit_text(told: WorkloadResult, nodes: int) -> str:
+def fit_text(workload: WorkloadResult, nodes: int) -> str:
     """Whether a workload fits, and on which nodes."""
-    fits = told.verdict.fits
+    fits = workload.fit.fits
     if fits:
         return f"fits {len(fits)} of {plural(nodes, 'node')}: {printable_name(node_names(fits))}"
-    return "has no pods to place" if told.fits else "does not fit any node"
+    return "has no pods to place" if workload.fits else "does not fit any node"
 
 
 def pending_text(pending: PendingPods) -> str:
     """How many pods of a workload stay pending, and why."""
-    pods = (
-        f"{plural(pending.pods, 'pod')} of {title(pending.verdict)} {'stays' if pending.pods == 1 else 'stay'} pending"
-    )
+    pods = f"{plural(pending.pods, 'pod')} of {title(pending.fit)} {'stays' if pending.pods == 1 else 'stay'} pending"
     if not pending.pools:
         return f"{pods}: no node matches, even when empty"
     pools = "" if pending.pools == (ALL_NODES,) else f" in pool {' or '.join(map(printable_name, pending.pools))}"
@@ -177,16 +175,16 @@ def reason_text(alike: Sequence[NodeRejection]) -> str:
 
 
 def _invalid(alike: Sequence[NodeRejection]) -> str:
-    return f"invalid pod: {alike[0].asked} at {quote(format_path(alike[0].paths[0]), _MAX_LENGTH)}"
+    return f"invalid pod: {alike[0].required} at {quote(format_path(alike[0].paths[0]), _MAX_LENGTH)}"
 
 
 def _label(alike: Sequence[NodeRejection]) -> str:
     first = alike[0]
     if first.requirement is not None:
         needs = required_text(first.requirement)
-        return f"label {quote(first.subject, _MAX_LENGTH)}: {needs}, {actual_text({one.found for one in alike})}"
-    detail = f": {first.found}" if first.found and len({one.found for one in alike}) == 1 else ""
-    return f"required node affinity: needs {first.asked}{detail}"
+        return f"label {quote(first.subject, _MAX_LENGTH)}: {needs}, {actual_text({one.actual for one in alike})}"
+    detail = f": {first.actual}" if first.actual and len({one.actual for one in alike}) == 1 else ""
+    return f"required node affinity: needs {first.required}{detail}"
 
 
 def _resource(alike: Sequence[NodeRejection]) -> str:
@@ -195,14 +193,14 @@ def _resource(alike: Sequence[NodeRejection]) -> str:
         return "the node has reached its pod limit"
     free = sorted({one.shortfall.free for one in alike if one.shortfall})
     least, most = (amount_text(first.subject, max(amount, 0)) for amount in (free[0], free[-1]))
-    needs = amount_text(first.subject, first.shortfall.asked, up=True) if first.shortfall else ""
+    needs = amount_text(first.subject, first.shortfall.required, up=True) if first.shortfall else ""
     has = least if least == most else f"{least} to {most}"
     return f"{printable_name(first.subject)}: needs {needs}, has {has} free"
 
 
 _REASONS: Mapping[Filter, Callable[[Sequence[NodeRejection]], str]] = {
     Filter.API: _invalid,
-    Filter.NODE_NAME: lambda alike: f"`nodeName` requires node {alike[0].asked}",
+    Filter.NODE_NAME: lambda alike: f"`nodeName` requires node {alike[0].required}",
     Filter.UNSCHEDULABLE: lambda _: "the node is cordoned",
     Filter.TAINTS: lambda alike: f"taint {quote(alike[0].subject, _MAX_LENGTH)} is not tolerated",
     Filter.AFFINITY: _label,
@@ -214,28 +212,29 @@ _REASONS: Mapping[Filter, Callable[[Sequence[NodeRejection]], str]] = {
 # Suggestions
 
 
-def suggestion_lines(told: WorkloadResult) -> Iterator[str]:
+def suggestion_lines(workload: WorkloadResult) -> Iterator[str]:
     """The suggested change, or the closest node if no single change helps; nothing without `--suggest`."""
-    if told.advice is None:
+    if workload.advice is None:
         return
-    made, near = told.advice
-    if made is not None:
-        yield printable(_suggestion(made, told.verdict))
+    suggestion, closest = workload.advice
+    if suggestion is not None:
+        yield printable(_suggestion(suggestion, workload.fit))
         return
     yield "no single change makes it fit"
-    if near is not None:
-        reasons = "; ".join(reason_text([reason]) for reason in near.reasons)
-        yield f"closest node: {printable(f'{near.machine.name}: {reasons}')}"
+    if closest is not None:
+        reasons = "; ".join(reason_text([reason]) for reason in closest.reasons)
+        yield f"closest node: {printable(f'{closest.machine.name}: {reasons}')}"
 
 
-def _suggestion(made: Suggestion, verdict: WorkloadFit) -> str:
-    change = made.change
-    nodes = verdict.origins([change.at]) if change.at else ()
+def _suggestion(suggestion: Suggestion, fit: WorkloadFit) -> str:
+    change = suggestion.change
+    nodes = fit.origins([change.at]) if change.at else ()
     origins = f" ({origins_text(nodes)})" if nodes else ""
     layers = (node.span.source.layer for node in nodes)
     admin = next((_ADMIN_LAYERS[layer] for layer in layers if layer in _ADMIN_LAYERS), None)
     note = f"; the {admin} sets this value, so only an admin can change it" if admin else ""
-    return f"{change.what}{origins}, to fit {plural(len(made.machines), 'node')}: {node_names(made.machines)}{note}"
+    nodes_text = f"{plural(len(suggestion.machines), 'node')}: {node_names(suggestion.machines)}"
+    return f"{change.what}{origins}, to fit {nodes_text}{note}"
 
 
 # Models

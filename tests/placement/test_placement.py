@@ -36,7 +36,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from speccompile.model.source import Layer, Source
-from speccompile.placement.capacity import ALL_NODES, Capacity, fleet, pool_name
+from speccompile.placement.capacity import ALL_NODES, Capacity, estimate_capacity, pool_name
 from speccompile.placement.cluster_snapshot import Cluster, snapshot
 from speccompile.placement.cluster_snapshot_reader import read_snapshot, trimmed
 from speccompile.placement.fit import WorkloadFit, fit_workloads
@@ -44,8 +44,8 @@ from speccompile.placement.machine import Machine, Taint, Usage
 from speccompile.placement.node_pools import Pool
 from speccompile.placement.placement import PlacementObjects, place_workloads
 from speccompile.placement.pod_requirements import needs_of
-from speccompile.placement.scheduler_filters import Filter, reasons
-from speccompile.placement.suggest import apply_change, closest_node, suggestion
+from speccompile.placement.scheduler_filters import Filter, rejection_reasons
+from speccompile.placement.suggest import apply_change, closest_node, suggest_change
 from speccompile.report.place_json import as_placed_json
 from speccompile.report.place_text import MAX_ALL_SHOWN, as_placed_table
 from speccompile.report.place_wording import pending_text
@@ -292,7 +292,7 @@ def test_every_node_is_told_of_once_with_all_its_reasons(spec: Plain, machines: 
     told, cluster = verdict_of(spec, machines)
     apart = {one.name: found for group in told.others for one, found in zip(group.machines, group.reasons, strict=True)}
     apart |= {one.name: () for one in told.fits}
-    assert apart == {one.name: reasons(told.needs, one, Usage()) for one in cluster.machines}
+    assert apart == {one.name: rejection_reasons(told.needs, one, Usage()) for one in cluster.machines}
     assert sum(len(group.machines) for group in told.others) + len(told.fits) == len(machines)
 
 
@@ -396,17 +396,17 @@ CURED: Mapping[str, tuple[Plain, Machine, str]] = {
 def test_what_would_help_is_suggested(cured: str) -> None:
     spec, one, what = CURED[cured]
     told, cluster = verdict_of(spec, [one])
-    made = suggestion(told, cluster)
+    made = suggest_change(told, cluster)
     assert made is not None
     assert made.change.what == what
     again = apply_change(told.subject.workload.pod, made.change)
-    assert reasons(needs_of(again), cluster.machines[0], Usage()) == ()
+    assert rejection_reasons(needs_of(again), cluster.machines[0], Usage()) == ()
 
 
 def test_what_a_term_asks_beside_stays() -> None:
     spec, one, _ = CURED["the last expression beside a field"]
     told, cluster = verdict_of(spec, [one])
-    made = suggestion(told, cluster)
+    made = suggest_change(told, cluster)
     assert made is not None
     (term,) = needs_of(apply_change(told.subject.workload.pod, made.change)).constraints.terms or ()
     assert (term.expressions, [asked.key for asked in term.fields]) == ((), ["metadata.name"])
@@ -424,7 +424,7 @@ def test_a_port_that_is_taken_is_suggested_to_be_left(network: Plain, port: Plai
     spec: dict[str, Any] = {**network, "containers": [{"name": "c", "ports": [port]}]}
     cluster = cluster_of(node("a"), pods=[pod("p", "a", **spec)])
     (told,) = fit_workloads([subject(spec)], cluster)
-    made = suggestion(told, cluster)
+    made = suggest_change(told, cluster)
     assert (made.change.what if made else None) == what
 
 
@@ -432,7 +432,7 @@ def test_the_work_for_a_suggestion_among_thousands_is_bounded() -> None:
     machines = [machine(labels={"rack": str(number // 2 if number < 4 else number)}) for number in range(3000)]
     told, cluster = verdict_of({"nodeSelector": {"rack": "typo"}}, machines)
     with at_most_calls(5_000_000):
-        made = suggestion(told, cluster)
+        made = suggest_change(told, cluster)
     assert made is not None
     assert (made.change.what, len(made.machines)) == ("set `rack` to `0` in the node selector", 2)
 
@@ -440,7 +440,7 @@ def test_the_work_for_a_suggestion_among_thousands_is_bounded() -> None:
 def test_a_device_is_limited_as_it_is_requested() -> None:
     spec, one, _ = CURED["fewer devices"]
     told, cluster = verdict_of(spec, [one])
-    made = suggestion(told, cluster)
+    made = suggest_change(told, cluster)
     assert made is not None
     resources = apply_change(told.subject.workload.pod, made.change).plain()["containers"][0]["resources"]
     assert resources == {"requests": {"nvidia.com/gpu": "2"}, "limits": {"nvidia.com/gpu": "2"}}
@@ -468,7 +468,7 @@ def test_a_device_is_limited_as_it_is_requested() -> None:
 )
 def test_where_no_single_change_helps_none_is_suggested(spec: Plain, one: Machine) -> None:
     told, cluster = verdict_of(spec, [one])
-    assert suggestion(told, cluster) is None
+    assert suggest_change(told, cluster) is None
     near = closest_node(told)
     assert near is not None
     assert near.reasons == told.others[0].reasons[0]
@@ -477,7 +477,7 @@ def test_where_no_single_change_helps_none_is_suggested(spec: Plain, one: Machin
 def test_the_change_that_gives_up_least_is_suggested() -> None:
     machines = [machine(taints=(TAINT,)), *(machine(allocatable={**ROOMY, "cpu": cpu}) for cpu in (1000, 3900, 3800))]
     told, cluster = verdict_of({"containers": [container({"cpu": "4"})]}, machines)
-    made = suggestion(told, cluster)
+    made = suggest_change(told, cluster)
     assert made is not None
     assert made.change.what == "request 3.9 of cpu instead of 4"
 
@@ -485,7 +485,7 @@ def test_the_change_that_gives_up_least_is_suggested() -> None:
 def test_of_equal_changes_the_one_that_opens_most_nodes_is_suggested() -> None:
     machines = [machine(labels={"a": value}) for value in "xyyz"]
     told, cluster = verdict_of({"nodeSelector": {"a": "w"}}, machines)
-    made = suggestion(told, cluster)
+    made = suggest_change(told, cluster)
     assert made is not None
     assert (made.change.what, len(made.machines)) == ("set `a` to `y` in the node selector", 2)
 
@@ -494,7 +494,7 @@ def test_of_equal_changes_the_one_that_opens_most_nodes_is_suggested() -> None:
 def test_a_suggestion_is_true(spec: Plain, machines: list[Machine]) -> None:
     told, cluster = verdict_of(spec, machines)
     assume(not told.fits)
-    made = suggestion(told, cluster)
+    made = suggest_change(told, cluster)
     if made is None:
         single = [found[0] for group in told.others for found in group.reasons if len(found) == 1]
         assert [reason for reason in single if reason.filter in (Filter.TAINTS, Filter.AFFINITY)] == []
@@ -502,7 +502,7 @@ def test_a_suggestion_is_true(spec: Plain, machines: list[Machine]) -> None:
         again = apply_change(told.subject.workload.pod, made.change)
         assert made.machines
         assert {one.name for one in made.machines} == {
-            one.name for one in cluster.machines if not reasons(needs_of(again), one, Usage())
+            one.name for one in cluster.machines if not rejection_reasons(needs_of(again), one, Usage())
         }
         assert told.subject.workload.pod.plain() == spec
 
@@ -517,7 +517,7 @@ def first_fit(specs: Sequence[tuple[Plain, int]], cluster: Cluster) -> tuple[int
     for spec, count in specs:
         needs = needs_of(tree(spec))
         for _ in range(count):
-            there = next((one for one in cluster.machines if not reasons(needs, one, used[one.name])), None)
+            there = next((one for one in cluster.machines if not rejection_reasons(needs, one, used[one.name])), None)
             if there is not None:
                 used[there.name] = used[there.name].with_pods(needs, 1)
                 placed += 1
@@ -525,7 +525,7 @@ def first_fit(specs: Sequence[tuple[Plain, int]], cluster: Cluster) -> tuple[int
 
 
 def fleet_of(specs: Sequence[tuple[Plain, int]], cluster: Cluster, pools: Sequence[Pool] = ()) -> Capacity:
-    return fleet(fit_workloads([subject(spec, count) for spec, count in specs], cluster), cluster, pools)
+    return estimate_capacity(fit_workloads([subject(spec, count) for spec, count in specs], cluster), cluster, pools)
 
 
 @given(specs=st.lists(st.tuples(anything, st.integers(0, 4)), max_size=4), machines=clusters, room=st.integers(0, 5))
@@ -631,8 +631,8 @@ def test_a_run_that_fits_nowhere_is_exit_code_4(call: Call) -> None:
     assert (result.code, result.stderr) == (4, "")
     assert "label `pool`: needs `none`, has `gpu` or is not set  run run.yaml:4:23" in result.stdout
     assert "suggestion" not in result.stdout
-    suggestion = "suggestion: set `pool` to `gpu` in the node selector (run run.yaml:4:23), to fit 1 node: b\n"
-    assert suggestion in placed(call, "--suggest").stdout
+    suggest_change = "suggestion: set `pool` to `gpu` in the node selector (run run.yaml:4:23), to fit 1 node: b\n"
+    assert suggest_change in placed(call, "--suggest").stdout
 
 
 @pytest.mark.usefixtures("files")

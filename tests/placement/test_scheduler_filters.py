@@ -31,7 +31,7 @@ from hypothesis import strategies as st
 from speccompile.model.key_path import KeyPath
 from speccompile.placement.machine import Machine, Taint, Usage
 from speccompile.placement.pod_requirements import Needs, Port, amount_text, needs_of
-from speccompile.placement.scheduler_filters import Filter, NodeRejection, reasons, static_reasons
+from speccompile.placement.scheduler_filters import Filter, NodeRejection, rejection_reasons, static_reasons
 from speccompile.placement.workloads import PodWorkload, workloads
 from speccompile.testing.node_matcher import ClusterNode as Witness
 from speccompile.testing.node_matcher import fits
@@ -42,11 +42,11 @@ def needs(pod: Plain) -> Needs:
 
 
 def found(pod: Plain, node: Machine | None = None, usage: Usage | None = None) -> list[Filter]:
-    return [reason.filter for reason in reasons(needs(pod), node or machine(), usage or Usage())]
+    return [reason.filter for reason in rejection_reasons(needs(pod), node or machine(), usage or Usage())]
 
 
 def why(pod: Plain, node: Machine, usage: Usage | None = None) -> NodeRejection:
-    (reason,) = reasons(needs(pod), node, usage or Usage())
+    (reason,) = rejection_reasons(needs(pod), node, usage or Usage())
     return reason
 
 
@@ -136,7 +136,7 @@ def test_two_effects_of_taints_keep_pods_off_and_the_third_does_not(effect: str,
 
 def test_every_taint_that_is_not_tolerated_is_a_reason() -> None:
     taints = (TAINT, Taint("b", "", "NoExecute"), Taint("c", "", "PreferNoSchedule"))
-    assert [reason.taint for reason in reasons(needs({}), machine(taints=taints), Usage())] == [*taints[:2]]
+    assert [reason.taint for reason in rejection_reasons(needs({}), machine(taints=taints), Usage())] == [*taints[:2]]
 
 
 # Labels
@@ -221,7 +221,7 @@ def test_selector_and_affinity_both_count() -> None:
 
 def test_a_reason_leads_to_what_asked_for_it() -> None:
     reason = why({"nodeSelector": {"pool": "gpu"}}, machine(labels={"pool": "cpu"}))
-    assert (reason.subject, reason.asked, reason.found) == ("pool", "`gpu`", "cpu")
+    assert (reason.subject, reason.required, reason.actual) == ("pool", "`gpu`", "cpu")
     assert reason.paths == (("nodeSelector", "pool"),)
 
 
@@ -483,12 +483,12 @@ def summed_by_the_book(pod: Plain, resource: str) -> int:
 def test_a_pod_needs_what_it_needs_at_its_hungriest_moment(pod: Plain, has: dict[str, int]) -> None:
     units = {"cpu": 1000, "memory": 1, "nvidia.com/gpu": 1}
     node = machine(allocatable={"pods": 1, **{name: amount * units[name] for name, amount in has.items()}})
-    short = {reason.subject for reason in reasons(needs(pod), node, Usage())}
+    short = {reason.subject for reason in rejection_reasons(needs(pod), node, Usage())}
     assert short == {name for name in units if summed_by_the_book(pod, name) > has.get(name, 0)}
 
 
 def open_to(pod: Plain, cluster: Sequence[Machine]) -> set[int]:
-    return {at for at, node in enumerate(cluster) if not reasons(needs(pod), node, Usage())}
+    return {at for at, node in enumerate(cluster) if not rejection_reasons(needs(pod), node, Usage())}
 
 
 @given(pod=anything, cluster=clusters, more=tolerations)
@@ -565,7 +565,7 @@ hostile_pods = st.dictionaries(
 
 @given(pod=hostile_pods)
 def test_whatever_a_pod_holds_it_is_decided_about(pod: Plain) -> None:
-    told = reasons(needs(pod), machine(labels=ZONE, taints=(TAINT,)), Usage())
+    told = rejection_reasons(needs(pod), machine(labels=ZONE, taints=(TAINT,)), Usage())
     assert all(isinstance(reason, NodeRejection) for reason in told)
 
 

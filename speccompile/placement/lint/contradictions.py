@@ -9,7 +9,7 @@ from speccompile.model.diagnostic import quote
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
 from speccompile.placement.pod_requirements import NodeConstraints, Requirement, Term
-from speccompile.placement.scheduler_filters import int64, satisfies
+from speccompile.placement.scheduler_filters import parse_int64, satisfies
 
 _LEAST, _MOST = -(2**63), 2**63 - 1
 _LISTED = 4
@@ -80,7 +80,7 @@ def value_faults(requirement: Requirement) -> Iterator[str]:
         yield "it needs `values`"
     if operator in ("Exists", "DoesNotExist") and values:
         yield "it takes no `values`"
-    if operator in ("Gt", "Lt") and (len(values) != 1 or int64(values[0]) is None):
+    if operator in ("Gt", "Lt") and (len(values) != 1 or parse_int64(values[0]) is None):
         yield "it needs one whole number, quoted, as its `values`"
 
 
@@ -117,6 +117,6 @@ def _is_possible(asks: Sequence[LocatedRequirement]) -> bool:
 
 
 def _bound(requirement: Requirement) -> int:
-    found = int64(requirement.values[0])
+    found = parse_int64(requirement.values[0])
     assert found is not None
     return found

@@ -92,19 +92,19 @@ def _listed(names: Sequence[str]) -> str:
 
 def _untolerated(context: LintContext, workload: PodWorkload, asked_for: Sequence[PoolMatch]) -> Diagnostic:
     """The pool with the fewest taints is the one that is told of, those of the cluster itself after all others."""
-    closest_node = min(asked_for, key=lambda reach: (_is_for_a_role(reach), len(reach.untolerated)))
+    closest = min(asked_for, key=lambda reach: (_is_for_a_role(reach), len(reach.untolerated)))
     told = LintWording(
         "placement/untolerated-taint",
-        f"the pods fit no pool: pool {quote(closest_node.pool.name)} lets none in that do not tolerate"
-        f" {_listed([taint_text(taint) for taint in closest_node.untolerated])}{_closed(len(asked_for) - 1)}",
+        f"the pods fit no pool: pool {quote(closest.pool.name)} lets none in that do not tolerate"
+        f" {_listed([taint_text(taint) for taint in closest.untolerated])}{_closed(len(asked_for) - 1)}",
         _NOT_FOR_PODS
-        if _is_for_a_role(closest_node)
-        else f"add {' and '.join(map(_toleration, closest_node.untolerated))} to the tolerations",
+        if _is_for_a_role(closest)
+        else f"add {' and '.join(map(_toleration, closest.untolerated))} to the tolerations",
         Severity.ERROR,
     )
     pin = next((ask.node for way in requirement_sets(workload.pod) for ask in way if restricts_nodes(ask)), None)
     where = pin or workload.owner.at(("metadata", "name")) or workload.owner
-    return finding_at(context, told, workload.owner, where, *_declared(closest_node.pool))
+    return finding_at(context, told, workload.owner, where, *_declared(closest.pool))
 
 
 def _closed(others: int) -> str:
@@ -136,8 +136,8 @@ def _too_large(
     context: LintContext, workload: PodWorkload, told: Sequence[PoolMatch], tolerated: Sequence[PoolMatch]
 ) -> Iterator[Diagnostic]:
     """The pool that lacks least is the one that is told of."""
-    closest_node = min(tolerated, key=lambda reach: len(reach.insufficient))
-    for request in closest_node.insufficient:
+    closest = min(tolerated, key=lambda reach: len(reach.insufficient))
+    for request in closest.insufficient:
         most = max(reach.pool.resources.get(request.resource, 0) for reach in tolerated)
         node = next((at for path in request.paths if (at := workload.pod.at(path))), workload.pod)
         if is_device(request.resource) and not most:
@@ -156,7 +156,7 @@ def _too_large(
                 "ask for less, or for another pool",
                 Severity.ERROR,
             )
-            yield finding_at(context, word, workload.owner, node, *_declared(closest_node.pool))
+            yield finding_at(context, word, workload.owner, node, *_declared(closest.pool))
 
 
 _HAVE = "no node of the pools that they may use has more than "

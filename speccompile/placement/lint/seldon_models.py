@@ -72,22 +72,20 @@ def _models_match(context: LintContext) -> Iterator[Diagnostic]:
         candidates = [one for one in (*match.candidates, *match.stock) if not _has(one, Cause.PIN)]
         if not candidates or any(_LATER.issuperset(_causes(one)) for one in candidates):
             continue
-        closest_node = min(candidates, key=lambda one: (len(one.reasons), one.host.is_stock))
-        told = f"no Server matches: the nearest, {quote(closest_node.server)}, cannot have the Model"
+        closest = min(candidates, key=lambda one: (len(one.reasons), one.host.is_stock))
+        told = f"no Server matches: the nearest, {quote(closest.server)}, cannot have the Model"
         # Servers that nobody showed may well be there, and stock ones may have been changed.
         wording = notice if all(one.host.is_stock for one in candidates) else error
         fix = "ask for what a Server offers, or give Servers that are in the cluster with --objects"
-        suggestion = next(
-            (reason.nearest_capability for reason in closest_node.reasons if reason.nearest_capability), None
-        )
+        suggestion = next((reason.nearest_capability for reason in closest.reasons if reason.nearest_capability), None)
         fix = f"did you mean {quote(suggestion)}?" if suggestion else fix
-        asked = next((reason.asked for reason in closest_node.reasons if reason.asked is not None), match.model)
-        yield finding_at(context, wording("seldon/no-server", told, fix), match.model, asked, *_because(closest_node))
+        asked = next((reason.model_node for reason in closest.reasons if reason.model_node is not None), match.model)
+        yield finding_at(context, wording("seldon/no-server", told, fix), match.model, asked, *_because(closest))
 
 
-def _because(closest_node: Candidate) -> Iterator[Note]:
-    for reason in closest_node.reasons:
-        yield Note(f"Server {quote(closest_node.server)}: {reason.text}")
+def _because(closest: Candidate) -> Iterator[Note]:
+    for reason in closest.reasons:
+        yield Note(f"Server {quote(closest.server)}: {reason.text}")
 
 
 def _has(one: Candidate, *causes: Cause) -> bool:
@@ -191,7 +189,7 @@ def _memory_is_there(context: LintContext) -> Iterator[Diagnostic]:
             told = f"Server {quote(largest.host.name)} has too little memory: {largest.text}"
             wording = error if largest.is_sure else warning
             fix = "raise `requests.memory` of the container that serves, which is what a replica has"
-            where = location_note("that", largest.found if largest.is_sure else None)
+            where = location_note("that", largest.server_node if largest.is_sure else None)
             yield at(
                 context,
                 wording("seldon/memory-beyond-capacity", told, fix),
@@ -211,7 +209,7 @@ def _servers_are_large_enough(context: LintContext) -> Iterator[Diagnostic]:
             )
             fix = "raise `requests.memory`, the replicas or their most, or the overcommit"
             memory = load.host.memory
-            where = memory.asked if memory is not None else None
+            where = memory.request if memory is not None else None
             told_all = warning("seldon/overfull", told, fix)
             yield finding_at(context, told_all, load.host.server, where or load.host.server)
 

@@ -18,7 +18,7 @@ from speccompile.placement.lint.pod_facts import (
     pod_tolerations,
 )
 from speccompile.placement.lint.reachable_pools import match_pools
-from speccompile.placement.scheduler_filters import int64, tolerates
+from speccompile.placement.scheduler_filters import parse_int64, tolerates
 from speccompile.placement.workloads import PodWorkload
 
 _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
@@ -46,7 +46,7 @@ def faults(allowed: LocatedToleration) -> Iterator[tuple[str, str, str]]:
         yield "key", "without a key, its operator must be `Exists`", "name the taint's key"
     if operator == "Exists" and value:
         yield "value", "`Exists` takes no value", "leave the value out, or write `operator: Equal`"
-    if operator in ("Lt", "Gt") and int64(value) is None:
+    if operator in ("Lt", "Gt") and parse_int64(value) is None:
         yield "value", f"`{operator}` compares with a whole number", 'write one, quoted, such as "950"'
     if "tolerationSeconds" in allowed.node.fields and effect != "NoExecute":
         yield (

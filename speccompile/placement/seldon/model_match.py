@@ -64,9 +64,9 @@ class HostRejection(NamedTuple):
     cause: Cause
     need: ModelNeed
     host: ServerHost
-    asked: Node | None
+    model_node: Node | None
     """What the Model says about it."""
-    found: Node | None = None
+    server_node: Node | None = None
     """What the Server says about it."""
     capability: str = ""
     """The one that is missing, if one is."""
@@ -253,8 +253,8 @@ def _memory(need: ModelNeed, host: ServerHost) -> Iterator[HostRejection]:
     memory = host.memory
     # Within what is overcommitted the scheduler agrees, and then no eviction makes enough room.
     if need.memory is not None and memory is not None and need.memory > memory.amount:
-        asked, is_sure = node_at(need.model, ("spec", "memory")), memory.asked is None or not is_stock(memory.asked)
-        yield HostRejection(Cause.MEMORY, need, host, asked, memory.asked, is_sure=is_sure)
+        asked, is_sure = node_at(need.model, ("spec", "memory")), memory.request is None or not is_stock(memory.request)
+        yield HostRejection(Cause.MEMORY, need, host, asked, memory.request, is_sure=is_sure)
 
 
 def _replicas(need: ModelNeed, host: ServerHost) -> Iterator[HostRejection]:
@@ -285,7 +285,7 @@ def _capability_words(reason: HostRejection) -> str:
 def _memory_words(reason: HostRejection) -> str:
     memory = reason.host.memory
     assert memory is not None
-    needs, has = (quote(node.value) if node is not None else "none" for node in (reason.asked, memory.asked))
+    needs, has = (quote(node.value) if node is not None else "none" for node in (reason.model_node, memory.request))
     told = f"the Model needs {needs}, and each replica has {has}"
     stock = "" if reason.is_sure else ", as in a stock install"
     late = f"; the {memory.overcommit} % on top are no room for one model"

@@ -53,7 +53,7 @@ class ReplicaMemory(NamedTuple):
 
     amount: int
     """In bytes, before overcommit."""
-    asked: Node | None
+    request: Node | None
     """The request that it is; None where the container that serves asks for none."""
     overcommit: int | None
     """Percent that are offered on top; None where that cannot be told."""

@@ -34,7 +34,7 @@ from speccompile.placement.lint.reachable_pools import match_pools
 from speccompile.placement.lint.rules import KUBERNETES_RULES, lint_placement
 from speccompile.placement.machine import Machine, Taint, Usage
 from speccompile.placement.node_pools import Pool, declared_pools, pools_of
-from speccompile.placement.scheduler_filters import reasons
+from speccompile.placement.scheduler_filters import rejection_reasons
 from speccompile.placement.workloads import workloads
 from speccompile.testing.node_matcher import nodes_for
 from speccompile.testing.strategies.node_placement import required_affinities, selectors, toleration_items
@@ -627,7 +627,7 @@ def test_a_pool_of_one_node_is_open_to_the_pods_that_the_filters_let_onto_that_n
 ) -> None:
     (tree,) = trees([spec])
     (reach,) = match_pools(tree, pools_of([machine]))
-    why = reasons(pod_needs(tree), machine, Usage())
+    why = rejection_reasons(pod_needs(tree), machine, Usage())
     # A pool has no name of a node.
     assume(not any(ask.fields for ask in pod_needs(tree).constraints.terms or ()))
     event(f"open: {reach.is_usable}")

@@ -165,7 +165,13 @@ def test_all_that_speaks_against_a_server_is_told() -> None:
         "the Model needs `2Gi`, and each replica has `1Gi`",
         "the Model wants 3 replicas, each on one of its own, and it has 2 replicas",
     ]
-    assert [reason.asked.plain() for reason in candidate.reasons if reason.asked] == ["two", "gpus", "fast", "2Gi", 3]
+    assert [reason.model_node.plain() for reason in candidate.reasons if reason.model_node] == [
+        "two",
+        "gpus",
+        "fast",
+        "2Gi",
+        3,
+    ]
 
 
 def test_a_server_without_replicas_takes_no_models() -> None:
