@@ -208,7 +208,7 @@ def test_a_text_that_is_too_long_to_be_read_as_it_is_says_so() -> None:
     read = read_snapshot(Source("nodes.yaml", text, Layer.PLATFORM), "Node", 10)
     (told,) = read.findings
     assert (told.code, read.documents) == ("input/too-large", ())
-    assert "not written as kubectl writes it" in told.message
+    assert "not in the format that kubectl prints" in told.message
 
 
 def test_what_kubectl_itself_prints_is_read_as_its_json_is(tmp_path: Path) -> None:

@@ -52,7 +52,7 @@ def _names_are_taken(context: LintContext) -> Iterator[Diagnostic]:
     for kind, shape in _NAMES.items():
         for tree in linted_of_kind(context, kind):
             name = name_of(tree)
-            fault = shape_fault(name, shape, lambda text: text.lower().replace(".", "-").replace("_", "-"))
+            fault = shape_fault(name, shape, lambda text_at: text_at.lower().replace(".", "-").replace("_", "-"))
             if name and fault is not None:
                 told = error("seldon/name", fault.message, fault.help or shape.rule)
                 yield finding_at(context, told, tree, node_at(tree, ("metadata", "name")) or tree)

@@ -28,7 +28,7 @@ from speccompile.placement.lint.seldon_context import (
 from speccompile.placement.object_identity import group_of, kind_of, name_of, namespace_of
 from speccompile.placement.pod_requirements import amount_text
 from speccompile.placement.seldon.model_match import Candidate, Cause, Fit, ModelMatch, check_host, server_loads
-from speccompile.placement.seldon.objects import GROUP, items_at, model_bytes, node_at, of_kind, quantity_of, text
+from speccompile.placement.seldon.objects import GROUP, items_at, model_bytes, node_at, of_kind, quantity_of, text_at
 from speccompile.placement.seldon.server_pods import STOCK, ServerHost
 from speccompile.schema.suggestions import near
 
@@ -248,9 +248,11 @@ def _autoscalers_are_alone(context: LintContext) -> Iterator[Diagnostic]:
         if kind_of(scaler) != "HorizontalPodAutoscaler" or group_of(scaler) != "autoscaling":
             continue
         target = ("spec", "scaleTargetRef")
-        if text(scaler, (*target, "kind")) != "Model" or not text(scaler, (*target, "apiVersion")).startswith(GROUP):
+        if text_at(scaler, (*target, "kind")) != "Model" or not text_at(scaler, (*target, "apiVersion")).startswith(
+            GROUP
+        ):
             continue
-        model = models.get((namespace_of(scaler), text(scaler, (*target, "name"))))
+        model = models.get((namespace_of(scaler), text_at(scaler, (*target, "name"))))
         yield from _scaled(context, scaler, model)
 
 
@@ -267,7 +269,7 @@ def _scaled(context: LintContext, scaler: Node, model: Node | None) -> Iterator[
             yield at(context, _of_scaler(told, "give the Model `replicas`"), scaler, target)
     for metric in items_at(scaler, ("spec", "metrics")):
         kind = node_at(metric, ("object", "target", "type"))
-        if text(metric, ("type",)) == "Object" and kind is not None and kind.value != "AverageValue":
+        if text_at(metric, ("type",)) == "Object" and kind is not None and kind.value != "AverageValue":
             told = f"a target of type {quote(kind.value)} counts the same whatever the number of replicas"
             yield finding_at(context, _of_scaler(told, "use `AverageValue`"), scaler, kind)
 
@@ -281,7 +283,7 @@ def _of_scaler(told: str, fix: str) -> LintWording:
 
 def _models_have_artifacts(context: LintContext) -> Iterator[Diagnostic]:
     for model in linted_of_kind(context, "Model"):
-        if not text(model, ("spec", "storageUri")):
+        if not text_at(model, ("spec", "storageUri")):
             told = "the Model has no `storageUri`, so there is nothing to load"
             fix = "say where the artifact is, such as `gs://bucket/model`"
             yield at(context, error("seldon/no-artifact", told, fix), model, ("spec", "storageUri"), _NAME)

@@ -10,7 +10,7 @@ from speccompile.model.node import Node
 from speccompile.placement.lint.context import LintContext, LintRule, finding_at, location_note
 from speccompile.placement.lint.seldon_context import error, linted_of_kind, seldon_state, warning
 from speccompile.placement.object_identity import group_of, kind_of, name_of
-from speccompile.placement.seldon.objects import int_at, items_at, mapping_at, node_at, of_kind, text
+from speccompile.placement.seldon.objects import int_at, items_at, mapping_at, node_at, of_kind, text_at
 from speccompile.schema.suggestions import near
 
 _SCHEDULER = "seldon-scheduler"
@@ -50,9 +50,9 @@ def _overrides_are_of_components(context: LintContext) -> Iterator[Diagnostic]:
 
 def _components(context: LintContext, runtime: Node) -> tuple[str, ...]:
     """The components of the runtime's SeldonConfig if that is at hand, else those that every install has."""
-    name = text(runtime, ("spec", "seldonConfig"))
+    name = text_at(runtime, ("spec", "seldonConfig"))
     configs = (config for config in of_kind(context.objects, "SeldonConfig") if name_of(config) == name)
-    listed_there = [text(one, ("name",)) for config in configs for one in items_at(config, ("spec", "components"))]
+    listed_there = [text_at(one, ("name",)) for config in configs for one in items_at(config, ("spec", "components"))]
     return tuple(component for component in listed_there if component) or COMPONENTS
 
 
@@ -60,7 +60,7 @@ def _one_schedules(context: LintContext) -> Iterator[Diagnostic]:
     for runtime in linted_of_kind(context, "SeldonRuntime"):
         for override in items_at(runtime, ("spec", "overrides")):
             count = int_at(override, ("replicas",))
-            if text(override, ("name",)) == _SCHEDULER and count is not None and count != 1:
+            if text_at(override, ("name",)) == _SCHEDULER and count is not None and count != 1:
                 told = f"the scheduler of Seldon has {count} replicas: it is made to have one"
                 node = node_at(override, ("replicas",)) or override
                 yield finding_at(
@@ -89,7 +89,7 @@ def _control_runs_elsewhere(context: LintContext) -> Iterator[Diagnostic]:
             selector = mapping_at(override, ("podSpec", "nodeSelector"))
             server = pools.get(_labels(selector)) if selector is not None else None
             if selector is not None and server is not None:
-                name = text(override, ("name",))
+                name = text_at(override, ("name",))
                 told = f"component {quote(name)} is pinned to the nodes of Server {quote(server)}, and competes with it"
                 fix = "pin it to nodes of its own, or to those that are for everything else"
                 yield finding_at(context, warning("seldon/control-on-inference", told, fix), runtime, selector)

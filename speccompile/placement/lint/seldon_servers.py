@@ -42,7 +42,7 @@ from speccompile.placement.seldon.objects import (
     node_at,
     of_kind,
     strings_at,
-    text,
+    text_at,
 )
 from speccompile.placement.seldon.operator_merge import Effect, MergeRemark
 from speccompile.placement.seldon.server_pods import STOCK, is_stock
@@ -89,7 +89,7 @@ def _widened(remark: MergeRemark) -> LintWording | None:
 
 
 def _doubled(remark: MergeRemark) -> LintWording:
-    place, names = format_path(remark.path), (text(remark.override, (key,)) for key in _NAMING)
+    place, names = format_path(remark.path), (text_at(remark.override, (key,)) for key in _NAMING)
     item = quote(next((name for name in names if name), ""))
     told = f"`{place}`: the ServerConfig has {item} already, and both would stand in the pod, which is refused"
     return error("seldon/merged-twice", told, "choose another name or path, or change it in the ServerConfig")
@@ -105,7 +105,7 @@ def _variable_twice(remark: MergeRemark) -> LintWording | None:
     # What a template itself adds is meant so.
     if remark.base.is_like(remark.override) or (told_by and told_by.span.source.layer is Layer.TEMPLATE):
         return None
-    name = text(remark.override, ("name",))
+    name = text_at(remark.override, ("name",))
     told = f"variable {quote(name)} would stand twice in the container; the Server's counts, being the last"
     return notice("seldon/variable-twice", told, "nothing need be done; to have it once, set it in the ServerConfig")
 
@@ -132,7 +132,7 @@ _REMARKS: Mapping[Effect, Callable[[MergeRemark], LintWording | None]] = {
 def _configs_are_there(context: LintContext) -> Iterator[Diagnostic]:
     known = {*STOCK, *(name_of(config) for config in of_kind(context.objects, "ServerConfig"))}
     for host in linted_hosts(context):
-        name = text(host.server, _CONFIG)
+        name = text_at(host.server, _CONFIG)
         if host.config is None and name:
             suggestion = near(name, known)
             fix = (
@@ -148,7 +148,7 @@ def _configs_are_whole(context: LintContext) -> Iterator[Diagnostic]:
     """A ServerConfig is a whole pod template: `kubectl apply` replaces lists, and nobody fills in what is left out."""
     for config in linted_of_kind(context, "ServerConfig"):
         pod = mapping_at(config, POD_SPEC)
-        known = [text(one, ("name",)) for one in app_containers(pod)]
+        known = [text_at(one, ("name",)) for one in app_containers(pod)]
         serving = [name for name in known if name not in (AGENT, RCLONE)]
         missing = [f"`{name}`" for name in (RCLONE, AGENT) if name not in known]
         missing += [] if serving else ["the one that serves models"]
@@ -158,8 +158,8 @@ def _configs_are_whole(context: LintContext) -> Iterator[Diagnostic]:
             paths: tuple[KeyPath, ...] = ((*POD_SPEC, "containers"), POD_SPEC)
             yield at(context, error("seldon/config-fragment", told, fix), config, *paths)
         for one in app_containers(pod):
-            if not text(one, ("image",)):
-                told = f"container {quote(text(one, ('name',)))} of the ServerConfig has no image"
+            if not text_at(one, ("image",)):
+                told = f"container {quote(text_at(one, ('name',)))} of the ServerConfig has no image"
                 told_all = error("seldon/config-fragment", told, "give it an `image`")
                 yield finding_at(context, told_all, config, node_at(one, ("name",)) or one)
 
@@ -167,14 +167,14 @@ def _configs_are_whole(context: LintContext) -> Iterator[Diagnostic]:
 def _containers_are_known(context: LintContext) -> Iterator[Diagnostic]:
     """A container of another name is one more container, which needs an image."""
     for host in linted_hosts(context):
-        known = [text(one, ("name",)) for one in app_containers(mapping_at(host.config, POD_SPEC))]
+        known = [text_at(one, ("name",)) for one in app_containers(mapping_at(host.config, POD_SPEC))]
         if host.config is None:
             continue
         for one in app_containers(mapping_at(host.server, POD_SPEC)):
             name = node_at(one, ("name",))
             if name is None or name.value in known or node_at(one, ("image",)) is not None:
                 continue
-            suggestion = near(text(one, ("name",)), known)
+            suggestion = near(text_at(one, ("name",)), known)
             fix = (
                 f"did you mean {quote(suggestion)}?"
                 if suggestion
@@ -189,7 +189,7 @@ def _capacity_is_told(context: LintContext) -> Iterator[Diagnostic]:
     """The agent advertises the memory that the container which serves asks for."""
     for host in linted_hosts(context):
         reference = node_at(env_variable(host.pod, MEMORY_REQUEST), ("valueFrom", "resourceFieldRef"))
-        name = text(reference, ("containerName",))
+        name = text_at(reference, ("containerName",))
         if not has_known_config(host) or reference is None or not name:
             continue
         fix = f"give container {quote(name)} a `requests.memory`"
@@ -248,7 +248,7 @@ def _gpus_serve(context: LintContext) -> Iterator[Diagnostic]:
     """Neither the agent nor what fetches models computes anything."""
     for host in linted_hosts(context):
         for one in app_containers(mapping_at(host.server, POD_SPEC)):
-            name = text(one, ("name",))
+            name = text_at(one, ("name",))
             asked = [
                 node
                 for side in ("limits", "requests")

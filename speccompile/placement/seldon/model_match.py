@@ -1,7 +1,7 @@
 """Servers that Seldon's scheduler could load each Model on.
 
-The scheduler asks for capabilities by exact text, for memory of a replica, and for as many replicas as the Model wants,
-all on one Server. Where several Servers will do, it may take any of them.
+The scheduler compares capabilities as text, and requires memory on each replica and as many replicas as the Model
+requests, all on one Server. If several Servers match, it may choose any of them.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from speccompile.model.diagnostic import quote
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
 from speccompile.placement.object_identity import name_of, namespace_of, share_namespace
-from speccompile.placement.seldon.objects import int_at, model_bytes, node_at, of_kind, quantity_of, strings_at, text
+from speccompile.placement.seldon.objects import int_at, model_bytes, node_at, of_kind, quantity_of, strings_at, text_at
 from speccompile.placement.seldon.server_pods import ServerHost, is_stock, server_hosts, stock_hosts
 from speccompile.schema.suggestions import near
 
 _EXPLAINER = "alibi-explain"
-"""The capability that an explainer needs without saying so."""
+"""The capability that an explainer needs implicitly."""
 
 
 class Fit(StrEnum):
@@ -27,14 +27,14 @@ class Fit(StrEnum):
 
     YES = "yes"
     PARTLY = "partly"
-    """With fewer replicas than it wants, but no fewer than its least number, until the Server has more."""
+    """With at least `minReplicas`, but fewer replicas than requested, until the Server has more."""
     UNKNOWN = "unknown"
-    """What speaks against it hangs on a ServerConfig that is not at hand."""
+    """Depends on a ServerConfig that was not given."""
     NO = "no"
 
 
 class Cause(StrEnum):
-    """What a Server lacks for a Model."""
+    """Why a Server does not match a Model."""
 
     PIN = "pin"
     STOPPED = "stopped"
@@ -44,48 +44,48 @@ class Cause(StrEnum):
 
 
 class ModelNeed(NamedTuple):
-    """A Model as Seldon's scheduler sees it."""
+    """What a Model needs of a Server."""
 
     model: Node
     pin: str
-    """The Server that it names; empty if it names none."""
+    """The Server that it names; empty if unset."""
     capabilities: Mapping[str, Node]
-    """What it needs, by name, with what says so."""
+    """The capabilities that it needs, with the values that request them."""
     memory: int | None
-    """Bytes of one replica; None where it says none that the operator can read."""
+    """Bytes per replica; None if unset, or if the operator cannot read it."""
     replicas: int
     least: int
-    """Replicas without which it is not loaded at all; none if it wants all of them."""
+    """The minimum number of replicas; 0 if all of them are required."""
 
 
 class HostRejection(NamedTuple):
-    """Why a Server cannot have a Model, or only a part of it."""
+    """Why a Server cannot load a Model, or only some of its replicas."""
 
     cause: Cause
     need: ModelNeed
     host: ServerHost
     model_node: Node | None
-    """What the Model says about it."""
+    """The value of the Model."""
     server_node: Node | None = None
-    """What the Server says about it."""
+    """The value of the Server."""
     capability: str = ""
-    """The one that is missing, if one is."""
+    """The missing capability, if any."""
     is_sure: bool = True
-    """Whether it holds whatever stands in a ServerConfig that is not at hand."""
+    """Whether it does not depend on a ServerConfig that was not given."""
 
     @property
     def text(self) -> str:
-        """The reason in words that go on about the Server: "it has no replicas"."""
-        return _WORDS[self.cause](self)
+        """The reason as a sentence about the Server: "it has no replicas"."""
+        return _MESSAGES[self.cause](self)
 
     @property
     def nearest_capability(self) -> str | None:
-        """The capability of the Server that is nearest to the missing one."""
+        """The capability of the Server that is most similar to the missing one."""
         return near(self.capability, self.host.capabilities) if self.capability else None
 
 
 class Candidate(NamedTuple):
-    """A Server that can be in the Model's namespace, and everything that speaks against it."""
+    """A Server that may be in the namespace of a Model, and the reasons against it."""
 
     host: ServerHost
     fit: Fit
@@ -98,15 +98,15 @@ class Candidate(NamedTuple):
 
 
 class ModelMatch(NamedTuple):
-    """A Model, and every Server that could come into question."""
+    """A Model, and the Servers that may be in its namespace."""
 
     need: ModelNeed
     hosts: tuple[ServerHost, ...]
-    """The Servers among the objects that can be in its namespace, in their order."""
+    """The Servers among the objects, in their order."""
     names: frozenset[str]
-    """What they are called."""
+    """Their names."""
     possible: tuple[ServerHost, ...]
-    """Those of them that are not out of the question."""
+    """The Servers that may load it."""
 
     @property
     def model(self) -> Node:
@@ -122,28 +122,28 @@ class ModelMatch(NamedTuple):
 
     @property
     def candidates(self) -> tuple[Candidate, ...]:
-        """All Servers among the objects that can be in its namespace, with every reason against each."""
+        """All Servers, with every reason against each."""
         return tuple(check_host(self.need, host) for host in self.hosts)
 
     @property
     def fits(self) -> tuple[Candidate, ...]:
-        """The Servers among the objects that could have it, in part at least."""
-        perhaps = (check_host(self.need, host) for host in self.possible)
-        return tuple(one for one in perhaps if one.fit is not Fit.UNKNOWN)
+        """The Servers that can load at least some of its replicas."""
+        condition = (check_host(self.need, host) for host in self.possible)
+        return tuple(one for one in condition if one.fit is not Fit.UNKNOWN)
 
     @property
     def has_any(self) -> bool:
-        """Whether any of them surely could have it."""
+        """Whether any Server can certainly load it."""
         return any(check_host(self.need, host).fit is not Fit.UNKNOWN for host in self.possible)
 
     @property
     def stock(self) -> tuple[Candidate, ...]:
-        """The Servers that a stock install would have there beside those of the objects."""
+        """The Servers that a stock installation adds to those of the objects."""
         return tuple(check_host(self.need, host) for host in stock_hosts() if host.name not in self.names)
 
 
 class ServerLoad(NamedTuple):
-    """What the Models that can go nowhere else need of a Server, and what all its replicas offer together."""
+    """The memory that Models need which fit only this Server, and the memory that its replicas offer."""
 
     host: ServerHost
     models: tuple[Node, ...]
@@ -152,26 +152,26 @@ class ServerLoad(NamedTuple):
 
 
 def match_models(objects: Sequence[Node]) -> tuple[ModelMatch, ...]:
-    """The Models of the objects, in their order; nothing raises, whatever the objects are."""
+    """Match the Models among the objects with the Servers, in their order."""
     known = server_hosts(objects)
-    beside: dict[str, tuple[tuple[ServerHost, ...], frozenset[str]]] = {}
-    # Many a Model needs what a thousand others need.
+    nearby: dict[str, tuple[tuple[ServerHost, ...], frozenset[str]]] = {}
+    # Most Models have one of a few sets of needs.
     possible: dict[object, tuple[ServerHost, ...]] = {}
     found: list[ModelMatch] = []
     for model in of_kind(objects, "Model"):
         need, where = model_need(model), namespace_of(model)
-        if where not in beside:
-            near_by = tuple(host for host in known if share_namespace(host.server, model))
-            beside[where] = near_by, frozenset(host.name for host in near_by)
+        if where not in nearby:
+            servers = tuple(host for host in known if share_namespace(host.server, model))
+            nearby[where] = servers, frozenset(host.name for host in servers)
         key = (where, frozenset(need.capabilities), need[1], *need[3:])
         if key not in possible:
-            possible[key] = tuple(host for host in beside[where][0] if check_host(need, host).fit is not Fit.NO)
-        found.append(ModelMatch(need, *beside[where], possible[key]))
+            possible[key] = tuple(host for host in nearby[where][0] if check_host(need, host).fit is not Fit.NO)
+        found.append(ModelMatch(need, *nearby[where], possible[key]))
     return tuple(found)
 
 
 def server_loads(found: Sequence[ModelMatch]) -> tuple[ServerLoad, ...]:
-    """The Servers that at least one Model has to go to, each with all such Models; those of unknown memory left out."""
+    """The Servers that are the only match of some Models; Servers of unknown memory are skipped."""
     models: dict[int, list[ModelNeed]] = {}
     known: dict[int, ServerHost] = {}
     for match in found:
@@ -191,33 +191,33 @@ def _load(host: ServerHost, needs: Sequence[ModelNeed]) -> ServerLoad | None:
 
 
 def model_need(model: Node) -> ModelNeed:
-    asked, least = (int_at(model, ("spec", key)) for key in ("replicas", "minReplicas"))
-    floor = least if least is not None and least > 0 else 0
-    # Nothing is asked for only if both say so; a zero alone says nothing.
-    replicas = 0 if asked == 0 and least == 0 else floor or 1
+    requested, least = (int_at(model, ("spec", key)) for key in ("replicas", "minReplicas"))
+    minimum = least if least is not None and least > 0 else 0
+    # Zero replicas need both fields to be 0; a single 0 counts as unset.
+    replicas = 0 if requested == 0 and least == 0 else minimum or 1
     amount = quantity_of(node_at(model, ("spec", "memory")))
     memory = model_bytes(amount) if amount is not None else None
     return ModelNeed(
         model,
-        text(model, ("spec", "server")),
+        text_at(model, ("spec", "server")),
         _requirements(model),
         memory if memory and memory > 0 else None,
-        asked if asked is not None and asked > 0 else replicas,
-        floor,
+        requested if requested is not None and requested > 0 else replicas,
+        minimum,
     )
 
 
 def _requirements(model: Node) -> Mapping[str, Node]:
     kind, explainer = node_at(model, ("spec", "modelType")), node_at(model, ("spec", "explainer"))
-    asked = [*strings_at(model, ("spec", "requirements"))]
+    requested = [*strings_at(model, ("spec", "requirements"))]
     if kind is not None and isinstance(kind.value, str):
-        asked.append(kind)
-    needs = {str(item.value).strip(): item for item in asked}
+        requested.append(kind)
+    needs = {str(item.value).strip(): item for item in requested}
     return needs if explainer is None else {**needs, _EXPLAINER: needs.get(_EXPLAINER, explainer)}
 
 
 def check_host(need: ModelNeed, host: ServerHost) -> Candidate:
-    """Everything that speaks against the Model on the Server."""
+    """Check a Model against a Server."""
     reasons = tuple(chain.from_iterable(check(need, host) for check in HOST_CHECKS))
     return Candidate(host, _fit(need, host, reasons) if reasons else Fit.YES, reasons)
 
@@ -230,7 +230,7 @@ def _fit(need: ModelNeed, host: ServerHost, reasons: Sequence[HostRejection]) ->
     return Fit.PARTLY if all(reason.is_sure for reason in reasons) else Fit.UNKNOWN
 
 
-# What the scheduler asks of a Server
+# Checks
 
 
 def _pin(need: ModelNeed, host: ServerHost) -> Iterator[HostRejection]:
@@ -244,23 +244,26 @@ def _stopped(need: ModelNeed, host: ServerHost) -> Iterator[HostRejection]:
 
 
 def _capabilities(need: ModelNeed, host: ServerHost) -> Iterator[HostRejection]:
-    for name, asked in need.capabilities.items():
+    for name, requested in need.capabilities.items():
         if name not in host.capabilities:
-            yield HostRejection(Cause.CAPABILITY, need, host, asked, None, name, is_sure=host.is_complete)
+            yield HostRejection(Cause.CAPABILITY, need, host, requested, None, name, is_sure=host.is_complete)
 
 
 def _memory(need: ModelNeed, host: ServerHost) -> Iterator[HostRejection]:
     memory = host.memory
-    # Within what is overcommitted the scheduler agrees, and then no eviction makes enough room.
+    # The scheduler accepts a model that fits only with overcommit, but then no eviction frees enough memory.
     if need.memory is not None and memory is not None and need.memory > memory.amount:
-        asked, is_sure = node_at(need.model, ("spec", "memory")), memory.request is None or not is_stock(memory.request)
-        yield HostRejection(Cause.MEMORY, need, host, asked, memory.request, is_sure=is_sure)
+        requested, is_sure = (
+            node_at(need.model, ("spec", "memory")),
+            memory.request is None or not is_stock(memory.request),
+        )
+        yield HostRejection(Cause.MEMORY, need, host, requested, memory.request, is_sure=is_sure)
 
 
 def _replicas(need: ModelNeed, host: ServerHost) -> Iterator[HostRejection]:
     if host.replicas and need.replicas > host.replicas:
-        asked = node_at(need.model, ("spec", "replicas")) or node_at(need.model, ("spec", "minReplicas"))
-        yield HostRejection(Cause.REPLICAS, need, host, asked, node_at(host.server, ("spec", "replicas")))
+        requested = node_at(need.model, ("spec", "replicas")) or node_at(need.model, ("spec", "minReplicas"))
+        yield HostRejection(Cause.REPLICAS, need, host, requested, node_at(host.server, ("spec", "replicas")))
 
 
 HOST_CHECKS: tuple[Callable[[ModelNeed, ServerHost], Iterator[HostRejection]], ...] = (
@@ -272,35 +275,35 @@ HOST_CHECKS: tuple[Callable[[ModelNeed, ServerHost], Iterator[HostRejection]], .
 )
 
 
-# Words
+# Messages
 
 
-def _capability_words(reason: HostRejection) -> str:
-    told, nearest_capability = f"it lacks the capability {quote(reason.capability)}", reason.nearest_capability
-    near_to = f"; the nearest that it has is {quote(nearest_capability)}" if nearest_capability else ""
-    perhaps = "" if reason.is_sure else ", unless its ServerConfig, which is not at hand, has it"
-    return told + near_to + perhaps
+def _capability_message(reason: HostRejection) -> str:
+    message, nearest_capability = f"it lacks capability {quote(reason.capability)}", reason.nearest_capability
+    suggestion = f"; the most similar one it has is {quote(nearest_capability)}" if nearest_capability else ""
+    condition = "" if reason.is_sure else ", unless its ServerConfig, which was not given, adds it"
+    return message + suggestion + condition
 
 
-def _memory_words(reason: HostRejection) -> str:
+def _memory_message(reason: HostRejection) -> str:
     memory = reason.host.memory
     assert memory is not None
     needs, has = (quote(node.value) if node is not None else "none" for node in (reason.model_node, memory.request))
-    told = f"the Model needs {needs}, and each replica has {has}"
-    stock = "" if reason.is_sure else ", as in a stock install"
-    late = f"; the {memory.overcommit} % on top are no room for one model"
-    return told + stock + (late if (reason.need.memory or 0) <= memory.advertised else "")
+    message = f"the Model needs {needs}, each replica has {has}"
+    stock = "" if reason.is_sure else " in a stock installation"
+    overcommit_note = f"; the overcommit of {memory.overcommit} % does not count for a single model"
+    return message + stock + (overcommit_note if (reason.need.memory or 0) <= memory.advertised else "")
 
 
-def _replica_words(reason: HostRejection) -> str:
+def _replica_message(reason: HostRejection) -> str:
     has = f"{reason.host.replicas} replica{'s' if reason.host.replicas > 1 else ''}"
-    return f"the Model wants {reason.need.replicas} replicas, each on one of its own, and it has {has}"
+    return f"the Model needs {reason.need.replicas} replicas, each on its own replica of the Server, which has {has}"
 
 
-_WORDS: Mapping[Cause, Callable[[HostRejection], str]] = {
+_MESSAGES: Mapping[Cause, Callable[[HostRejection], str]] = {
     Cause.PIN: lambda reason: f"the Model is pinned to Server {quote(reason.need.pin)}",
     Cause.STOPPED: lambda _: "it has no replicas",
-    Cause.CAPABILITY: _capability_words,
-    Cause.MEMORY: _memory_words,
-    Cause.REPLICAS: _replica_words,
+    Cause.CAPABILITY: _capability_message,
+    Cause.MEMORY: _memory_message,
+    Cause.REPLICAS: _replica_message,
 }

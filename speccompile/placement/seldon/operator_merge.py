@@ -1,7 +1,7 @@
 """Merge a Server over its ServerConfig as Seldon's operator does.
 
-The operator merges values of Go types, not documents: lists are appended whatever their items, maps are united, zero
-values do not count, and containers alone meet by name. Wrong types never raise: no API server lets them in.
+The operator merges Go values, not documents: lists are appended, maps are united, zero values are ignored, and only
+containers are merged by name.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from speccompile.placement.seldon.objects import (
     items_at,
     mapping_at,
     strings_at,
-    text,
+    text_at,
 )
 
 
 class _MergeRule(Enum):
     MAP = auto()
-    """A map of people's own keys, where a zero counts as well."""
+    """A map with arbitrary keys, where zero values apply as well."""
     PORT = auto()
-    """A number or a name, of which the operator takes a number for nothing said about the name."""
+    """A number or a name; the operator ignores a number over a name."""
     NAMED = auto()
-    """The one list whose items meet by name."""
+    """The list whose items are merged by name."""
 
 
 MERGE_RULES: Mapping[str, _MergeRule] = {
@@ -40,49 +40,49 @@ MERGE_RULES: Mapping[str, _MergeRule] = {
     "port": _MergeRule.PORT,
     "requests": _MergeRule.MAP,
 }
-"""How the two values of a key meet, where their shape does not tell; no key means two things in a pod outside lists."""
+"""How the values of a key are merged, if their type does not decide; outside lists, each key of a pod is unique."""
 
 
 class Effect(StrEnum):
-    """What the merge made of two values, where it is hardly what somebody meant."""
+    """A result of the merge that is likely a mistake."""
 
     ZERO_IGNORED = "zero-lost"
-    """A zero, false or empty text of the Server gave way."""
+    """A zero, false or empty string of the Server is ignored."""
     NUMBER_IGNORED = "port-kept"
-    """A number of the Server gave way to the name of a port."""
+    """A port number of the Server is ignored in favour of a port name."""
     TERMS_ADDED = "terms-added"
-    """Required node terms of both became alternatives."""
+    """Required node terms of both become alternatives."""
     TWICE = "twice"
-    """A list came to hold two items that the API tells apart by this very value, and refuses."""
+    """A list has two items with the same key, which the API server rejects."""
     VARIABLE_TWICE = "variable-twice"
-    """A variable stands twice; the Server's counts, being the last."""
+    """A variable is set twice; the one of the Server is last and applies."""
     APPENDED = "appended"
-    """The words of a command follow those of the ServerConfig."""
+    """A command is appended to that of the ServerConfig."""
     HANDLERS = "handlers"
-    """A probe or hook came to have two handlers, which the API refuses."""
+    """A probe or hook has two handlers, which the API server rejects."""
 
 
 class MergeRemark(NamedTuple):
-    """Something odd that the merge did."""
+    """A likely mistake in a merge."""
 
     effect: Effect
     path: KeyPath
-    """In the pod that came of it, but for items of lists, which have no number: the list's."""
+    """The path in the merged pod; for a list item, that of the list."""
     base: Node
-    """What the ServerConfig says."""
+    """The value of the ServerConfig."""
     override: Node
-    """What the Server says."""
+    """The value of the Server."""
 
 
 class MergedPod(NamedTuple):
-    """The pod of a Server, and all that is odd about how it came about."""
+    """The merged pod of a Server, and likely mistakes in the merge."""
 
     pod: Node
     remarks: tuple[MergeRemark, ...] = ()
 
 
 _TERMS = ("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms")
-_TWICE: Mapping[str, tuple[tuple[str, ...], Effect]] = {
+_UNIQUE_KEYS: Mapping[str, tuple[tuple[str, ...], Effect]] = {
     "env": (("name",), Effect.VARIABLE_TWICE),
     "initContainers": (("name",), Effect.TWICE),
     "ports": (("name",), Effect.TWICE),
@@ -91,23 +91,20 @@ _TWICE: Mapping[str, tuple[tuple[str, ...], Effect]] = {
     "volumeMounts": (("mountPath",), Effect.TWICE),
     "volumes": (("name",), Effect.TWICE),
 }
-"""The values of an item that may stand only once in its list."""
+"""The keys that identify an item of a list."""
 _COMMANDS = ("args", "command")
-_HANDLED = ("livenessProbe", "readinessProbe", "startupProbe", "postStart", "preStop")
+_HANDLER_OWNERS = ("livenessProbe", "readinessProbe", "startupProbe", "postStart", "preStop")
 _HANDLERS = ("exec", "grpc", "httpGet", "sleep", "tcpSocket")
 
 
 def merge_server(server: Node, config: Node | None) -> MergedPod:
-    """The pod of the Server over that of its ServerConfig, with all that is odd about it.
-
-    It is that of the Server alone where the ServerConfig is not known.
-    """
+    """Merge the pod of a Server over that of its ServerConfig, if that is known."""
     base, override = (
         _without_nulls(pod) if pod else None for pod in (mapping_at(config, POD_SPEC), mapping_at(server, POD_SPEC))
     )
     remarks: list[MergeRemark] = []
     if base is not None and override is not None:
-        pod = _mappings(base, override, (), remarks)
+        pod = _merge_mappings(base, override, (), remarks)
     else:
         pod = base or override or Node({}, server.span)
     return MergedPod(_with_capabilities(pod, server), tuple(remarks))
@@ -115,48 +112,47 @@ def merge_server(server: Node, config: Node | None) -> MergedPod:
 
 def _without_nulls(node: Node) -> Node:
     if isinstance(node.value, dict):
-        return node.with_fields({key: _without_nulls(child) for key, child in node.fields.items() if _is_said(child)})
+        return node.with_fields(
+            {key: _without_nulls(child) for key, child in node.fields.items() if child.value is not None}
+        )
     return node.mapped(_without_nulls)
 
 
-def _is_said(node: Node) -> bool:
-    return node.value is not None
-
-
-def _met(base: Node, override: Node, path: KeyPath, remarks: list[MergeRemark]) -> Node:
-    how = MERGE_RULES.get(str(path[-1]))
+def _merge(base: Node, override: Node, path: KeyPath, remarks: list[MergeRemark]) -> Node:
+    rule = MERGE_RULES.get(str(path[-1]))
     if isinstance(base.value, dict) and isinstance(override.value, dict):
-        return _maps(base, override) if how is _MergeRule.MAP else _mappings(base, override, path, remarks)
+        return _merge_maps(base, override) if rule is _MergeRule.MAP else _merge_mappings(base, override, path, remarks)
     if isinstance(base.value, tuple) and isinstance(override.value, tuple):
-        if how is _MergeRule.NAMED:
-            return _by_name(base, override, path, remarks)
-        remarks.extend(_of_lists(base, override, path))
+        if rule is _MergeRule.NAMED:
+            return _merge_by_name(base, override, path, remarks)
+        remarks.extend(_list_remarks(base, override, path))
         return override.with_value((*base.items, *override.items))
     if base.is_scalar and override.is_scalar:
-        return _scalars(base, override, path, remarks)
+        return _merge_scalars(base, override, path, remarks)
     return override
 
 
-def _maps(base: Node, override: Node) -> Node:
-    known = base.fields
+def _merge_maps(base: Node, override: Node) -> Node:
+    base_fields = base.fields
     overriding = {
-        key: child.overriding(known[key]) if key in known else child for key, child in override.fields.items()
-    }
-    return override.with_fields({**known, **overriding})
-
-
-def _mappings(base: Node, override: Node, path: KeyPath, remarks: list[MergeRemark]) -> Node:
-    known = base.fields
-    met = {
-        key: _met(known[key], child, (*path, key), remarks) if key in known else child
+        key: child.overriding(base_fields[key]) if key in base_fields else child
         for key, child in override.fields.items()
     }
-    if path and path[-1] in _HANDLED:
-        remarks.extend(_of_handlers(base, override, path))
-    return override.with_fields({**known, **met})
+    return override.with_fields({**base_fields, **overriding})
 
 
-def _scalars(base: Node, override: Node, path: KeyPath, remarks: list[MergeRemark]) -> Node:
+def _merge_mappings(base: Node, override: Node, path: KeyPath, remarks: list[MergeRemark]) -> Node:
+    base_fields = base.fields
+    merged = {
+        key: _merge(base_fields[key], child, (*path, key), remarks) if key in base_fields else child
+        for key, child in override.fields.items()
+    }
+    if path and path[-1] in _HANDLER_OWNERS:
+        remarks.extend(_handler_remarks(base, override, path))
+    return override.with_fields({**base_fields, **merged})
+
+
+def _merge_scalars(base: Node, override: Node, path: KeyPath, remarks: list[MergeRemark]) -> Node:
     if not override.value:
         if base.value:
             remarks.append(MergeRemark(Effect.ZERO_IGNORED, path, base, override))
@@ -168,65 +164,65 @@ def _scalars(base: Node, override: Node, path: KeyPath, remarks: list[MergeRemar
     return override.overriding(base)
 
 
-def _by_name(base: Node, override: Node, path: KeyPath, remarks: list[MergeRemark]) -> Node:
-    """The containers of the override first, each over those of its name, and then all others of the base."""
-    made: list[Node] = []
+def _merge_by_name(base: Node, override: Node, path: KeyPath, remarks: list[MergeRemark]) -> Node:
+    """Containers of the override first, each merged over its namesake, then the others of the base."""
+    merged: list[Node] = []
     for container in override.items:
-        name = text(container, ("name",))
-        same = [one for one in base.items if text(one, ("name",)) == name]
-        made += [_mappings(one, container, (*path, name), remarks) for one in same] or [container]
-    names = {text(container, ("name",)) for container in override.items}
-    made += [one for one in base.items if text(one, ("name",)) not in names]
-    return override.with_value(tuple(made))
+        name = text_at(container, ("name",))
+        same = [one for one in base.items if text_at(one, ("name",)) == name]
+        merged += [_merge_mappings(one, container, (*path, name), remarks) for one in same] or [container]
+    names = {text_at(container, ("name",)) for container in override.items}
+    merged += [one for one in base.items if text_at(one, ("name",)) not in names]
+    return override.with_value(tuple(merged))
 
 
-def _of_lists(base: Node, override: Node, path: KeyPath) -> Iterator[MergeRemark]:
-    role = str(path[-1])
+def _list_remarks(base: Node, override: Node, path: KeyPath) -> Iterator[MergeRemark]:
+    key = str(path[-1])
     if not base.items or not override.items:
         return
     if path == _TERMS:
         yield MergeRemark(Effect.TERMS_ADDED, path, base, override)
-    if role in _COMMANDS:
+    if key in _COMMANDS:
         yield MergeRemark(Effect.APPENDED, path, base, override)
-    if role in _TWICE:
-        keys, effect = _TWICE[role]
-        known = {identity: item for item in base.items if (identity := _identity(item, keys))}
+    if key in _UNIQUE_KEYS:
+        keys, effect = _UNIQUE_KEYS[key]
+        existing = {identity: item for item in base.items if (identity := _identity(item, keys))}
         for item in override.items:
             identity = _identity(item, keys)
-            if identity in known:
-                yield MergeRemark(effect, path, known[identity], item)
+            if identity in existing:
+                yield MergeRemark(effect, path, existing[identity], item)
 
 
 def _identity(item: Node, keys: tuple[str, ...]) -> tuple[str, ...]:
-    told = tuple(text(item, (key,)) for key in keys)
-    return told if all(told) else ()
+    values = tuple(text_at(item, (key,)) for key in keys)
+    return values if all(values) else ()
 
 
-def _of_handlers(base: Node, override: Node, path: KeyPath) -> Iterator[MergeRemark]:
-    ours = [key for key in _HANDLERS if key in override.fields and key not in base.fields]
-    theirs = [key for key in _HANDLERS if key in base.fields and key not in override.fields]
-    if ours and theirs:
-        yield MergeRemark(Effect.HANDLERS, path, base.fields[theirs[0]], override.fields[ours[0]])
+def _handler_remarks(base: Node, override: Node, path: KeyPath) -> Iterator[MergeRemark]:
+    added = [key for key in _HANDLERS if key in override.fields and key not in base.fields]
+    existing = [key for key in _HANDLERS if key in base.fields and key not in override.fields]
+    if added and existing:
+        yield MergeRemark(Effect.HANDLERS, path, base.fields[existing[0]], override.fields[added[0]])
 
 
 def _with_capabilities(pod: Node, server: Node) -> Node:
-    """The pod in which every variable of the capabilities says what the Server asks for; without one, nothing does."""
-    own, extra = (strings_at(server, ("spec", key)) for key in ("capabilities", "extraCapabilities"))
-    if not own and not extra:
+    """Set the capabilities of the Server in the variable of the agent, if the pod has one."""
+    replaced, extra = (strings_at(server, ("spec", key)) for key in ("capabilities", "extraCapabilities"))
+    if not replaced and not extra:
         return pod
 
     def variable(entry: Node) -> Node:
-        if text(entry, ("name",)) != CAPABILITIES:
+        if text_at(entry, ("name",)) != CAPABILITIES:
             return entry
-        words = [str(item.value) for item in own or extra]
-        before = [] if own else [text(entry, ("value",))]
-        derived_from = (*(own or extra), *(() if own else (entry,)))
-        joined = ",".join([*before, *words])
+        values = [str(item.value) for item in replaced or extra]
+        inherited = [] if replaced else [text_at(entry, ("value",))]
+        derived_from = (*(replaced or extra), *(() if replaced else (entry,)))
+        joined = ",".join([*inherited, *values])
         value = Node(
             joined,
             derived_from[0].span,
             derived_from[0].key,
-            derived="made of the capabilities",
+            derived="joined from the capabilities",
             derived_from=derived_from,
         )
         return entry.with_fields({"name": entry.fields["name"], "value": value})

@@ -160,10 +160,10 @@ def test_all_that_speaks_against_a_server_is_told() -> None:
     assert candidate.fit is Fit.NO
     assert [reason.text for reason in candidate.reasons] == [
         "the Model is pinned to Server `two`",
-        "it lacks the capability `gpus`; the nearest that it has is `gpu`",
-        "it lacks the capability `fast`",
-        "the Model needs `2Gi`, and each replica has `1Gi`",
-        "the Model wants 3 replicas, each on one of its own, and it has 2 replicas",
+        "it lacks capability `gpus`; the most similar one it has is `gpu`",
+        "it lacks capability `fast`",
+        "the Model needs `2Gi`, each replica has `1Gi`",
+        "the Model needs 3 replicas, each on its own replica of the Server, which has 2 replicas",
     ]
     assert [reason.model_node.plain() for reason in candidate.reasons if reason.model_node] == [
         "two",
@@ -183,14 +183,14 @@ def test_what_is_overcommitted_is_no_room_for_one_model() -> None:
     (reason,) = candidate.reasons
     assert (
         reason.text
-        == "the Model needs `1050Mi`, and each replica has `1000Mi`; the 10 % on top are no room for one model"
+        == "the Model needs `1050Mi`, each replica has `1000Mi`; the overcommit of 10 % does not count for a single model"
     )
 
 
 def test_the_memory_of_a_stock_install_is_not_sure() -> None:
     (candidate,) = match_of(server(), model(memory="2Gi")).candidates
     assert candidate.fit is Fit.UNKNOWN
-    assert "as in a stock install" in candidate.reasons[0].text
+    assert "in a stock installation" in candidate.reasons[0].text
 
 
 def test_fewer_replicas_will_do_if_the_model_says_so() -> None:
@@ -309,7 +309,7 @@ def test_a_server_that_would_do_in_another_namespace_says_so() -> None:
     able, other = (server(name, namespace="other", capabilities=[name]) for name in ("able", "unable"))
     (told,) = host_models(trees(model(requirements=["able"]), able, other))
     assert hosts_of(told) == [("able", "no", False)]
-    assert [one.text for one in told.hosts[0].objections] == ["it is in namespace `other`, and the Model in `models`"]
+    assert [one.text for one in told.hosts[0].objections] == ["it is in namespace `other`, the Model in `models`"]
     (told,) = host_models(trees(model(requirements=["able"]), able, server("near", capabilities=["able"])))
     assert hosts_of(told) == [("near", "yes", False)]
 
