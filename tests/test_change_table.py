@@ -314,7 +314,7 @@ def test_a_placement_lint_rule(copy: Copy) -> None:
         '        wording = LintWording("placement/pods", "a pod", "use none")\n'
         "        yield finding_at(context, wording, workload.owner, workload.pod)\n\n\n",
     )
-    copy.insert("speccompile/placement/lint/volumes.py", "_claims_serve_all_pods, ", "_pods_are_few, ")
+    copy.insert("speccompile/placement/lint/volumes.py", "_check_shared_claims, ", "_pods_are_few, ")
     copy.insert(
         "speccompile/model/diagnostic_codes.toml",
         '["policy/ceiling"]\n',

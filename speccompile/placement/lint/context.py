@@ -1,4 +1,4 @@
-"""What lint rules look at: objects, workloads and pools."""
+"""Input of the lint rules, and helpers to report findings."""
 
 from __future__ import annotations
 
@@ -14,41 +14,38 @@ from speccompile.placement.workloads import PodWorkload
 
 
 class LintContext(NamedTuple):
-    """All that rules may look at, as one value."""
+    """The objects, workloads and pools that rules check."""
 
     objects: tuple[Node, ...]
-    """Everything rendered or read, and what is in the cluster already; every node has its origin."""
+    """Rendered objects, objects from files, and existing objects of the cluster; every value has its origin."""
     linted: Mapping[int, Span]
-    """The objects that findings may be about, by the identity of their trees, each with a place that somebody wrote.
-
-    The others, those of the cluster, are only looked at.
-    """
+    """The objects to lint, by the identity of their trees, each with the place to report; others are context."""
     workloads: tuple[PodWorkload, ...]
-    """Whatever of the objects comes to pods."""
+    """The workloads of all objects."""
     pools: tuple[Pool, ...]
-    """The pools of nodes that the cluster has; none where nobody said."""
+    """The node pools of the cluster; empty if unknown."""
 
     @property
     def linted_objects(self) -> Iterator[Node]:
-        """The objects that findings may be about."""
+        """The objects to lint."""
         return (tree for tree in self.objects if id(tree) in self.linted)
 
     @property
     def linted_workloads(self) -> Iterator[PodWorkload]:
-        """The workloads that findings may be about."""
+        """The workloads of the objects to lint."""
         return (workload for workload in self.workloads if id(workload.owner) in self.linted)
 
 
 LintRule: TypeAlias = Callable[[LintContext], Iterator[Diagnostic]]
-"""What a rule has against a scene; nothing raises, whatever the objects are."""
+"""A rule yields findings; malformed objects must not make it raise."""
 
 
 class ObjectNote(Note):
-    """The note that names the object a finding is about; findings that are alike but for it are told once."""
+    """The note that names the object; findings that differ only in it are reported once."""
 
 
 class LintWording(NamedTuple):
-    """The words of a finding."""
+    """Code, message, help and severity of a finding."""
 
     code: str
     message: str
@@ -56,45 +53,49 @@ class LintWording(NamedTuple):
     severity: Severity = Severity.WARNING
 
 
-def finding_at(context: LintContext, told: LintWording, owner: Node, node: Node, *notes: Note) -> Diagnostic:
-    """A finding about a node of one of our objects.
+def finding_at(context: LintContext, wording: LintWording, owner: Node, node: Node, *notes: Note) -> Diagnostic:
+    """A finding about a value of an object.
 
-    It stands at the node if somebody wrote that, or something in it; else at the place of the object, with a note of
-    who set it.
+    It points to the line of the value, or of something in it; without a line, to the place of the object.
     """
     node = next((inner for _, inner in node.walk() if _has_line(inner)), node)
-    place, more = node.place, notes
+    place, all_notes = node.place, notes
     if not _has_line(node):
-        more = (*_set_by(node), *notes)
+        all_notes = (*_template_note(node), *notes)
         place = context.linted.get(id(owner), owner.place)
     return Diagnostic(
-        code=told.code,
-        message=told.message,
+        code=wording.code,
+        message=wording.message,
         span=place,
-        severity=told.severity,
-        notes=(*more, ObjectNote(f"in {object_title(owner)}")),
-        help=told.help,
+        severity=wording.severity,
+        notes=(*all_notes, ObjectNote(f"in {object_title(owner)}")),
+        help=wording.help,
     )
 
 
 def location_note(what: str, node: Node | None) -> Iterator[Note]:
-    """The note that shows where another thing stands that a finding is about, if somebody wrote it, and who did."""
+    """A note with the line of a related value, if it has one."""
     if node is not None and _has_line(node):
-        yield Note(f"{what} stands here{_BY[node.span.source.layer]}", node.place)
+        yield Note(f"{what} is set here{_LAYER_SUFFIX[node.span.source.layer]}", node.place)
 
 
-_BY = {Layer.RUN: "", Layer.PROFILE: ", set by a profile", Layer.PLATFORM: ", set by the platform", Layer.TEMPLATE: ""}
+_LAYER_SUFFIX = {
+    Layer.RUN: "",
+    Layer.PROFILE: ", by a profile",
+    Layer.PLATFORM: ", by the platform",
+    Layer.TEMPLATE: "",
+}
 
 
 def object_title(owner: Node) -> str:
-    """An object as messages name it: "Job `train`"."""
+    """An object in a message: "Job `train`"."""
     kind, name = owner.fields.get("kind"), owner.at(("metadata", "name")) or owner.at(("metadata", "generateName"))
-    said = quote(kind.value)[1:-1] if kind is not None and isinstance(kind.value, str) else "an object"
-    return f"{said} {quote(name.value)}" if name is not None and isinstance(name.value, str) else said
+    title = quote(kind.value)[1:-1] if kind is not None and isinstance(kind.value, str) else "an object"
+    return f"{title} {quote(name.value)}" if name is not None and isinstance(name.value, str) else title
 
 
 def scalar_text(node: Node) -> str:
-    """A value as files spell it, quoted as messages quote."""
+    """A scalar in a message, as YAML spells it."""
     value = node.plain()
     return quote(str(value).lower() if isinstance(value, bool) else value)
 
@@ -103,6 +104,6 @@ def _has_line(node: Node) -> bool:
     return node.span.line > 0 and node.span.source.layer is not Layer.TEMPLATE
 
 
-def _set_by(node: Node) -> Iterator[Note]:
+def _template_note(node: Node) -> Iterator[Note]:
     if node.is_scalar and node.span.line and node.span.source.layer is Layer.TEMPLATE:
-        yield Note("the template says so here", node.place)
+        yield Note("set by the template here", node.place)

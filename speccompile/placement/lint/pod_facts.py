@@ -1,4 +1,4 @@
-"""Questions that rules ask of a pod: pinned, tolerating, requesting."""
+"""Facts about a pod that several rules need: constraints, tolerations, requests."""
 
 from __future__ import annotations
 
@@ -25,36 +25,36 @@ PREFERRED_AFFINITY: KeyPath = ("affinity", "nodeAffinity", "preferredDuringSched
 CONTROL_PLANE = "node-role.kubernetes.io/control-plane"
 OLD_CONTROL_PLANE = "node-role.kubernetes.io/master"
 ROLES = "node-role.kubernetes.io/"
-"""What the taints begin with that keep nodes for the cluster itself."""
+"""The prefix of taints that reserve nodes for the cluster itself."""
 _OTHER_TAINTS = ("node.kubernetes.io/", "node.cloudprovider.kubernetes.io/", ROLES)
-"""What the taints begin with that say how a node is, or what it is to the cluster, and not whom it is for."""
-_EVERYWHERE = frozenset(f"{prefix}kubernetes.io/{name}" for prefix in ("", "beta.") for name in ("os", "arch"))
-"""Labels that all nodes have, mostly with one value: to ask for them keeps pods nowhere."""
+"""Prefixes of taints that describe the state or role of a node, not the users of its pool."""
+_UBIQUITOUS_LABELS = frozenset(f"{prefix}kubernetes.io/{name}" for prefix in ("", "beta.") for name in ("os", "arch"))
+"""Labels that all nodes have, usually with one value, so that they do not restrict pods."""
 _ON_ALL_NODES = frozenset({("apps", "DaemonSet")})
-_MOST_KEPT = 4096
-_GPUS = r"gpu|tpu|npu|hpu|/mig-|gaudi|neuron|i915|/xe$"
+_CACHE_SIZE = 4096
+_GPU_NAMES = r"gpu|tpu|npu|hpu|/mig-|gaudi|neuron|i915|/xe$"
 
 
 class LocatedToleration(NamedTuple):
-    """A toleration, and where it is written."""
+    """A toleration, and its node in the PodSpec."""
 
     toleration: Toleration
     node: Node
 
     @property
     def is_for_pool(self) -> bool:
-        """Whether it is about whom nodes are for."""
+        """Whether its taint marks a pool, not the state or role of a node."""
         return bool(self.toleration.key) and not self.toleration.key.startswith(_OTHER_TAINTS)
 
 
-@by_identity(_MOST_KEPT)
+@by_identity(_CACHE_SIZE)
 def pod_needs(pod: Node) -> Needs:
-    """What the pod asks of a node; many rules want to know."""
+    """The requirements of a pod, cached."""
     return needs_of(pod)
 
 
 def list_items(node: Node | None, key: str) -> tuple[Node, ...]:
-    """The items of a list in a mapping; none where there is no such list."""
+    """The items of a list in a mapping."""
     child = node.fields.get(key) if node else None
     return child.items if child else ()
 
@@ -68,43 +68,48 @@ def pod_tolerations(pod: Node) -> Iterator[LocatedToleration]:
 
 
 def requirement_sets(pod: Node) -> list[tuple[LocatedRequirement, ...]]:
-    """What a node must satisfy for the pod, one way or another."""
+    """Alternative sets of requirements; a node must satisfy one of them."""
     pin = pod_needs(pod).constraints
-    always = selector_requirements(pod, pin)
-    return [(*always, *term_requirements(pod, term)) for term in pin.terms or ()] or [always]
+    selector = selector_requirements(pod, pin)
+    return [(*selector, *term_requirements(pod, term)) for term in pin.terms or ()] or [selector]
 
 
 def is_pinned(pod: Node) -> bool:
-    """Whether the pod can run on nodes with certain labels only, and not on whatever has none."""
-    return pod_needs(pod).constraints.node is not None or all(_are_pinned(way) for way in requirement_sets(pod))
+    """Whether the pod can run only on nodes with certain labels or names."""
+    return pod_needs(pod).constraints.node is not None or all(
+        _restrict_nodes(requirements) for requirements in requirement_sets(pod)
+    )
 
 
 def is_for_all_nodes(workload: PodWorkload) -> bool:
-    """Whether its pods are meant to be wherever they can, so that no toleration is one too many."""
+    """Whether its pods should run on all nodes, so that broad tolerations are fine."""
     return (group_of(workload.owner), workload.kind) in _ON_ALL_NODES
 
 
-def _are_pinned(asks: Sequence[LocatedRequirement]) -> bool:
-    return any(restricts_nodes(ask) and ask.requirement.key not in _EVERYWHERE for ask in asks)
+def _restrict_nodes(requirements: Sequence[LocatedRequirement]) -> bool:
+    return any(
+        restricts_nodes(requirement) and requirement.requirement.key not in _UBIQUITOUS_LABELS
+        for requirement in requirements
+    )
 
 
 def pod_containers(pod: Node) -> Iterator[Node]:
-    """The containers of a pod, those that come first among them."""
+    """The init containers and containers of a pod."""
     return (item for section in ("initContainers", "containers") for item in list_items(pod, section))
 
 
 def gpu_request(pod: Node) -> Node | None:
-    """Where a GPU is asked for, if one is."""
-    asked = (pod.at(one.paths[0]) for one in pod_needs(pod).requests if is_gpu(one.resource))
-    return next((node for node in asked if node is not None), None)
+    """The request for a GPU, if any."""
+    requests = (pod.at(one.paths[0]) for one in pod_needs(pod).requests if is_gpu(one.resource))
+    return next((node for node in requests if node is not None), None)
 
 
 def needs_devices(pod: Node) -> bool:
-    """Whether it can run on nodes with certain devices only."""
+    """Whether the pod can run only on nodes with certain devices."""
     claims = bool(list_items(pod, "resourceClaims"))
     return claims or any(is_device(one.resource) for one in pod_needs(pod).requests)
 
 
 def is_gpu(resource: str) -> bool:
-    """Whether a resource is a GPU or the like, by its name."""
-    return is_device(resource) and re.search(_GPUS, resource, re.IGNORECASE) is not None
+    """Whether the name of a resource is that of a GPU or similar accelerator."""
+    return is_device(resource) and re.search(_GPU_NAMES, resource, re.IGNORECASE) is not None

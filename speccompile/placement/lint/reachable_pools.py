@@ -1,4 +1,4 @@
-"""The pools that a pod can run on, and what excludes the others."""
+"""The pools that a pod can use, and what excludes the others."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from speccompile.placement.scheduler_filters import satisfies, tolerated
 
 
 class PoolMatch(NamedTuple):
-    """What a pool is to a pod. Whatever nobody said of the pool does not keep the pod off it."""
+    """Whether a pod can use a pool; unknown properties of the pool do not exclude it."""
 
     pool: Pool
     has_labels: bool
-    """Whether its labels are as the pod asks."""
+    """Whether its labels satisfy the requirements of the pod."""
     untolerated: tuple[Taint, ...]
-    """The taints that keep the pod off it."""
+    """The taints that reject the pod."""
     insufficient: tuple[Request, ...]
-    """What no node of it has enough of."""
+    """The requests that none of its nodes can satisfy."""
 
     @property
     def is_usable(self) -> bool:
@@ -32,26 +32,30 @@ class PoolMatch(NamedTuple):
 
 
 def match_pools(pod: Node, pools: Sequence[Pool]) -> tuple[PoolMatch, ...]:
-    """The pools, each with what it is to the pod."""
-    ways, asked = requirement_sets(pod), pod_needs(pod)
+    """Match a pod with each pool."""
+    alternatives, needed = requirement_sets(pod), pod_needs(pod)
     return tuple(
         PoolMatch(
             pool,
-            any(all(may_match(ask, pool) for ask in way) for way in ways),
-            tuple(taint for taint in pool.hard_taints if not tolerated(taint, asked.constraints.tolerations)),
-            tuple(request for request in asked.requests if _lacks(pool, request)),
+            any(all(may_match(requirement, pool) for requirement in requirements) for requirements in alternatives),
+            tuple(taint for taint in pool.hard_taints if not tolerated(taint, needed.constraints.tolerations)),
+            tuple(request for request in needed.requests if _lacks(pool, request)),
         )
         for pool in pools
     )
 
 
-def may_match(ask: LocatedRequirement, pool: Pool) -> bool:
-    """Whether nodes of the pool are as asked, or may be, for all that is known."""
-    return ask.is_node_name or not pool.knows(ask.requirement.key) or satisfies(ask.requirement, pool.labels)
+def may_match(requirement: LocatedRequirement, pool: Pool) -> bool:
+    """Whether nodes of the pool satisfy the requirement, or may, as far as known."""
+    return (
+        requirement.is_node_name
+        or not pool.knows(requirement.requirement.key)
+        or satisfies(requirement.requirement, pool.labels)
+    )
 
 
 def _lacks(pool: Pool, request: Request) -> bool:
-    """Devices that are not listed are not there; of anything else, there may be enough."""
+    """An unlisted device is missing; any other unlisted resource may be sufficient."""
     if not pool.resources or (request.resource not in pool.resources and not is_device(request.resource)):
         return False
     return request.amount > pool.resources.get(request.resource, 0)

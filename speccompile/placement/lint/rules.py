@@ -1,4 +1,4 @@
-"""Run the tables of lint rules over a scene of objects and pools."""
+"""Tables of lint rules."""
 
 from __future__ import annotations
 
@@ -25,27 +25,27 @@ SELDON_RULES: tuple[LintRule, ...] = (
     *SELDON_MODEL_RULES,
     *SELDON_RUNTIME_RULES,
 )
-"""Rules about Seldon's Servers and Models."""
+"""Rules about Seldon objects."""
 LINT_RULES: tuple[LintRule, ...] = (*KUBERNETES_RULES, *SELDON_RULES)
 
-_NAMED = 3
-"""Objects that one finding names."""
+_MAX_NAMED = 3
+"""Objects that one finding names at most."""
 
 
 def lint_placement(context: LintContext) -> tuple[Diagnostic, ...]:
-    """All that any rule finds, in source order; what is found alike in many objects is told once."""
-    return in_order(_told_once(found for rule in LINT_RULES for found in rule(context)))
+    """Run all rules; findings come in source order, and one that applies to many objects is reported once."""
+    return in_order(_merge_alike(found for rule in LINT_RULES for found in rule(context)))
 
 
-def _told_once(findings: Iterable[Diagnostic]) -> Iterable[Diagnostic]:
+def _merge_alike(findings: Iterable[Diagnostic]) -> Iterable[Diagnostic]:
     alike: dict[Diagnostic, list[ObjectNote]] = {}
     for finding in findings:
         others = tuple(note for note in finding.notes if not isinstance(note, ObjectNote))
-        about = [note for note in finding.notes if isinstance(note, ObjectNote)]
-        alike.setdefault(finding._replace(notes=others), []).extend(about)
-    for finding, about in alike.items():
-        names = [*dict.fromkeys(note.message for note in about)]
-        shown = [ObjectNote(name) for name in names[:_NAMED]]
+        objects = [note for note in finding.notes if isinstance(note, ObjectNote)]
+        alike.setdefault(finding._replace(notes=others), []).extend(objects)
+    for finding, objects in alike.items():
+        names = [*dict.fromkeys(note.message for note in objects)]
+        shown = [ObjectNote(name) for name in names[:_MAX_NAMED]]
         rest = len(names) - len(shown)
-        more = [ObjectNote(f"and in {rest} more" if rest > 1 else "and in one more")] if rest else []
+        more = [ObjectNote(f"and in {rest} more" if rest > 1 else "and in 1 more")] if rest else []
         yield finding._replace(notes=(*finding.notes, *shown, *more))

@@ -1,4 +1,4 @@
-"""Seldon's part of a scene, worked out once for all rules."""
+"""Seldon objects of a lint context, computed once for all rules."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from speccompile.placement.seldon.server_pods import ServerHost, is_stock, serve
 
 
 class SeldonState(NamedTuple):
-    """Servers and Models of a scene, as Seldon sees them."""
+    """Servers and Models as Seldon sees them."""
 
     hosts: tuple[ServerHost, ...]
     matches: tuple[ModelMatch, ...]
@@ -30,7 +30,7 @@ def seldon_state(context: LintContext) -> SeldonState:
 
 
 def linted_of_kind(context: LintContext, kind: str) -> Iterator[Node]:
-    """The objects of one of Seldon's kinds that findings may be about."""
+    """The objects of a Seldon kind to lint."""
     return (tree for tree in of_kind(context.objects, kind) if id(tree) in context.linted)
 
 
@@ -43,18 +43,18 @@ def linted_matches(context: LintContext) -> Iterator[ModelMatch]:
 
 
 def has_known_config(host: ServerHost) -> bool:
-    """Whether the Server's ServerConfig is one of the objects, so that all of it is known."""
+    """Whether the ServerConfig of the Server is among the objects."""
     return host.config is not None and not is_stock(host.config)
 
 
 def scarcity(context: LintContext, host: ServerHost) -> str:
-    """What the Server's pods use that is not for everybody, GPUs or a pool declared exclusive; empty if nothing."""
+    """The scarce resource that the pods of a Server use, GPUs or an exclusive pool; empty if none."""
     if gpu_request(host.pod) is not None:
         return "has GPUs"
-    open_to = [reach.pool for reach in match_pools(host.pod, context.pools) if reach.is_usable]
-    # One that may run elsewhere too is told of as a pod that leaks.
-    is_kept = bool(open_to) and all(pool.exclusive for pool in open_to)
-    return f"runs in the exclusive pool {quote(open_to[0].name)}" if is_kept else ""
+    usable = [match.pool for match in match_pools(host.pod, context.pools) if match.is_usable]
+    # If it can use other pools as well, `placement/leaks-onto-pool` reports it.
+    is_exclusive = bool(usable) and all(pool.exclusive for pool in usable)
+    return f"runs in the exclusive pool {quote(usable[0].name)}" if is_exclusive else ""
 
 
 def error(code: str, message: str, fix: str) -> LintWording:
@@ -69,9 +69,9 @@ def notice(code: str, message: str, fix: str) -> LintWording:
     return LintWording(code, message, fix, Severity.NOTICE)
 
 
-def at(
-    context: LintContext, told: LintWording, owner: Node, *paths: KeyPath, notes: tuple[Note, ...] = ()
+def finding_at_path(
+    context: LintContext, wording: LintWording, owner: Node, *paths: KeyPath, notes: tuple[Note, ...] = ()
 ) -> Diagnostic:
-    """A finding at the first of the paths that leads somewhere in the object, else at the object as a whole."""
+    """A finding at the first of the paths that exists in the object, else at the object."""
     nodes = (node_at(owner, path) for path in paths)
-    return finding_at(context, told, owner, next((node for node in nodes if node is not None), owner), *notes)
+    return finding_at(context, wording, owner, next((node for node in nodes if node is not None), owner), *notes)

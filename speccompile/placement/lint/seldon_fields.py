@@ -17,7 +17,7 @@ from speccompile.schema.formats.text_format import Shape, shape_fault
 _SCALED = ("Server", "Model")
 _REPLICAS = ("replicas", "minReplicas", "maxReplicas")
 _NAMES: Mapping[str, Shape] = {
-    # Each replica has a Service of the Server's name, a dash and a number; and StatefulSets add a hash to the name.
+    # Each replica has a Service named after the Server and a number, and StatefulSets append a hash to the name.
     "Server": Shape(
         "a Server's name",
         r"[a-z](?:[-a-z0-9]*[a-z0-9])?",
@@ -33,86 +33,88 @@ _NAMES: Mapping[str, Shape] = {
 }
 
 
-class _Dead(NamedTuple):
+class _IgnoredField(NamedTuple):
     kind: str
     path: KeyPath
     fix: str
 
 
-_DEAD = (
-    _Dead("Server", ("spec", "imageOverrides"), "set the `image` in `podSpec.containers`"),
-    _Dead("Model", ("spec", "dedicated"), "give a Server a capability of its own, and ask for it"),
-    _Dead("Model", ("spec", "preloaded"), "take it out"),
-    _Dead("Model", ("spec", "schemaUri"), "take it out"),
+_IGNORED_FIELDS = (
+    _IgnoredField("Server", ("spec", "imageOverrides"), "set the `image` in `podSpec.containers`"),
+    _IgnoredField("Model", ("spec", "dedicated"), "give a Server a unique capability, and require it"),
+    _IgnoredField("Model", ("spec", "preloaded"), "remove it"),
+    _IgnoredField("Model", ("spec", "schemaUri"), "remove it"),
 )
-"""Fields that the API takes and nobody reads."""
+"""Fields that the API accepts but Seldon ignores."""
 
 
-def _names_are_taken(context: LintContext) -> Iterator[Diagnostic]:
+def _check_names(context: LintContext) -> Iterator[Diagnostic]:
     for kind, shape in _NAMES.items():
         for tree in linted_of_kind(context, kind):
             name = name_of(tree)
             fault = shape_fault(name, shape, lambda text_at: text_at.lower().replace(".", "-").replace("_", "-"))
             if name and fault is not None:
-                told = error("seldon/name", fault.message, fault.help or shape.rule)
-                yield finding_at(context, told, tree, node_at(tree, ("metadata", "name")) or tree)
+                wording = error("seldon/name", fault.message, fault.help or shape.rule)
+                yield finding_at(context, wording, tree, node_at(tree, ("metadata", "name")) or tree)
 
 
-def _scaling_agrees(context: LintContext) -> Iterator[Diagnostic]:
-    """The operator refuses what contradicts itself, and does not try again."""
+def _check_scaling(context: LintContext) -> Iterator[Diagnostic]:
+    """The operator rejects contradictory values and does not retry."""
     for tree in (tree for kind in _SCALED for tree in linted_of_kind(context, kind)):
-        told = {key: value for key in _REPLICAS if (value := int_at(tree, ("spec", key))) is not None}
-        for key, value in told.items():
+        values = {key: value for key in _REPLICAS if (value := int_at(tree, ("spec", key))) is not None}
+        for key, value in values.items():
             if value < 0:
-                words = f"`{key}` is negative, which counts as not said"
-                told_all = warning("seldon/negative-replicas", words, "leave it out")
-                yield finding_at(context, told_all, tree, node_at(tree, ("spec", key)) or tree)
-        asked, least, most = (told.get(key, -1) for key in _REPLICAS)
+                message = f"`{key}` is negative, which counts as unset"
+                wording = warning("seldon/negative-replicas", message, "remove it")
+                yield finding_at(context, wording, tree, node_at(tree, ("spec", key)) or tree)
+        replicas, minimum, maximum = (values.get(key, -1) for key in _REPLICAS)
         faults = (
-            (0 <= asked < least, "replicas", f"{asked} is below `minReplicas`, {least}"),
-            (asked > most > 0, "replicas", f"{asked} is above `maxReplicas`, {most}"),
-            (least > most > 0, "minReplicas", f"{least} is above `maxReplicas`, {most}"),
+            (0 <= replicas < minimum, "replicas", f"{replicas} is below `minReplicas`, {minimum}"),
+            (replicas > maximum > 0, "replicas", f"{replicas} is above `maxReplicas`, {maximum}"),
+            (minimum > maximum > 0, "minReplicas", f"{minimum} is above `maxReplicas`, {maximum}"),
         )
-        for is_fault, key, words in faults:
+        for is_fault, key, message in faults:
             if is_fault:
-                told_all = error("seldon/scaling", f"`{key}`: {words}", "change one of the two")
-                yield finding_at(context, told_all, tree, node_at(tree, ("spec", key)) or tree)
+                wording = error("seldon/scaling", f"`{key}`: {message}", "change one of the two")
+                yield finding_at(context, wording, tree, node_at(tree, ("spec", key)) or tree)
 
 
-def _fields_are_read(context: LintContext) -> Iterator[Diagnostic]:
-    for kind, path, fix in _DEAD:
+def _check_ignored_fields(context: LintContext) -> Iterator[Diagnostic]:
+    for kind, path, fix in _IGNORED_FIELDS:
         for tree in linted_of_kind(context, kind):
             node = node_at(tree, path)
             if node is not None and node.value is not False:
-                yield _dead(context, tree, node, str(path[-1]), fix)
+                yield _ignored_field(context, tree, node, str(path[-1]), fix)
     for config in linted_of_kind(context, "SeldonConfig"):
         for component in items_at(config, ("spec", "components")):
             node = node_at(component, ("replicas",))
             if node is not None:
-                yield _dead(context, config, node, "replicas", "set it in `overrides` of the SeldonRuntime")
+                yield _ignored_field(context, config, node, "replicas", "set it in `overrides` of the SeldonRuntime")
 
 
-def _dead(context: LintContext, tree: Node, node: Node, name: str, fix: str) -> Diagnostic:
-    told = f"`{name}` has no effect: neither Seldon's operator nor its scheduler reads it"
-    return finding_at(context, warning("seldon/dead-field", told, fix), tree, node)
+def _ignored_field(context: LintContext, tree: Node, node: Node, name: str, fix: str) -> Diagnostic:
+    message = f"`{name}` has no effect: neither Seldon's operator nor its scheduler reads it"
+    return finding_at(context, warning("seldon/dead-field", message, fix), tree, node)
 
 
-def _capabilities_are_names(context: LintContext) -> Iterator[Diagnostic]:
+def _check_capability_names(context: LintContext) -> Iterator[Diagnostic]:
     places = (("Server", "capabilities"), ("Server", "extraCapabilities"), ("Model", "requirements"))
     for tree, key in ((tree, key) for kind, key in places for tree in linted_of_kind(context, kind)):
         for item in strings_at(tree, ("spec", key)):
             name = str(item.value)
             if "," in name:
-                told = f"{quote(name)} holds a comma, at which agents split their capabilities"
-                yield finding_at(context, error("seldon/capability-name", told, "write an item for each"), tree, item)
+                message = f"{quote(name)} contains a comma, at which agents split capabilities"
+                yield finding_at(
+                    context, error("seldon/capability-name", message, "use a list item per capability"), tree, item
+                )
             elif not name.strip():
-                told = "the name of a capability is empty"
-                yield finding_at(context, error("seldon/capability-name", told, "take the item out"), tree, item)
+                message = "empty capability name"
+                yield finding_at(context, error("seldon/capability-name", message, "remove the item"), tree, item)
 
 
 SELDON_FIELD_RULES: tuple[LintRule, ...] = (
-    _names_are_taken,
-    _scaling_agrees,
-    _fields_are_read,
-    _capabilities_are_names,
+    _check_names,
+    _check_scaling,
+    _check_ignored_fields,
+    _check_capability_names,
 )

@@ -1,4 +1,4 @@
-"""Lint rules about Seldon's own workloads and Kafka."""
+"""Lint rules about the components of a SeldonRuntime and about Kafka."""
 
 from __future__ import annotations
 
@@ -22,63 +22,65 @@ COMPONENTS = (
     "seldon-pipelinegateway",
     _SCHEDULER,
 )
-"""The workloads of a runtime, unless a SeldonConfig lists others."""
+"""The components of a runtime, unless a SeldonConfig lists others."""
 _SHARDS: KeyPath = ("spec", "config", "scalingConfig", "pipelines")
 _KAFKA_POD: KeyPath = ("spec", "template", "pod")
 
 
-def _overrides_are_of_components(context: LintContext) -> Iterator[Diagnostic]:
+def _check_overrides(context: LintContext) -> Iterator[Diagnostic]:
     for runtime in linted_of_kind(context, "SeldonRuntime"):
-        known = _components(context, runtime)
-        before: dict[str, Node] = {}
+        components = _components(context, runtime)
+        first_by_name: dict[str, Node] = {}
         for override in items_at(runtime, ("spec", "overrides")):
             name = node_at(override, ("name",))
             if name is None or not isinstance(name.value, str):
                 continue
-            if name.value not in known:
-                suggestion = near(name.value, known)
-                told = f"{quote(name.value)} is no component of the runtime, so the override is ignored"
-                fix = f"did you mean {quote(suggestion)}?" if suggestion else f"components are {', '.join(known)}"
-                yield finding_at(context, error("seldon/unknown-component", told, fix), runtime, name)
-            elif name.value in before:
-                told = f"{quote(name.value)} is overridden twice, and only the last one counts"
-                where = location_note("the first", before[name.value])
-                told_all = error("seldon/component-twice", told, "write one override with all of it")
-                yield finding_at(context, told_all, runtime, name, *where)
-            before.setdefault(name.value, name)
+            if name.value not in components:
+                suggestion = near(name.value, components)
+                message = f"unknown component {quote(name.value)}: the override is ignored"
+                fix = f"did you mean {quote(suggestion)}?" if suggestion else f"use one of {', '.join(components)}"
+                yield finding_at(context, error("seldon/unknown-component", message, fix), runtime, name)
+            elif name.value in first_by_name:
+                message = f"{quote(name.value)} is overridden twice, and only the last override applies"
+                notes = location_note("the first one", first_by_name[name.value])
+                wording = error("seldon/component-twice", message, "merge the two overrides")
+                yield finding_at(context, wording, runtime, name, *notes)
+            first_by_name.setdefault(name.value, name)
 
 
 def _components(context: LintContext, runtime: Node) -> tuple[str, ...]:
-    """The components of the runtime's SeldonConfig if that is at hand, else those that every install has."""
+    """The components of the runtime's SeldonConfig if it is among the objects, else the standard ones."""
     name = text_at(runtime, ("spec", "seldonConfig"))
     configs = (config for config in of_kind(context.objects, "SeldonConfig") if name_of(config) == name)
-    listed_there = [text_at(one, ("name",)) for config in configs for one in items_at(config, ("spec", "components"))]
-    return tuple(component for component in listed_there if component) or COMPONENTS
+    names = [text_at(one, ("name",)) for config in configs for one in items_at(config, ("spec", "components"))]
+    return tuple(component for component in names if component) or COMPONENTS
 
 
-def _one_schedules(context: LintContext) -> Iterator[Diagnostic]:
+def _check_scheduler_replicas(context: LintContext) -> Iterator[Diagnostic]:
     for runtime in linted_of_kind(context, "SeldonRuntime"):
         for override in items_at(runtime, ("spec", "overrides")):
             count = int_at(override, ("replicas",))
             if text_at(override, ("name",)) == _SCHEDULER and count is not None and count != 1:
-                told = f"the scheduler of Seldon has {count} replicas: it is made to have one"
+                message = f"Seldon's scheduler has {count} replicas, but supports only one"
                 node = node_at(override, ("replicas",)) or override
                 yield finding_at(
-                    context, error("seldon/scheduler-replicas", told, "leave `replicas` out"), runtime, node
+                    context, error("seldon/scheduler-replicas", message, "remove `replicas`"), runtime, node
                 )
 
 
-def _shards_are_told(context: LintContext) -> Iterator[Diagnostic]:
+def _check_shard_count(context: LintContext) -> Iterator[Diagnostic]:
     for runtime in linted_of_kind(context, "SeldonRuntime"):
         node = mapping_at(runtime, _SHARDS)
         if node is not None and not int_at(node, ("maxShardCountMultiplier",)):
-            told = "`pipelines` without `maxShardCountMultiplier` counts as zero, which leaves gateways no replicas"
-            fix = "add `maxShardCountMultiplier: 1`, or leave `pipelines` out"
-            yield finding_at(context, error("seldon/no-shards", told, fix), runtime, node)
+            message = (
+                "`pipelines` without `maxShardCountMultiplier` counts as 0, which leaves gateways without replicas"
+            )
+            fix = "add `maxShardCountMultiplier: 1`, or remove `pipelines`"
+            yield finding_at(context, error("seldon/no-shards", message, fix), runtime, node)
 
 
-def _control_runs_elsewhere(context: LintContext) -> Iterator[Diagnostic]:
-    """What serves models should not starve what steers it."""
+def _check_component_nodes(context: LintContext) -> Iterator[Diagnostic]:
+    """Model servers should not compete with the control plane of Seldon."""
     pools: dict[str, str] = {}
     for host in seldon_state(context).hosts:
         selector = mapping_at(host.pod, ("nodeSelector",))
@@ -90,23 +92,25 @@ def _control_runs_elsewhere(context: LintContext) -> Iterator[Diagnostic]:
             server = pools.get(_labels(selector)) if selector is not None else None
             if selector is not None and server is not None:
                 name = text_at(override, ("name",))
-                told = f"component {quote(name)} is pinned to the nodes of Server {quote(server)}, and competes with it"
-                fix = "pin it to nodes of its own, or to those that are for everything else"
-                yield finding_at(context, warning("seldon/control-on-inference", told, fix), runtime, selector)
+                message = (
+                    f"component {quote(name)} is pinned to the nodes of Server {quote(server)} and competes with it"
+                )
+                fix = "pin it to other nodes"
+                yield finding_at(context, warning("seldon/control-on-inference", message, fix), runtime, selector)
 
 
 def _labels(selector: Node) -> str:
     return repr(sorted(selector.plain().items()))
 
 
-def _kafka_is_pinned_by_affinity(context: LintContext) -> Iterator[Diagnostic]:
-    """Strimzi's template of a pod has affinity and tolerations, and nothing else that pins."""
+def _check_kafka_selector(context: LintContext) -> Iterator[Diagnostic]:
+    """Strimzi's pod template supports affinity and tolerations only."""
     for tree in context.linted_objects:
         selector = node_at(tree, (*_KAFKA_POD, "nodeSelector"))
         if _is_kafka(tree) and selector is not None:
-            told = "Strimzi knows no `nodeSelector`, and drops it: the brokers are pinned to nothing"
-            fix = "write a required node affinity"
-            yield finding_at(context, error("seldon/kafka-selector", told, fix), tree, selector)
+            message = "Strimzi ignores `nodeSelector`, so the brokers are not pinned"
+            fix = "use a required node affinity"
+            yield finding_at(context, error("seldon/kafka-selector", message, fix), tree, selector)
 
 
 def _is_kafka(tree: Node) -> bool:
@@ -114,9 +118,9 @@ def _is_kafka(tree: Node) -> bool:
 
 
 SELDON_RUNTIME_RULES: tuple[LintRule, ...] = (
-    _overrides_are_of_components,
-    _one_schedules,
-    _shards_are_told,
-    _control_runs_elsewhere,
-    _kafka_is_pinned_by_affinity,
+    _check_overrides,
+    _check_scheduler_replicas,
+    _check_shard_count,
+    _check_component_nodes,
+    _check_kafka_selector,
 )

@@ -417,7 +417,7 @@ def test_how_a_node_is_just_now_is_no_taint_of_its_pool(state: str) -> None:
 def test_nobody_is_told_to_tolerate_what_keeps_nodes_for_the_cluster() -> None:
     main = Machine("main", {}, (Taint("node-role.kubernetes.io/control-plane", "", "NoSchedule"),))
     team = Machine("team", {}, (Taint("team", "a", "NoSchedule"), Taint("team", "a", "NoExecute")))
-    for nodes, fix in (([main, team], "add `{key: team, "), ([main], "ask for nodes of another pool: ")):
+    for nodes, fix in (([main, team], "add `{key: team, "), ([main], "select another pool: ")):
         (finding,) = lint_placement(context(job(pod()))._replace(pools=pools_of(nodes)))
         assert finding.code == "placement/untolerated-taint"
         assert (finding.help or "").startswith(fix)
@@ -452,7 +452,7 @@ def test_what_is_about_no_pin_is_told_at_the_objects_name(call: Call) -> None:
         'pools: [{name: a, taints: ["a:NoSchedule"]}, {name: b, taints: ["b:NoSchedule"]}]\n'
     )
     told = call("lint", "run.yaml", "--platform", "platform.yaml").stderr
-    assert "do not tolerate `a:NoSchedule`, and one other pool is tainted as well\n  --> run.yaml:2:7\n" in told
+    assert "requires a toleration for `a:NoSchedule`, and 1 other pool is tainted as well\n  --> run.yaml:2:7\n" in told
     (finding,) = found(job(pod()), declared='[{name: a, taints: ["a:NoSchedule"]}]')
     assert finding.span is not None
     assert '"train"' in finding.span.source.text.splitlines()[finding.span.line - 1]
@@ -565,7 +565,7 @@ def test_what_a_template_says_is_told_at_the_runs_name_with_a_note() -> None:
     place = Span(Source("run.yaml", "name: a\n", Layer.RUN), 1, 7, 1, 8)
     (finding,) = lint_placement(LintContext((owner,), {id(owner): place}, workloads([owner]), ()))
     assert finding.span == place
-    assert [note.message for note in finding.notes] == ["the template says so here", "in Job `a`"]
+    assert [note.message for note in finding.notes] == ["set by the template here", "in Job `a`"]
 
 
 # Laws
@@ -851,7 +851,7 @@ def with_variable(**fields: str) -> Data:
 def test_what_stands_beside_a_variable_is_told_in_words(call: Call) -> None:
     Path("job.yaml").write_text(json.dumps(job({"nodeName": "n1", "containers": [with_variable(value="hunter2")]})))
     told = call("lint", "job.yaml").stderr
-    assert "`nodeName` puts the pods on `n1`" in told
+    assert "`nodeName` bypasses the scheduler and assigns the pods to `n1`" in told
     assert "(not shown: " in told
     assert "hunter2" not in told
 
@@ -869,7 +869,7 @@ def test_a_note_shows_no_variable_of_another_file(call: Call) -> None:
         tree = {"apiVersion": "mlops.seldon.io/v1alpha1", "kind": kind, "metadata": {"name": "a"}, "spec": spec}
         Path(f"{kind}.yaml").write_text(json.dumps(tree))
     told = call("lint", "Server.yaml", "--objects", "ServerConfig.yaml").stderr
-    assert "variable `LEVEL` would stand twice" in told
+    assert "variable `LEVEL` is set twice" in told
     assert "stands here: ServerConfig.yaml:1:" in told
     assert "hunter-" not in told
 

@@ -166,7 +166,7 @@ def test_the_pod_that_is_judged_is_the_one_that_the_operator_makes() -> None:
 def test_what_only_a_stock_config_tells_is_told_softly() -> None:
     assert codes(server(podSpec={"securityContext": {"runAsNonRoot": False}})) == {"lost-override": "notice"}
     (finding,) = findings(server(podSpec={"securityContext": {"runAsNonRoot": False}}))
-    assert "`false` of the Server does not displace `true` of its" in finding.message
+    assert "`false` of the Server does not override `true` of its" in finding.message
     assert codes(server(), model(memory="2Gi")) == {"memory-beyond-capacity": "warning"}
     assert codes(server(podSpec={"containers": [{"name": "mlsrver"}]})) == {"unknown-container": "warning"}
 
@@ -199,7 +199,7 @@ def test_a_server_that_is_stopped_serves_nobody() -> None:
 
 def test_a_server_of_another_namespace_is_named() -> None:
     (found,) = findings(server("own", namespace="other"), model(memory="1Mi", server="own"))
-    assert found.help == "that Server is in namespace `other`: Models and Servers must share one"
+    assert found.help == "use one namespace for both: the Server is in `other`"
 
 
 # Several Servers
@@ -282,7 +282,7 @@ def test_components_may_be_those_of_a_config_at_hand() -> None:
     overrides = [{"name": "my-envoy"}, {"name": "seldon-envoy"}]
     runtime = thing("SeldonRuntime", "seldon", "models", seldonConfig="mine", overrides=overrides)
     (found,) = findings(runtime, given=(linted_of_kind,))
-    assert found.message.startswith("`seldon-envoy` is no component")
+    assert found.message.startswith("unknown component `seldon-envoy`")
 
 
 def test_a_config_of_ones_own_has_images() -> None:
@@ -323,7 +323,7 @@ def test_autoscalers_need_replicas_and_average_values() -> None:
     metric = {"type": "Object", "object": {"target": {"type": "Value", "value": "3"}}}
     found = findings(scaler(metrics=[metric]), model(memory="1Mi"))
     assert [one.message.partition(",")[0] for one in found if one.code == "seldon/autoscaler"] == [
-        "a target of type `Value` counts the same whatever the number of replicas",
+        "a target of type `Value` ignores the number of replicas",
         "an autoscaler sets the replicas of Model `churn`",
     ]
     assert codes(scaler(), model(memory="1Mi", replicas=1)) == {}
