@@ -1,4 +1,4 @@
-"""Validator of jsonschema with our keywords, and with regular expressions that cannot take forever."""
+"""jsonschema validator with additional keywords, and with regular expressions in linear time."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from speccompile.verify.server_checks import KEYWORDS, UNLESS_NULL
 
 
 def _keyword(name: str) -> Any:
-    def check(_: Validator, told: Any, value: Any, __: Schema) -> Iterator[ValidationError]:
-        if next(KEYWORDS[name](told, value), None):
+    def check(_: Validator, argument: Any, value: Any, __: Schema) -> Iterator[ValidationError]:
+        if next(KEYWORDS[name](argument, value), None):
             yield ValidationError(name)
 
     return check

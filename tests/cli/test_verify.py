@@ -246,7 +246,7 @@ def test_the_command_line_wins_over_the_project_file(call: Call) -> None:
 def test_an_unknown_version_is_a_wrong_call_that_lists_the_near_ones_first(call: Call) -> None:
     answer = call("verify", "-", "--kubernetes", "1.2", stdin=MAP)
     assert (answer.code, answer.stdout) == (2, "")
-    assert f"no API schemas of Kubernetes `1.2`; there are those of {', '.join(versions())}\n" in answer.stderr
+    assert f"no API schemas for Kubernetes `1.2`; available: {', '.join(versions())}\n" in answer.stderr
 
 
 def test_an_unknown_version_of_the_project_file_is_told_at_its_line(call: Call) -> None:
@@ -272,7 +272,7 @@ def test_without_the_extra_there_is_a_clear_word(call: Call, monkeypatch: pytest
         answer = call("verify", "run.yaml")
     assert (answer.code, answer.stdout) == (2, "")
     assert answer.stderr.endswith(
-        "the API schemas are not installed; add them with: pip install 'speccompile[verify]'\n"
+        "the API schemas are not installed; install speccompile with the `verify` extra\n"
     )
 
 

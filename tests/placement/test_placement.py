@@ -771,8 +771,8 @@ def test_what_a_run_has_that_is_not_looked_at_is_told(call: Call) -> None:
     ("call_with", "reason"),
     [
         ((), "the following arguments are required: --nodes"),
-        (("--nodes", "-"), "only a PATH can be standard input"),
-        (("--nodes", "n", "--html", "-", "--format", "json"), "both go to standard output"),
+        (("--nodes", "-"), "only PATH can be - for standard input"),
+        (("--nodes", "n", "--html", "-", "--format", "json"), "both use standard output"),
     ],
 )
 def test_a_call_that_cannot_be_meant_is_refused(call: Call, call_with: tuple[str, ...], reason: str) -> None:

@@ -100,7 +100,7 @@ def test_the_patterns_of_a_definition_share_a_limit(copies: int, most: int) -> N
     patterns = Patterns()
     hostile = [f"{'|'.join(['[a-z]{0,1000}'] * copies)}{number}" for number in range(most + 5)]
     compile_pattern.cache_clear()
-    last = [patterns.refusal(pattern) for pattern in hostile][-5:]
+    last = [patterns.problem(pattern) for pattern in hostile][-5:]
     assert {made.reason for made in last if made} == {"the patterns of this definition take too much memory"}
     assert all(last)
     assert compile_pattern.cache_info().misses == most
@@ -108,7 +108,7 @@ def test_the_patterns_of_a_definition_share_a_limit(copies: int, most: int) -> N
 
 def test_many_ordinary_patterns_stay_within_the_limit() -> None:
     patterns = Patterns()
-    assert [patterns.refusal(f"^[a-z0-9]([-a-z0-9]{{0,61}}[a-z0-9])?{number}$") for number in range(300)] == [
+    assert [patterns.problem(f"^[a-z0-9]([-a-z0-9]{{0,61}}[a-z0-9])?{number}$") for number in range(300)] == [
         None
     ] * 300
 
@@ -125,7 +125,7 @@ def no_package(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.mark.usefixtures("no_package")
 def test_without_the_package_no_pattern_is_judged() -> None:
     patterns = Patterns()
-    assert [patterns.refusal(f"(a{number}") for number in range(100)] == [MISSING] * 100
+    assert [patterns.problem(f"(a{number}") for number in range(100)] == [MISSING] * 100
 
 
 pieces = st.recursive(

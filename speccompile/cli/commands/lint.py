@@ -1,4 +1,4 @@
-"""`speccompile lint`: likely mistakes in where pods would run."""
+"""`speccompile lint`: report likely mistakes in the placement of pods."""
 
 from __future__ import annotations
 
@@ -37,21 +37,21 @@ DONE, INPUT = 0, 1
 _EXAMPLES = """\
 examples:
   speccompile lint                                     all runs that speccompile.yaml names
-  speccompile lint manifests/ --platform platform.yaml any manifests, by the pools that the platform declares
+  speccompile lint manifests/ --platform platform.yaml any manifests, with the pools of the platform file
   speccompile lint --nodes nodes.yaml --objects servers.yaml
   speccompile explain --code placement/pins-nothing    what a finding means
 
-A document with an apiVersion is a manifest, unless that is speccompile's own; any other is a run.
+A document with an apiVersion other than speccompile.dev is a manifest; any other document is a run.
 """
 
 
 def add_lint(commands: Commands) -> None:
-    """Gives the command line its `lint`."""
+    """Add `lint` to the command line."""
     parser = add_command(commands, "lint", COMMANDS["lint"].what, _EXAMPLES)
     parser.set_defaults(run=run_lint)
     add_paths(
         parser,
-        "runs or manifests: a file, a directory, or - for standard input; without it, the runs of the project",
+        "runs or manifests: a file, a directory, or - for standard input (default: the runs of the project)",
     )
     parser.add_argument(
         "--nodes",
@@ -59,7 +59,7 @@ def add_lint(commands: Commands) -> None:
         default=[],
         metavar="FILE",
         type=path,
-        help="nodes of the cluster, of kubectl get nodes -o yaml (repeatable); else the platform's pools",
+        help="nodes of the cluster, from kubectl get nodes -o yaml (repeatable; default: the pools of the platform file)",
     )
     parser.add_argument(
         "--objects",
@@ -67,75 +67,77 @@ def add_lint(commands: Commands) -> None:
         default=[],
         metavar="PATH",
         type=path,
-        help="objects that the cluster has already, which are looked at and not judged (repeatable)",
+        help="existing objects of the cluster, used as context and not linted (repeatable)",
     )
     add_inputs(parser)
     add_format(parser)
     add_findings(parser, "warnings are errors")
 
 
-class _Answer(NamedTuple):
-    """All that was found."""
+class _Outcome(NamedTuple):
+    """All findings, and what was linted."""
 
     findings: Sequence[Diagnostic] = ()
     stopping: Sequence[Diagnostic] = ()
-    """What there is no way round; errors among it are errors, whatever the call makes of their codes."""
+    """Findings that stop the call; their errors cannot be lowered."""
     left_out: int = 0
     subjects: str = ""
     """What was linted, in words."""
 
 
 def run_lint(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:
-    """The exit code of one call; findings go to stderr, or to stdout if for programs."""
-    answer, severity = _Answer(), None
+    """Lint; print findings to stderr, or to stdout in a machine format."""
+    outcome, severity = _Outcome(), None
     try:
         inputs = settle(flags_of(arguments))
         severity = inputs.severity
-        answer = _answer(arguments, inputs, stderr)
+        outcome = _lint(arguments, inputs, stderr)
     except CallError as error:
         arguments.refuse(str(error))
     except CompileError as error:
-        answer = _Answer(stopping=error.diagnostics)
-    findings = _judged(arguments, answer, severity)
+        outcome = _Outcome(stopping=error.diagnostics)
+    findings = _with_severities(arguments, outcome, severity)
     tell(findings, stream_for(arguments.format, stdout, stderr), arguments.format, quiet=arguments.quiet)
-    tell_left_out(answer.left_out if not has_errors(findings) else 0, stderr)
-    if not findings and not answer.left_out:
-        report_success(f"no findings in {answer.subjects}", arguments, stderr)
+    tell_left_out(outcome.left_out if not has_errors(findings) else 0, stderr)
+    if not findings and not outcome.left_out:
+        report_success(f"no findings in {outcome.subjects}", arguments, stderr)
     return INPUT if has_errors(findings) else DONE
 
 
-def _judged(arguments: argparse.Namespace, answer: _Answer, severity: Severities | None) -> tuple[Diagnostic, ...]:
-    """The findings as they count; `--strict` is about each, since one code may be a warning here and a notice there."""
+def _with_severities(
+    arguments: argparse.Namespace, outcome: _Outcome, severity: Severities | None
+) -> tuple[Diagnostic, ...]:
+    """Apply severities; `--strict` applies per finding, because a code may have findings of several severities."""
 
     def is_raised(finding: Diagnostic) -> bool:
         return bool(arguments.strict) and finding.severity is Severity.WARNING
 
-    told = (*answer.findings, *answer.stopping)
-    raised = (finding._replace(severity=Severity.ERROR) for finding in told if is_raised(finding))
+    reported = (*outcome.findings, *outcome.stopping)
+    raised = (finding._replace(severity=Severity.ERROR) for finding in reported if is_raised(finding))
     found, stopping = (
-        [finding for finding in group if not is_raised(finding)] for group in (answer.findings, answer.stopping)
+        [finding for finding in group if not is_raised(finding)] for group in (outcome.findings, outcome.stopping)
     )
-    # What is raised, the project file does not lower.
+    # The project file cannot lower `--strict`.
     others = judged(found, severities_of(arguments, severity), stopping=stopping)
     return in_order((*judged(raised, severities_of(arguments)), *others))
 
 
-def _answer(arguments: argparse.Namespace, inputs: Inputs, stderr: TextIO) -> _Answer:
+def _lint(arguments: argparse.Namespace, inputs: Inputs, stderr: TextIO) -> _Outcome:
     if STREAM in (*arguments.nodes, *arguments.objects):
-        raise CallError("--nodes and --objects are files; only a PATH can be standard input")
+        raise CallError("--nodes and --objects must be files; only PATH can be - for standard input")
     setting = read_setting(inputs.profiles, inputs.platform, inputs.templates)
-    pools, unread = _pools(arguments.nodes, setting)
-    ours, theirs = compiled_objects(inputs, setting, stderr), given_objects(arguments.objects)
-    trees = tuple(one.tree for one in (*ours.given, *theirs.given))
-    context = LintContext(trees, {id(one.tree): one.place for one in ours.given}, workloads(trees), pools)
-    # What a profile does to a run's values is for `render` to tell.
-    errors = (finding for finding in ours.findings if finding.severity is Severity.ERROR)
-    hidden = {**theirs.hidden, **ours.hidden}
-    return _Answer(
+    pools, snapshot_findings = _pools(arguments.nodes, setting)
+    objects, existing = compiled_objects(inputs, setting, stderr), given_objects(arguments.objects)
+    trees = tuple(one.tree for one in (*objects.given, *existing.given))
+    context = LintContext(trees, {id(one.tree): one.place for one in objects.given}, workloads(trees), pools)
+    # `render` reports overridden values.
+    errors = (finding for finding in objects.findings if finding.severity is Severity.ERROR)
+    hidden = {**existing.hidden, **objects.hidden}
+    return _Outcome(
         [*without_values((*errors, *lint_placement(context)), hidden)],
-        [*setting.findings, *unread, *without_values(theirs.findings, hidden)],
-        ours.left_out,
-        _subjects(ours),
+        [*setting.findings, *snapshot_findings, *without_values(existing.findings, hidden)],
+        objects.left_out,
+        _subjects(objects),
     )
 
 
@@ -148,7 +150,7 @@ def _subjects(objects: Objects) -> str:
 
 
 def _pools(nodes: Sequence[str], setting: Setting) -> tuple[tuple[Pool, ...], list[Diagnostic]]:
-    """The pools of the nodes that are given, by the names that the platform has for them, or those it declares."""
+    """The pools of the given nodes, or those that the platform file declares."""
     declared = declared_pools(setting.platform)
     if not nodes:
         return declared, []

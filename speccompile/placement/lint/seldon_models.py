@@ -227,7 +227,9 @@ def _check_replicas(context: LintContext) -> Iterator[Diagnostic]:
         count = match.need.replicas
         prefix = f"the Model needs {count} replicas of a Server, but {quote(largest.name)}"
         paths: tuple[KeyPath, ...] = (("spec", "replicas"), ("spec", "minReplicas"), _NAME)
-        notes = tuple(location_note("the number of the Server", node_at(largest.server, ("spec", "replicas"))))
+        notes = tuple(
+            location_note("the number of replicas of the Server", node_at(largest.server, ("spec", "replicas")))
+        )
         if count > largest.most:
             wording = error(
                 "seldon/too-many-replicas", f"{prefix} has at most {largest.most}", "raise the replicas of the Server"

@@ -150,9 +150,9 @@ def _check_config_complete(context: LintContext) -> Iterator[Diagnostic]:
         names = [text_at(one, ("name",)) for one in app_containers(pod)]
         serving = [name for name in names if name not in (AGENT, RCLONE)]
         missing = [f"`{name}`" for name in (RCLONE, AGENT) if name not in names]
-        missing += [] if serving else ["for serving models"]
+        missing += [] if serving else ["one that serves models"]
         if missing:
-            message = f"the ServerConfig is incomplete: it has no container {' and '.join(missing)}"
+            message = f"the ServerConfig is incomplete: missing containers: {', '.join(missing)}"
             fix = "list all containers: those of a stock ServerConfig are not added"
             paths: tuple[KeyPath, ...] = ((*POD_SPEC, "containers"), POD_SPEC)
             yield finding_at_path(context, error("seldon/config-fragment", message, fix), config, *paths)

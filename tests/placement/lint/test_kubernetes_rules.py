@@ -870,7 +870,7 @@ def test_a_note_shows_no_variable_of_another_file(call: Call) -> None:
         Path(f"{kind}.yaml").write_text(json.dumps(tree))
     told = call("lint", "Server.yaml", "--objects", "ServerConfig.yaml").stderr
     assert "variable `LEVEL` is set twice" in told
-    assert "stands here: ServerConfig.yaml:1:" in told
+    assert "is set here: ServerConfig.yaml:1:" in told
     assert "hunter-" not in told
 
 

@@ -324,7 +324,7 @@ def test_autoscalers_need_replicas_and_average_values() -> None:
     found = findings(scaler(metrics=[metric]), model(memory="1Mi"))
     assert [one.message.partition(",")[0] for one in found if one.code == "seldon/autoscaler"] == [
         "a target of type `Value` ignores the number of replicas",
-        "an autoscaler sets the replicas of Model `churn`",
+        "an autoscaler scales Model `churn`",
     ]
     assert codes(scaler(), model(memory="1Mi", replicas=1)) == {}
 
