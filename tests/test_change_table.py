@@ -308,7 +308,7 @@ def test_help_loads_no_module_of_a_format(copy: Copy) -> None:
 def test_a_placement_lint_rule(copy: Copy) -> None:
     copy.insert(
         "speccompile/placement/lint/volumes.py",
-        "VOLUME_RULES: ",
+        "VOLUME_LINT_RULES: ",
         "def _pods_are_few(context: LintContext) -> Iterator[Diagnostic]:\n"
         "    for workload in context.linted_workloads:\n"
         '        wording = LintWording("placement/pods", "a pod", "use none")\n'

@@ -34,7 +34,7 @@ class Cluster(NamedTuple):
     used: Mapping[str, Usage] = {}
     """By node name; nodes without pods may be missing."""
     knows_pods: bool = False
-    """Whether the pods were given."""
+    """Whether pod files were read."""
 
     def usage(self, machine: Machine) -> Usage:
         return self.used.get(machine.name, _UNUSED)
@@ -186,7 +186,7 @@ def _unexpected(tree: Node, kind: str) -> Diagnostic:
     found = kind_of(tree)
     return Diagnostic(
         code=_UNEXPECTED,
-        message=f"expected a {kind}, found {f'a {quote(found)}' if found else 'something that is not a Kubernetes object'}",
+        message=f"expected a {kind}, found {f'a {quote(found)}' if found else 'no Kubernetes object'}",
         span=object_span(tree),
         help=f"save the file with: kubectl get {_KUBECTL_ARGUMENTS[kind]} -o yaml",
     )

@@ -86,13 +86,13 @@ class NodeFilter:
 
 def _evaluate(filters: NodeFilter, needs: Needs) -> tuple[tuple[Machine, ...], tuple[NodeGroup, ...]]:
     fits: list[Machine] = []
-    alike: dict[tuple[object, ...], list[tuple[Machine, tuple[NodeRejection, ...]]]] = {}
+    groups_by_reasons: dict[tuple[object, ...], list[tuple[Machine, tuple[NodeRejection, ...]]]] = {}
     for machine, reasons in filters.reasons(needs):
         if reasons:
-            alike.setdefault(tuple(reason.kind for reason in reasons), []).append((machine, reasons))
+            groups_by_reasons.setdefault(tuple(reason.kind for reason in reasons), []).append((machine, reasons))
         else:
             fits.append(machine)
-    groups = [NodeGroup(*map(tuple, zip(*members, strict=True))) for members in alike.values()]
+    groups = [NodeGroup(*map(tuple, zip(*members, strict=True))) for members in groups_by_reasons.values()]
     return tuple(fits), tuple(sorted(groups, key=lambda group: (-len(group.machines), group.machines[0].name)))
 
 

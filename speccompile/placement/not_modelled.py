@@ -28,8 +28,8 @@ def unmodelled_features(workload: PodWorkload) -> Iterator[tuple[str, Node]]:
 
 def _first_set(*paths: KeyPath) -> Callable[[PodWorkload], Node | None]:
     def uses(workload: PodWorkload) -> Node | None:
-        found = (workload.pod.at(path) for path in paths)
-        return next((node for node in found if node is not None and node.value), None)
+        nodes = (workload.pod.at(path) for path in paths)
+        return next((node for node in nodes if node is not None and node.value), None)
 
     return uses
 

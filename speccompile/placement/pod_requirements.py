@@ -290,12 +290,12 @@ def _pod_requests(reader: _Reader, total: Mapping[str, Request]) -> dict[str, Re
     for name, request in requests.items():
         if name.startswith(_POD_LEVEL) and name in total and request.amount < total[name].amount:
             reader.report(InvalidField(request.paths[0], "expected at least what the containers request together"))
-    told = {
+    amounts = {
         **limits,
         **{name: request for name, request in total.items() if not name.startswith("hugepages-")},
         **requests,
     }
-    return {**total, **{name: told[name] for name in chain(limits, requests) if name.startswith(_POD_LEVEL)}}
+    return {**total, **{name: amounts[name] for name in chain(limits, requests) if name.startswith(_POD_LEVEL)}}
 
 
 def _requests_of(reader: _Reader, path: KeyPath) -> dict[str, Request]:

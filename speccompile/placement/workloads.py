@@ -9,7 +9,7 @@ from speccompile.model.key_path import KeyPath
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
 from speccompile.placement.object_identity import group_of, kind_of, name_of, namespace_of
-from speccompile.placement.seldon.objects import node_at
+from speccompile.placement.seldon.objects import non_null_at
 from speccompile.placement.seldon.operator_merge import merge_server
 from speccompile.placement.seldon.server_pods import config_of, replicas_of
 
@@ -138,7 +138,7 @@ def _workload(owner: Node, pod: Node | None, replicas: int, *, is_suspended: boo
 def _of_seldon_server(tree: Node, objects: Sequence[Node]) -> Iterator[PodWorkload]:
     """The pods of a Seldon Server, merged over its ServerConfig: one of the objects, or a stock one."""
     config = config_of(tree, objects)
-    claims = node_at(config, ("spec", "volumeClaimTemplates"))
+    claims = non_null_at(config, ("spec", "volumeClaimTemplates"))
     yield PodWorkload(tree, merge_server(tree, config).pod, replicas_of(tree), claims=claims)
 
 

@@ -40,7 +40,7 @@ from speccompile.terminal.display_width import printable
 
 _MAX_NODES_NAMED = 50
 _MAX_LISTED = 50
-"""Entries of a list in the summary; all workloads have a section of their own."""
+"""Entries of a list in the summary; every workload has a section."""
 _COLUMNS = ("allocatable", "in use", "added by runs", "free", "missing")
 _BAR_WIDTH = 400
 

@@ -36,7 +36,7 @@ from speccompile.report.place_wording import (
 from speccompile.terminal.display_width import columns, printable
 from speccompile.terminal.style import Paint, plain
 
-MAX_ALL_SHOWN = 20
+MAX_WORKLOADS_SHOWN = 20
 """Up to this many workloads are all shown; of more, only those that fit no node."""
 _MAX_SHOWN = 100
 _GAP = "  "
@@ -61,16 +61,16 @@ def _summary(result: PlacementResult, paint: Paint) -> Iterator[str]:
     for line in summary_lines(result):
         yield paint(line, "title")
     pending = result.capacity.pending
-    for one in pending[:MAX_ALL_SHOWN]:
+    for one in pending[:MAX_WORKLOADS_SHOWN]:
         yield f"  {pending_text(one)}"
-    if len(pending) > MAX_ALL_SHOWN:
-        yield f"  … and {len(pending) - MAX_ALL_SHOWN} more"
+    if len(pending) > MAX_WORKLOADS_SHOWN:
+        yield f"  … and {len(pending) - MAX_WORKLOADS_SHOWN} more"
     yield ""
 
 
 def _workloads(result: PlacementResult, paint: Paint) -> Iterator[str]:
     workloads = display_order(result.workloads)
-    shown = workloads if len(workloads) <= MAX_ALL_SHOWN else [one for one in workloads if not one.fits]
+    shown = workloads if len(workloads) <= MAX_WORKLOADS_SHOWN else [one for one in workloads if not one.fits]
     for one in shown[:_MAX_SHOWN]:
         yield from _workload(one, result, paint)
         yield ""
@@ -126,8 +126,8 @@ def resource_cells(share: ResourceUse) -> tuple[str, ...]:
 
 def _models(models: Sequence[ModelHosting], paint: Paint) -> Iterator[str]:
     for model in models:
-        fit_line = hosting_text(model)
-        yield f"{paint(printable_name(model.title), 'title')}: {fit_line if model.is_possible else paint(fit_line, 'error')}"
+        fit_line = hosting_text(model) if model.is_possible else paint(hosting_text(model), "error")
+        yield f"{paint(printable_name(model.title), 'title')}: {fit_line}"
         for host in model.hosts:
             yield f"  {host_name(host)}: {host_fit_text(host)}"
             for objection in host.objections:

@@ -97,8 +97,8 @@ def display_order(workloads: Sequence[WorkloadResult]) -> list[WorkloadResult]:
 def natural_order(text: str) -> tuple[tuple[int, str], ...]:
     """A sort key that compares digits as numbers: `train-2` before `train-10`."""
     # Digits are compared by length, then as text: `int` refuses thousands of them.
-    pieces = enumerate(_DIGITS.split(text))
-    return tuple((len(digits := part.lstrip("0")), digits) if odd % 2 else (0, part) for odd, part in pieces)
+    parts = enumerate(_DIGITS.split(text))
+    return tuple((len(digits := part.lstrip("0")), digits) if index % 2 else (0, part) for index, part in parts)
 
 
 # Workloads
@@ -161,7 +161,7 @@ def not_considered_lines(ignored: Iterable[tuple[str, Node]]) -> Iterator[str]:
 
 
 def origins_text(nodes: Iterable[Node]) -> str:
-    """The lines that set the nodes; empty for values that nobody set."""
+    """The lines that set the nodes; empty for values without an origin."""
     origins = [*dict.fromkeys(str(origin_of(node)._replace(derived=None)) for node in nodes)]
     return ", ".join(origins[:_MAX_LISTED]) + (", …" if len(origins) > _MAX_LISTED else "")
 

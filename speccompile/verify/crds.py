@@ -108,7 +108,7 @@ def _served(tree: Node, faults: list[Diagnostic]) -> dict[Kind, Schema]:
 
 
 def _required(node: Node) -> Schema:
-    """Required fields as `required`, or as `x-required` if they may not be null; a field with a default is not required."""
+    """Required fields: `x-required` for those that may not be null; a field with a default is not required."""
     required, fields = node.fields.get("required"), node.at(("properties",))
     names = [str(item.value) for item in required.items] if required else []
     declared = {name: fields.fields[name] for name in names if name in fields.fields} if fields else {}

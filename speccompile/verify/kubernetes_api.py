@@ -210,14 +210,14 @@ def _folders() -> Mapping[str, Traversable]:
     spec = find_spec(_PACKAGE)
     # Importing the package costs more than reading from it.
     root = files(module_from_spec(spec)) / "kubernetes-json-schema" if spec else None
-    found = [
+    folders = [
         (tuple(map(int, match.groups())), folder)
         for folder in (root.iterdir() if root and root.is_dir() else ())
         if (match := _FOLDER.fullmatch(folder.name))
     ]
-    if not found:
+    if not folders:
         raise ModuleNotFoundError(f"the package {_PACKAGE} is not installed", name=_PACKAGE)
-    return {f"{major}.{minor}": folder for (major, minor, _), folder in sorted(found, key=lambda one: one[0])}
+    return {f"{major}.{minor}": folder for (major, minor, _), folder in sorted(folders, key=lambda one: one[0])}
 
 
 def _number(version: str) -> tuple[int, int]:

@@ -12,7 +12,7 @@ from speccompile.terminal.style import Paint, plain
 from speccompile.verify.kubernetes_api import join_names
 from speccompile.verify.verify import NOT_CHECKED, UNKNOWN_KIND, VerifyResult
 
-MAX_ALL_SHOWN = 20
+MAX_OBJECTS_SHOWN = 20
 """Up to this many objects are all shown; of more, only those that are not valid."""
 _MAX_LENGTH = 100
 _OK, _UNKNOWN, _SKIPPED, _GAP = "ok", "no such kind", "not checked", "  "
@@ -34,7 +34,7 @@ def version_table(
     """Tabulate the verdicts; an error that `severities` lowers does not make an object invalid."""
     rows = [(_title(one), *(_cell(one.faults[version], severities) for version in versions)) for one in verdicts]
     faulty = [row for row in rows if {*row[1:]} != {_OK}]
-    shown = rows if len(rows) <= MAX_ALL_SHOWN else faulty
+    shown = rows if len(rows) <= MAX_OBJECTS_SHOWN else faulty
     text = _aligned([("MANIFEST", *versions), *shown], paint) if shown else ""
     manifests = f"{len(rows)} manifest" + "s" * (len(rows) != 1)
     if not faulty:

@@ -248,13 +248,13 @@ def _error_findings(error: ValidationError, subject: LocatedObject) -> Iterator[
 def _translate(error: ValidationError, tree: Node) -> Iterator[Diagnostic]:
     keyword = str(error.validator)
     if keyword in KEYWORDS:
-        found = KEYWORDS[keyword](error.validator_value, error.instance)
+        broken = KEYWORDS[keyword](error.validator_value, error.instance)
     elif keyword in _MESSAGES and not _is_of_type(error):
-        found = iter([Violation(_MESSAGES[keyword](error))])
+        broken = iter([Violation(_MESSAGES[keyword](error))])
     else:
         yield from translated(error, tree, bundled_library())
         return
-    for violation in found:
+    for violation in broken:
         path: KeyPath = (*error.absolute_path, *violation.path)
         node = tree.at(path)
         yield Diagnostic(

@@ -19,7 +19,7 @@ from speccompile.model.node import Node
 from speccompile.terminal.style import coloured
 from speccompile.verify import kubernetes_api as apis
 from speccompile.verify.kubernetes_api import versions
-from speccompile.verify.table import MAX_ALL_SHOWN, version_table
+from speccompile.verify.table import MAX_OBJECTS_SHOWN, version_table
 from speccompile.verify.verify import Api, LocatedObject, run_objects, verify_object
 
 NEWEST = versions()[-1]
@@ -271,9 +271,7 @@ def test_without_the_extra_there_is_a_clear_word(call: Call, monkeypatch: pytest
         without.setitem(sys.modules, "kubernetes_validate", None)
         answer = call("verify", "run.yaml")
     assert (answer.code, answer.stdout) == (2, "")
-    assert answer.stderr.endswith(
-        "the API schemas are not installed; install speccompile with the `verify` extra\n"
-    )
+    assert answer.stderr.endswith("the API schemas are not installed; install speccompile with the `verify` extra\n")
 
 
 # Custom kinds.
@@ -395,16 +393,16 @@ def test_what_codes_count_as_is_for_the_call_to_say(call: Call) -> None:
 
 
 def test_of_many_manifests_only_those_at_fault_are_listed(call: Call) -> None:
-    Path("maps.yaml").write_text("---\n".join([*[MAP] * MAX_ALL_SHOWN, BAD_MAP]))
+    Path("maps.yaml").write_text("---\n".join([*[MAP] * MAX_OBJECTS_SHOWN, BAD_MAP]))
     assert call("verify", "maps.yaml").stdout.splitlines() == [
         f"MANIFEST                     {NEWEST}",
         "maps.yaml: ConfigMap faulty  1 error",
         "",
-        f"{MAX_ALL_SHOWN + 1} manifests for Kubernetes {NEWEST}: {MAX_ALL_SHOWN} valid, 1 invalid",
+        f"{MAX_OBJECTS_SHOWN + 1} manifests for Kubernetes {NEWEST}: {MAX_OBJECTS_SHOWN} valid, 1 invalid",
     ]
-    Path("maps.yaml").write_text("---\n".join([MAP] * (MAX_ALL_SHOWN + 1)))
+    Path("maps.yaml").write_text("---\n".join([MAP] * (MAX_OBJECTS_SHOWN + 1)))
     answer = call("verify", "maps.yaml")
-    assert (answer.stdout, answer.stderr) == ("", f"{MAX_ALL_SHOWN + 1} manifests valid for Kubernetes {NEWEST}\n")
+    assert (answer.stdout, answer.stderr) == ("", f"{MAX_OBJECTS_SHOWN + 1} manifests valid for Kubernetes {NEWEST}\n")
 
 
 def test_the_table_is_aligned_with_wide_letters_and_in_colour() -> None:

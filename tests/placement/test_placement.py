@@ -47,7 +47,7 @@ from speccompile.placement.pod_requirements import needs_of
 from speccompile.placement.scheduler_filters import Filter, rejection_reasons
 from speccompile.placement.suggest import apply_change, closest_node, suggest_change
 from speccompile.report.place_json import as_placed_json
-from speccompile.report.place_text import MAX_ALL_SHOWN, as_placed_table
+from speccompile.report.place_text import MAX_WORKLOADS_SHOWN, as_placed_table
 from speccompile.report.place_wording import pending_text
 from speccompile.verify.kubectl_scalars import as_kubernetes_reads
 from speccompile.yaml_text.parse import parse
@@ -799,12 +799,14 @@ def test_the_same_call_prints_the_same(call: Call) -> None:
 
 def test_many_workloads_are_told_of_only_if_they_fit_nowhere() -> None:
     cluster = cluster_of(node("a"))
-    subjects = [subject({}, name=f"fit-{number}") for number in range(MAX_ALL_SHOWN)]
+    subjects = [subject({}, name=f"fit-{number}") for number in range(MAX_WORKLOADS_SHOWN)]
     odd = subject({"nodeSelector": {"a": "b"}}, name="odd")
     text = as_placed_table(place_workloads([*subjects, odd], PlacementObjects(), cluster))
     assert "Job odd (run.yaml): does not fit any node" in text
     assert "Job fit-1 " not in text
-    assert text.startswith(f"1 of {MAX_ALL_SHOWN + 1} workloads does not fit any node (1 node checked): Job odd\n")
+    assert text.startswith(
+        f"1 of {MAX_WORKLOADS_SHOWN + 1} workloads does not fit any node (1 node checked): Job odd\n"
+    )
 
 
 def test_names_of_a_cluster_cannot_steer_a_terminal() -> None:

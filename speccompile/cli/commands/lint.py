@@ -59,7 +59,7 @@ def add_lint(commands: Commands) -> None:
         default=[],
         metavar="FILE",
         type=path,
-        help="nodes of the cluster, from kubectl get nodes -o yaml (repeatable; default: the pools of the platform file)",
+        help="nodes of the cluster, from kubectl get nodes -o yaml (repeatable; default: the platform's pools)",
     )
     parser.add_argument(
         "--objects",

@@ -15,10 +15,16 @@ from speccompile.placement.lint.seldon_models import SELDON_MODEL_RULES
 from speccompile.placement.lint.seldon_runtime import SELDON_RUNTIME_RULES
 from speccompile.placement.lint.seldon_servers import SELDON_SERVER_RULES
 from speccompile.placement.lint.tolerations import TOLERATION_RULES
-from speccompile.placement.lint.volumes import VOLUME_RULES
+from speccompile.placement.lint.volumes import VOLUME_LINT_RULES
 
-KUBERNETES_RULES: tuple[LintRule, ...] = (*TOLERATION_RULES, *AFFINITY_RULES, *POOL_RULES, *AMOUNT_RULES, *VOLUME_RULES)
-"""Rules about pods and pools, whatever kind of object creates the pods."""
+KUBERNETES_RULES: tuple[LintRule, ...] = (
+    *TOLERATION_RULES,
+    *AFFINITY_RULES,
+    *POOL_RULES,
+    *AMOUNT_RULES,
+    *VOLUME_LINT_RULES,
+)
+"""Rules about pods and pools, for all kinds of objects that create pods."""
 SELDON_RULES: tuple[LintRule, ...] = (
     *SELDON_FIELD_RULES,
     *SELDON_SERVER_RULES,
@@ -34,18 +40,18 @@ _MAX_NAMED = 3
 
 def lint_placement(context: LintContext) -> tuple[Diagnostic, ...]:
     """Run all rules; findings come in source order, and one that applies to many objects is reported once."""
-    return in_order(_merge_alike(found for rule in LINT_RULES for found in rule(context)))
+    return in_order(_merge_alike(finding for rule in LINT_RULES for finding in rule(context)))
 
 
 def _merge_alike(findings: Iterable[Diagnostic]) -> Iterable[Diagnostic]:
-    alike: dict[Diagnostic, list[ObjectNote]] = {}
+    grouped: dict[Diagnostic, list[ObjectNote]] = {}
     for finding in findings:
         others = tuple(note for note in finding.notes if not isinstance(note, ObjectNote))
         objects = [note for note in finding.notes if isinstance(note, ObjectNote)]
-        alike.setdefault(finding._replace(notes=others), []).extend(objects)
-    for finding, objects in alike.items():
+        grouped.setdefault(finding._replace(notes=others), []).extend(objects)
+    for finding, objects in grouped.items():
         names = [*dict.fromkeys(note.message for note in objects)]
-        shown = [ObjectNote(name) for name in names[:_MAX_NAMED]]
-        rest = len(names) - len(shown)
+        named_objects = [ObjectNote(name) for name in names[:_MAX_NAMED]]
+        rest = len(names) - len(named_objects)
         more = [ObjectNote(f"and in {rest} more" if rest > 1 else "and in 1 more")] if rest else []
-        yield finding._replace(notes=(*finding.notes, *shown, *more))
+        yield finding._replace(notes=(*finding.notes, *named_objects, *more))

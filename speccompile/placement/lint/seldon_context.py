@@ -13,7 +13,7 @@ from speccompile.placement.lint.context import LintContext, LintWording, finding
 from speccompile.placement.lint.pod_facts import gpu_request
 from speccompile.placement.lint.reachable_pools import match_pools
 from speccompile.placement.seldon.model_match import ModelMatch, match_models
-from speccompile.placement.seldon.objects import node_at, of_kind
+from speccompile.placement.seldon.objects import non_null_at, of_kind
 from speccompile.placement.seldon.server_pods import ServerHost, is_stock, server_hosts
 
 
@@ -73,5 +73,5 @@ def finding_at_path(
     context: LintContext, wording: LintWording, owner: Node, *paths: KeyPath, notes: tuple[Note, ...] = ()
 ) -> Diagnostic:
     """A finding at the first of the paths that exists in the object, else at the object."""
-    nodes = (node_at(owner, path) for path in paths)
+    nodes = (non_null_at(owner, path) for path in paths)
     return finding_at(context, wording, owner, next((node for node in nodes if node is not None), owner), *notes)

@@ -11,7 +11,7 @@ from speccompile.model.node import Node
 from speccompile.placement.lint.context import LintContext, LintRule, finding_at
 from speccompile.placement.lint.seldon_context import error, linted_of_kind, warning
 from speccompile.placement.object_identity import name_of
-from speccompile.placement.seldon.objects import int_at, items_at, node_at, strings_at
+from speccompile.placement.seldon.objects import int_at, items_at, non_null_at, strings_at
 from speccompile.schema.formats.text_format import Shape, shape_fault
 
 _SCALED = ("Server", "Model")
@@ -52,10 +52,10 @@ def _check_names(context: LintContext) -> Iterator[Diagnostic]:
     for kind, shape in _NAMES.items():
         for tree in linted_of_kind(context, kind):
             name = name_of(tree)
-            fault = shape_fault(name, shape, lambda text_at: text_at.lower().replace(".", "-").replace("_", "-"))
+            fault = shape_fault(name, shape, lambda string_at: string_at.lower().replace(".", "-").replace("_", "-"))
             if name and fault is not None:
                 wording = error("seldon/name", fault.message, fault.help or shape.rule)
-                yield finding_at(context, wording, tree, node_at(tree, ("metadata", "name")) or tree)
+                yield finding_at(context, wording, tree, non_null_at(tree, ("metadata", "name")) or tree)
 
 
 def _check_scaling(context: LintContext) -> Iterator[Diagnostic]:
@@ -66,7 +66,7 @@ def _check_scaling(context: LintContext) -> Iterator[Diagnostic]:
             if value < 0:
                 message = f"`{key}` is negative, which counts as unset"
                 wording = warning("seldon/negative-replicas", message, "remove it")
-                yield finding_at(context, wording, tree, node_at(tree, ("spec", key)) or tree)
+                yield finding_at(context, wording, tree, non_null_at(tree, ("spec", key)) or tree)
         replicas, minimum, maximum = (values.get(key, -1) for key in _REPLICAS)
         faults = (
             (0 <= replicas < minimum, "replicas", f"{replicas} is below `minReplicas`, {minimum}"),
@@ -76,18 +76,18 @@ def _check_scaling(context: LintContext) -> Iterator[Diagnostic]:
         for is_fault, key, message in faults:
             if is_fault:
                 wording = error("seldon/scaling", f"`{key}`: {message}", "change one of the two")
-                yield finding_at(context, wording, tree, node_at(tree, ("spec", key)) or tree)
+                yield finding_at(context, wording, tree, non_null_at(tree, ("spec", key)) or tree)
 
 
 def _check_ignored_fields(context: LintContext) -> Iterator[Diagnostic]:
     for kind, path, fix in _IGNORED_FIELDS:
         for tree in linted_of_kind(context, kind):
-            node = node_at(tree, path)
+            node = non_null_at(tree, path)
             if node is not None and node.value is not False:
                 yield _ignored_field(context, tree, node, str(path[-1]), fix)
     for config in linted_of_kind(context, "SeldonConfig"):
         for component in items_at(config, ("spec", "components")):
-            node = node_at(component, ("replicas",))
+            node = non_null_at(component, ("replicas",))
             if node is not None:
                 yield _ignored_field(context, config, node, "replicas", "set it in `overrides` of the SeldonRuntime")
 

@@ -28,7 +28,15 @@ from speccompile.placement.lint.seldon_context import (
 from speccompile.placement.object_identity import group_of, kind_of, name_of, namespace_of
 from speccompile.placement.pod_requirements import amount_text
 from speccompile.placement.seldon.model_match import Candidate, Cause, Fit, ModelMatch, check_host, server_loads
-from speccompile.placement.seldon.objects import GROUP, items_at, model_bytes, node_at, of_kind, quantity_of, text_at
+from speccompile.placement.seldon.objects import (
+    GROUP,
+    items_at,
+    model_bytes,
+    non_null_at,
+    of_kind,
+    quantity_of,
+    string_at,
+)
 from speccompile.placement.seldon.server_pods import STOCK, ServerHost
 from speccompile.schema.suggestions import near
 
@@ -126,7 +134,7 @@ def _several_servers_wording(context: LintContext, fits: Sequence[ServerHost]) -
 def _placement(host: ServerHost) -> str:
     """The fields that decide on nodes; Servers with equal values run on the same nodes."""
     parts = ("nodeSelector", "affinity", "tolerations", "nodeName")
-    nodes = [node_at(host.pod, (part,)) for part in parts]
+    nodes = [non_null_at(host.pod, (part,)) for part in parts]
     return repr([node.plain() if node is not None else None for node in nodes])
 
 
@@ -168,7 +176,7 @@ def _otherwise_matching(match: ModelMatch) -> tuple[Candidate, ...]:
 
 def _check_memory_set(context: LintContext) -> Iterator[Diagnostic]:
     for model in linted_of_kind(context, "Model"):
-        requested = node_at(model, _MEMORY)
+        requested = non_null_at(model, _MEMORY)
         if requested is None:
             message = "the Model sets no `memory`, so it counts as 0 and Servers may run out of memory"
             yield finding_at_path(
@@ -228,7 +236,7 @@ def _check_replicas(context: LintContext) -> Iterator[Diagnostic]:
         prefix = f"the Model needs {count} replicas of a Server, but {quote(largest.name)}"
         paths: tuple[KeyPath, ...] = (("spec", "replicas"), ("spec", "minReplicas"), _NAME)
         notes = tuple(
-            location_note("the number of replicas of the Server", node_at(largest.server, ("spec", "replicas")))
+            location_note("the number of replicas of the Server", non_null_at(largest.server, ("spec", "replicas")))
         )
         if count > largest.most:
             wording = error(
@@ -252,11 +260,11 @@ def _check_autoscalers(context: LintContext) -> Iterator[Diagnostic]:
         if kind_of(autoscaler) != "HorizontalPodAutoscaler" or group_of(autoscaler) != "autoscaling":
             continue
         target = ("spec", "scaleTargetRef")
-        if text_at(autoscaler, (*target, "kind")) != "Model" or not text_at(
+        if string_at(autoscaler, (*target, "kind")) != "Model" or not string_at(
             autoscaler, (*target, "apiVersion")
         ).startswith(GROUP):
             continue
-        model = models.get((namespace_of(autoscaler), text_at(autoscaler, (*target, "name"))))
+        model = models.get((namespace_of(autoscaler), string_at(autoscaler, (*target, "name"))))
         yield from _autoscaler_findings(context, autoscaler, model)
 
 
@@ -264,8 +272,8 @@ def _autoscaler_findings(context: LintContext, autoscaler: Node, model: Node | N
     target: KeyPath = ("spec", "scaleTargetRef", "name")
     if model is not None:
         for key in ("minReplicas", "maxReplicas"):
-            if bound := node_at(model, ("spec", key)):
-                message = f"an autoscaler sets the replicas of {object_title(model)}, which Seldon also scales because of `{key}`"
+            if bound := non_null_at(model, ("spec", key)):
+                message = f"an autoscaler scales {object_title(model)}, which Seldon also scales because of `{key}`"
                 fix = f"remove `{key}` from the Model: the autoscaler sets the bounds"
                 yield finding_at_path(
                     context,
@@ -274,14 +282,14 @@ def _autoscaler_findings(context: LintContext, autoscaler: Node, model: Node | N
                     target,
                     notes=tuple(location_note(f"`{key}`", bound)),
                 )
-        if node_at(model, ("spec", "replicas")) is None:
+        if non_null_at(model, ("spec", "replicas")) is None:
             message = f"an autoscaler scales {object_title(model)}, which does not set `replicas`"
             yield finding_at_path(
                 context, _autoscaler_wording(message, "add `replicas` to the Model"), autoscaler, target
             )
     for metric in items_at(autoscaler, ("spec", "metrics")):
-        kind = node_at(metric, ("object", "target", "type"))
-        if text_at(metric, ("type",)) == "Object" and kind is not None and kind.value != "AverageValue":
+        kind = non_null_at(metric, ("object", "target", "type"))
+        if string_at(metric, ("type",)) == "Object" and kind is not None and kind.value != "AverageValue":
             message = f"a target of type {quote(kind.value)} ignores the number of replicas"
             yield finding_at(context, _autoscaler_wording(message, "use `AverageValue`"), autoscaler, kind)
 
@@ -295,13 +303,13 @@ def _autoscaler_wording(message: str, fix: str) -> LintWording:
 
 def _check_artifact(context: LintContext) -> Iterator[Diagnostic]:
     for model in linted_of_kind(context, "Model"):
-        if not text_at(model, ("spec", "storageUri")):
+        if not string_at(model, ("spec", "storageUri")):
             message = "the Model has no `storageUri`, so there is nothing to load"
             fix = "set it to the location of the artifact, such as `gs://bucket/model`"
             yield finding_at_path(
                 context, error("seldon/no-artifact", message, fix), model, ("spec", "storageUri"), _NAME
             )
-        explainer, llm = (node_at(model, ("spec", key)) for key in ("explainer", "llm"))
+        explainer, llm = (non_null_at(model, ("spec", key)) for key in ("explainer", "llm"))
         if explainer is not None and llm is not None:
             message = "the operator rejects a Model with both `explainer` and `llm`"
             yield finding_at(context, error("seldon/two-natures", message, "remove one of the two"), model, llm)

@@ -10,7 +10,7 @@ from speccompile.model.node import Node
 from speccompile.placement.lint.context import LintContext, LintRule, finding_at, location_note
 from speccompile.placement.lint.seldon_context import error, linted_of_kind, seldon_state, warning
 from speccompile.placement.object_identity import group_of, kind_of, name_of
-from speccompile.placement.seldon.objects import int_at, items_at, mapping_at, node_at, of_kind, text_at
+from speccompile.placement.seldon.objects import int_at, items_at, mapping_at, non_null_at, of_kind, string_at
 from speccompile.schema.suggestions import near
 
 _SCHEDULER = "seldon-scheduler"
@@ -32,7 +32,7 @@ def _check_overrides(context: LintContext) -> Iterator[Diagnostic]:
         components = _components(context, runtime)
         first_by_name: dict[str, Node] = {}
         for override in items_at(runtime, ("spec", "overrides")):
-            name = node_at(override, ("name",))
+            name = non_null_at(override, ("name",))
             if name is None or not isinstance(name.value, str):
                 continue
             if name.value not in components:
@@ -50,9 +50,9 @@ def _check_overrides(context: LintContext) -> Iterator[Diagnostic]:
 
 def _components(context: LintContext, runtime: Node) -> tuple[str, ...]:
     """The components of the runtime's SeldonConfig if it is among the objects, else the standard ones."""
-    name = text_at(runtime, ("spec", "seldonConfig"))
+    name = string_at(runtime, ("spec", "seldonConfig"))
     configs = (config for config in of_kind(context.objects, "SeldonConfig") if name_of(config) == name)
-    names = [text_at(one, ("name",)) for config in configs for one in items_at(config, ("spec", "components"))]
+    names = [string_at(one, ("name",)) for config in configs for one in items_at(config, ("spec", "components"))]
     return tuple(component for component in names if component) or COMPONENTS
 
 
@@ -60,9 +60,9 @@ def _check_scheduler_replicas(context: LintContext) -> Iterator[Diagnostic]:
     for runtime in linted_of_kind(context, "SeldonRuntime"):
         for override in items_at(runtime, ("spec", "overrides")):
             count = int_at(override, ("replicas",))
-            if text_at(override, ("name",)) == _SCHEDULER and count is not None and count != 1:
+            if string_at(override, ("name",)) == _SCHEDULER and count is not None and count != 1:
                 message = f"Seldon's scheduler has {count} replicas, but supports only one"
-                node = node_at(override, ("replicas",)) or override
+                node = non_null_at(override, ("replicas",)) or override
                 yield finding_at(
                     context, error("seldon/scheduler-replicas", message, "remove `replicas`"), runtime, node
                 )
@@ -91,7 +91,7 @@ def _check_component_nodes(context: LintContext) -> Iterator[Diagnostic]:
             selector = mapping_at(override, ("podSpec", "nodeSelector"))
             server = pools.get(_labels(selector)) if selector is not None else None
             if selector is not None and server is not None:
-                name = text_at(override, ("name",))
+                name = string_at(override, ("name",))
                 message = (
                     f"component {quote(name)} is pinned to the nodes of Server {quote(server)} and competes with it"
                 )
@@ -106,7 +106,7 @@ def _labels(selector: Node) -> str:
 def _check_kafka_selector(context: LintContext) -> Iterator[Diagnostic]:
     """Strimzi's pod template supports affinity and tolerations only."""
     for tree in context.linted_objects:
-        selector = node_at(tree, (*_KAFKA_POD, "nodeSelector"))
+        selector = non_null_at(tree, (*_KAFKA_POD, "nodeSelector"))
         if _is_kafka(tree) and selector is not None:
             message = "Strimzi ignores `nodeSelector`, so the brokers are not pinned"
             fix = "use a required node affinity"

@@ -39,10 +39,10 @@ from speccompile.placement.seldon.objects import (
     int_at,
     items_at,
     mapping_at,
-    node_at,
+    non_null_at,
     of_kind,
+    string_at,
     strings_at,
-    text_at,
 )
 from speccompile.placement.seldon.operator_merge import Effect, MergeRemark
 from speccompile.placement.seldon.server_pods import STOCK, is_stock
@@ -88,7 +88,7 @@ def _alternative_terms(remark: MergeRemark) -> LintWording | None:
 
 
 def _duplicate_item(remark: MergeRemark) -> LintWording:
-    place, names = format_path(remark.path), (text_at(remark.override, (key,)) for key in _ITEM_KEYS)
+    place, names = format_path(remark.path), (string_at(remark.override, (key,)) for key in _ITEM_KEYS)
     item = quote(next((name for name in names if name), ""))
     message = f"`{place}`: the ServerConfig already has {item}, and Kubernetes rejects a pod with both"
     return error("seldon/merged-twice", message, "use another name or path, or change it in the ServerConfig")
@@ -104,7 +104,7 @@ def _duplicate_variable(remark: MergeRemark) -> LintWording | None:
     # A template adds variables on purpose.
     if remark.base.is_like(remark.override) or (name_node and name_node.span.source.layer is Layer.TEMPLATE):
         return None
-    name = text_at(remark.override, ("name",))
+    name = string_at(remark.override, ("name",))
     message = f"variable {quote(name)} is set twice in the container; the value of the Server applies"
     return notice("seldon/variable-twice", message, "set it in the ServerConfig only, to avoid the duplicate")
 
@@ -131,7 +131,7 @@ _REMARK_WORDINGS: Mapping[Effect, Callable[[MergeRemark], LintWording | None]] =
 def _check_config_known(context: LintContext) -> Iterator[Diagnostic]:
     names = {*STOCK, *(name_of(config) for config in of_kind(context.objects, "ServerConfig"))}
     for host in linted_hosts(context):
-        name = text_at(host.server, _CONFIG)
+        name = string_at(host.server, _CONFIG)
         if host.config is None and name:
             suggestion = near(name, names)
             fix = (
@@ -147,7 +147,7 @@ def _check_config_complete(context: LintContext) -> Iterator[Diagnostic]:
     """A ServerConfig is a complete pod template; missing containers are not filled in."""
     for config in linted_of_kind(context, "ServerConfig"):
         pod = mapping_at(config, POD_SPEC)
-        names = [text_at(one, ("name",)) for one in app_containers(pod)]
+        names = [string_at(one, ("name",)) for one in app_containers(pod)]
         serving = [name for name in names if name not in (AGENT, RCLONE)]
         missing = [f"`{name}`" for name in (RCLONE, AGENT) if name not in names]
         missing += [] if serving else ["one that serves models"]
@@ -157,23 +157,23 @@ def _check_config_complete(context: LintContext) -> Iterator[Diagnostic]:
             paths: tuple[KeyPath, ...] = ((*POD_SPEC, "containers"), POD_SPEC)
             yield finding_at_path(context, error("seldon/config-fragment", message, fix), config, *paths)
         for one in app_containers(pod):
-            if not text_at(one, ("image",)):
-                message = f"container {quote(text_at(one, ('name',)))} of the ServerConfig has no image"
+            if not string_at(one, ("image",)):
+                message = f"container {quote(string_at(one, ('name',)))} of the ServerConfig has no image"
                 wording = error("seldon/config-fragment", message, "add an `image`")
-                yield finding_at(context, wording, config, node_at(one, ("name",)) or one)
+                yield finding_at(context, wording, config, non_null_at(one, ("name",)) or one)
 
 
 def _check_container_names(context: LintContext) -> Iterator[Diagnostic]:
     """A container with a new name is added to the pod, so it needs an image."""
     for host in linted_hosts(context):
-        names = [text_at(one, ("name",)) for one in app_containers(mapping_at(host.config, POD_SPEC))]
+        names = [string_at(one, ("name",)) for one in app_containers(mapping_at(host.config, POD_SPEC))]
         if host.config is None:
             continue
         for one in app_containers(mapping_at(host.server, POD_SPEC)):
-            name = node_at(one, ("name",))
-            if name is None or name.value in names or node_at(one, ("image",)) is not None:
+            name = non_null_at(one, ("name",))
+            if name is None or name.value in names or non_null_at(one, ("image",)) is not None:
                 continue
-            suggestion = near(text_at(one, ("name",)), names)
+            suggestion = near(string_at(one, ("name",)), names)
             fix = (
                 f"did you mean {quote(suggestion)}?"
                 if suggestion
@@ -187,8 +187,8 @@ def _check_container_names(context: LintContext) -> Iterator[Diagnostic]:
 def _check_capacity(context: LintContext) -> Iterator[Diagnostic]:
     """The agent offers the memory that the serving container requests."""
     for host in linted_hosts(context):
-        reference = node_at(env_variable(host.pod, MEMORY_REQUEST), ("valueFrom", "resourceFieldRef"))
-        name = text_at(reference, ("containerName",))
+        reference = non_null_at(env_variable(host.pod, MEMORY_REQUEST), ("valueFrom", "resourceFieldRef"))
+        name = string_at(reference, ("containerName",))
         if not has_known_config(host) or reference is None or not name:
             continue
         fix = f"set `requests.memory` of container {quote(name)}"
@@ -222,7 +222,7 @@ def _check_capability_variable(context: LintContext) -> Iterator[Diagnostic]:
 
 def _check_both_capabilities(context: LintContext) -> Iterator[Diagnostic]:
     for server in linted_of_kind(context, "Server"):
-        replaced, extra = (node_at(server, ("spec", key)) for key in ("capabilities", "extraCapabilities"))
+        replaced, extra = (non_null_at(server, ("spec", key)) for key in ("capabilities", "extraCapabilities"))
         if replaced is not None and extra is not None and replaced.items and extra.items:
             message = "`extraCapabilities` is ignored beside `capabilities`"
             fix = "move all of them to `capabilities`"
@@ -251,7 +251,7 @@ def _check_gpu_containers(context: LintContext) -> Iterator[Diagnostic]:
     """Only the serving container uses a GPU."""
     for host in linted_hosts(context):
         for one in app_containers(mapping_at(host.server, POD_SPEC)):
-            name = text_at(one, ("name",))
+            name = string_at(one, ("name",))
             requests = [
                 node
                 for side in ("limits", "requests")
@@ -269,7 +269,7 @@ def _check_spread_selectors(context: LintContext) -> Iterator[Diagnostic]:
     for host in linted_hosts(context):
         labels = {**_POD_LABELS, _NAME_LABEL: host.name}
         for constraint in items_at(host.server, (*POD_SPEC, "topologySpreadConstraints")):
-            selector = node_at(constraint, ("labelSelector",))
+            selector = non_null_at(constraint, ("labelSelector",))
             message = ""
             if selector is None:
                 message = "the constraint has no `labelSelector`, so it has no effect"

@@ -101,4 +101,4 @@ def _single_mounts(volume: Node, claim: Node) -> Iterator[_Mount]:
         yield _Mount(volume, claim, max(names), modes.items[0])
 
 
-VOLUME_RULES: tuple[LintRule, ...] = (_check_shared_claims, _check_rolling_updates)
+VOLUME_LINT_RULES: tuple[LintRule, ...] = (_check_shared_claims, _check_rolling_updates)

@@ -14,7 +14,15 @@ from speccompile.model.diagnostic import quote
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
 from speccompile.placement.object_identity import name_of, namespace_of, share_namespace
-from speccompile.placement.seldon.objects import int_at, model_bytes, node_at, of_kind, quantity_of, strings_at, text_at
+from speccompile.placement.seldon.objects import (
+    int_at,
+    model_bytes,
+    non_null_at,
+    of_kind,
+    quantity_of,
+    string_at,
+    strings_at,
+)
 from speccompile.placement.seldon.server_pods import ServerHost, is_stock, server_hosts, stock_hosts
 from speccompile.schema.suggestions import near
 
@@ -157,7 +165,7 @@ def match_models(objects: Sequence[Node]) -> tuple[ModelMatch, ...]:
     nearby: dict[str, tuple[tuple[ServerHost, ...], frozenset[str]]] = {}
     # Most Models have one of a few sets of needs.
     possible: dict[object, tuple[ServerHost, ...]] = {}
-    found: list[ModelMatch] = []
+    model_matches: list[ModelMatch] = []
     for model in of_kind(objects, "Model"):
         need, where = model_need(model), namespace_of(model)
         if where not in nearby:
@@ -166,15 +174,15 @@ def match_models(objects: Sequence[Node]) -> tuple[ModelMatch, ...]:
         key = (where, frozenset(need.capabilities), need[1], *need[3:])
         if key not in possible:
             possible[key] = tuple(host for host in nearby[where][0] if check_host(need, host).fit is not Fit.NO)
-        found.append(ModelMatch(need, *nearby[where], possible[key]))
-    return tuple(found)
+        model_matches.append(ModelMatch(need, *nearby[where], possible[key]))
+    return tuple(model_matches)
 
 
-def server_loads(found: Sequence[ModelMatch]) -> tuple[ServerLoad, ...]:
+def server_loads(model_matches: Sequence[ModelMatch]) -> tuple[ServerLoad, ...]:
     """The Servers that are the only match of some Models; Servers of unknown memory are skipped."""
     models: dict[int, list[ModelNeed]] = {}
     known: dict[int, ServerHost] = {}
-    for match in found:
+    for match in model_matches:
         if len(match.possible) == 1 and not any(one.fit is not Fit.NO for one in match.stock):
             host = match.possible[0]
             known[id(host)] = host
@@ -195,11 +203,11 @@ def model_need(model: Node) -> ModelNeed:
     minimum = least if least is not None and least > 0 else 0
     # Zero replicas need both fields to be 0; a single 0 counts as unset.
     replicas = 0 if requested == 0 and least == 0 else minimum or 1
-    amount = quantity_of(node_at(model, ("spec", "memory")))
+    amount = quantity_of(non_null_at(model, ("spec", "memory")))
     memory = model_bytes(amount) if amount is not None else None
     return ModelNeed(
         model,
-        text_at(model, ("spec", "server")),
+        string_at(model, ("spec", "server")),
         _requirements(model),
         memory if memory and memory > 0 else None,
         requested if requested is not None and requested > 0 else replicas,
@@ -208,7 +216,7 @@ def model_need(model: Node) -> ModelNeed:
 
 
 def _requirements(model: Node) -> Mapping[str, Node]:
-    kind, explainer = node_at(model, ("spec", "modelType")), node_at(model, ("spec", "explainer"))
+    kind, explainer = non_null_at(model, ("spec", "modelType")), non_null_at(model, ("spec", "explainer"))
     requested = [*strings_at(model, ("spec", "requirements"))]
     if kind is not None and isinstance(kind.value, str):
         requested.append(kind)
@@ -235,12 +243,12 @@ def _fit(need: ModelNeed, host: ServerHost, reasons: Sequence[HostRejection]) ->
 
 def _pin(need: ModelNeed, host: ServerHost) -> Iterator[HostRejection]:
     if need.pin and need.pin != host.name:
-        yield HostRejection(Cause.PIN, need, host, node_at(need.model, ("spec", "server")))
+        yield HostRejection(Cause.PIN, need, host, non_null_at(need.model, ("spec", "server")))
 
 
 def _stopped(need: ModelNeed, host: ServerHost) -> Iterator[HostRejection]:
     if not host.replicas:
-        yield HostRejection(Cause.STOPPED, need, host, None, node_at(host.server, ("spec", "replicas")))
+        yield HostRejection(Cause.STOPPED, need, host, None, non_null_at(host.server, ("spec", "replicas")))
 
 
 def _capabilities(need: ModelNeed, host: ServerHost) -> Iterator[HostRejection]:
@@ -254,7 +262,7 @@ def _memory(need: ModelNeed, host: ServerHost) -> Iterator[HostRejection]:
     # The scheduler accepts a model that fits only with overcommit, but then no eviction frees enough memory.
     if need.memory is not None and memory is not None and need.memory > memory.amount:
         requested, is_sure = (
-            node_at(need.model, ("spec", "memory")),
+            non_null_at(need.model, ("spec", "memory")),
             memory.request is None or not is_stock(memory.request),
         )
         yield HostRejection(Cause.MEMORY, need, host, requested, memory.request, is_sure=is_sure)
@@ -262,8 +270,8 @@ def _memory(need: ModelNeed, host: ServerHost) -> Iterator[HostRejection]:
 
 def _replicas(need: ModelNeed, host: ServerHost) -> Iterator[HostRejection]:
     if host.replicas and need.replicas > host.replicas:
-        requested = node_at(need.model, ("spec", "replicas")) or node_at(need.model, ("spec", "minReplicas"))
-        yield HostRejection(Cause.REPLICAS, need, host, requested, node_at(host.server, ("spec", "replicas")))
+        requested = non_null_at(need.model, ("spec", "replicas")) or non_null_at(need.model, ("spec", "minReplicas"))
+        yield HostRejection(Cause.REPLICAS, need, host, requested, non_null_at(host.server, ("spec", "replicas")))
 
 
 HOST_CHECKS: tuple[Callable[[ModelNeed, ServerHost], Iterator[HostRejection]], ...] = (

@@ -31,26 +31,26 @@ def of_kind(objects: Sequence[Node], kind: str) -> Iterator[Node]:
     return (tree for tree in objects if kind_of(tree) == kind and group_of(tree) == GROUP)
 
 
-def node_at(tree: Node | None, path: KeyPath) -> Node | None:
+def non_null_at(tree: Node | None, path: KeyPath) -> Node | None:
     """The node at the path; None if unset or null."""
     node = tree.at(path) if tree is not None else None
     return node if node is not None and node.value is not None else None
 
 
 def mapping_at(tree: Node | None, path: KeyPath) -> Node | None:
-    node = node_at(tree, path)
+    node = non_null_at(tree, path)
     return node if node is not None and isinstance(node.value, dict) else None
 
 
-def text_at(tree: Node | None, path: KeyPath) -> str:
+def string_at(tree: Node | None, path: KeyPath) -> str:
     """The string at the path; empty if unset."""
-    node = node_at(tree, path)
+    node = non_null_at(tree, path)
     return node.value if node is not None and isinstance(node.value, str) else ""
 
 
 def items_at(tree: Node | None, path: KeyPath) -> tuple[Node, ...]:
     """The items of the list at the path."""
-    node = node_at(tree, path)
+    node = non_null_at(tree, path)
     return node.items if node is not None else ()
 
 
@@ -61,7 +61,7 @@ def strings_at(tree: Node | None, path: KeyPath) -> tuple[Node, ...]:
 
 def int_at(tree: Node | None, path: KeyPath) -> int | None:
     """The 32-bit integer at the path."""
-    node = node_at(tree, path)
+    node = non_null_at(tree, path)
     value = node.value if node is not None else None
     if isinstance(value, bool) or not isinstance(value, int):
         return None
@@ -107,10 +107,10 @@ def app_containers(pod: Node | None) -> tuple[Node, ...]:
 
 def find_named(items: Sequence[Node], name: str) -> Node | None:
     """The last item with the name; of several variables, the last one is used."""
-    return next((item for item in reversed(items) if text_at(item, ("name",)) == name), None)
+    return next((item for item in reversed(items) if string_at(item, ("name",)) == name), None)
 
 
 def env_variable(pod: Node | None, name: str) -> Node | None:
     """The variable in the first container that sets it."""
-    found = (find_named(items_at(container, ("env",)), name) for container in app_containers(pod))
-    return next((entry for entry in found if entry is not None), None)
+    entries = (find_named(items_at(container, ("env",)), name) for container in app_containers(pod))
+    return next((entry for entry in entries if entry is not None), None)

@@ -18,8 +18,8 @@ from speccompile.placement.seldon.objects import (
     app_containers,
     items_at,
     mapping_at,
+    string_at,
     strings_at,
-    text_at,
 )
 
 
@@ -46,9 +46,9 @@ MERGE_RULES: Mapping[str, _MergeRule] = {
 class Effect(StrEnum):
     """A result of the merge that is likely a mistake."""
 
-    ZERO_IGNORED = "zero-lost"
+    ZERO_IGNORED = "zero-ignored"
     """A zero, false or empty string of the Server is ignored."""
-    NUMBER_IGNORED = "port-kept"
+    NUMBER_IGNORED = "number-ignored"
     """A port number of the Server is ignored in favour of a port name."""
     TERMS_ADDED = "terms-added"
     """Required node terms of both become alternatives."""
@@ -168,11 +168,11 @@ def _merge_by_name(base: Node, override: Node, path: KeyPath, remarks: list[Merg
     """Containers of the override first, each merged over its namesake, then the others of the base."""
     merged: list[Node] = []
     for container in override.items:
-        name = text_at(container, ("name",))
-        same = [one for one in base.items if text_at(one, ("name",)) == name]
+        name = string_at(container, ("name",))
+        same = [one for one in base.items if string_at(one, ("name",)) == name]
         merged += [_merge_mappings(one, container, (*path, name), remarks) for one in same] or [container]
-    names = {text_at(container, ("name",)) for container in override.items}
-    merged += [one for one in base.items if text_at(one, ("name",)) not in names]
+    names = {string_at(container, ("name",)) for container in override.items}
+    merged += [one for one in base.items if string_at(one, ("name",)) not in names]
     return override.with_value(tuple(merged))
 
 
@@ -194,7 +194,7 @@ def _list_remarks(base: Node, override: Node, path: KeyPath) -> Iterator[MergeRe
 
 
 def _identity(item: Node, keys: tuple[str, ...]) -> tuple[str, ...]:
-    values = tuple(text_at(item, (key,)) for key in keys)
+    values = tuple(string_at(item, (key,)) for key in keys)
     return values if all(values) else ()
 
 
@@ -212,10 +212,10 @@ def _with_capabilities(pod: Node, server: Node) -> Node:
         return pod
 
     def variable(entry: Node) -> Node:
-        if text_at(entry, ("name",)) != CAPABILITIES:
+        if string_at(entry, ("name",)) != CAPABILITIES:
             return entry
         values = [str(item.value) for item in replaced or extra]
-        inherited = [] if replaced else [text_at(entry, ("value",))]
+        inherited = [] if replaced else [string_at(entry, ("value",))]
         derived_from = (*(replaced or extra), *(() if replaced else (entry,)))
         joined = ",".join([*inherited, *values])
         value = Node(

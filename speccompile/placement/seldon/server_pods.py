@@ -26,11 +26,11 @@ from speccompile.placement.seldon.objects import (
     find_named,
     in_bytes,
     int_at,
-    node_at,
+    non_null_at,
     of_kind,
     quantity_of,
+    string_at,
     strings_at,
-    text_at,
 )
 from speccompile.placement.seldon.operator_merge import MergedPod, merge_server
 
@@ -114,7 +114,7 @@ def config_of(server: Node, objects: Sequence[Node]) -> Node | None:
 
     The operator looks in its own namespace, which is not known here; a ServerConfig near the Server is preferred.
     """
-    name = text_at(server, ("spec", "serverConfig"))
+    name = string_at(server, ("spec", "serverConfig"))
     configs = _configs(objects if isinstance(objects, tuple) else tuple(objects)).get(name, ())
     nearby = (config for config in configs if share_namespace(config, server))
     return next(nearby, configs[0] if configs else stock_config(name))
@@ -201,7 +201,7 @@ def _capabilities(server: Node, pod: Node) -> Mapping[str, Node]:
     requested = strings_at(server, ("spec", "capabilities")) or strings_at(server, ("spec", "extraCapabilities"))
     declared = {str(item.value).strip(): item for item in requested}
     entry = env_variable(pod, CAPABILITIES)
-    value = node_at(entry, ("value",))
+    value = non_null_at(entry, ("value",))
     if entry is None or value is None or not isinstance(value.value, str):
         return declared if entry is None else {}
     return {name: declared.get(name, value) for name in map(str.strip, value.value.split(",")) if name}
@@ -210,14 +210,14 @@ def _capabilities(server: Node, pod: Node) -> Mapping[str, Node]:
 def _memory(pod: Node) -> ReplicaMemory | None:
     """The memory request of the container that the agent's variable refers to."""
     entry = env_variable(pod, MEMORY_REQUEST)
-    reference = node_at(entry, ("valueFrom", "resourceFieldRef"))
-    container = find_named(app_containers(pod), text_at(reference, ("containerName",)))
-    if reference is None or container is None or node_at(reference, ("divisor",)) is not None:
+    reference = non_null_at(entry, ("valueFrom", "resourceFieldRef"))
+    container = find_named(app_containers(pod), string_at(reference, ("containerName",)))
+    if reference is None or container is None or non_null_at(reference, ("divisor",)) is not None:
         return None
-    if text_at(reference, ("resource",)) != "requests.memory":
+    if string_at(reference, ("resource",)) != "requests.memory":
         return None
     # A limit without a request counts as the request.
-    sides = (node_at(container, ("resources", side, "memory")) for side in ("requests", "limits"))
+    sides = (non_null_at(container, ("resources", side, "memory")) for side in ("requests", "limits"))
     requested = next((node for node in sides if node is not None), None)
     amount = quantity_of(requested)
     if requested is not None and amount is None:
@@ -226,5 +226,5 @@ def _memory(pod: Node) -> ReplicaMemory | None:
 
 
 def _overcommit(pod: Node) -> int | None:
-    value = text_at(env_variable(pod, OVERCOMMIT), ("value",))
+    value = string_at(env_variable(pod, OVERCOMMIT), ("value",))
     return int(value) if value.isascii() and value.isdigit() and len(value) <= len("100000") else None
