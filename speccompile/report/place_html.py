@@ -121,7 +121,6 @@ def as_placed_page(result: PlacementResult) -> str:
     workloads = [
         _workload(number, workload, result) for number, workload in enumerate(display_order(result.workloads), 1)
     ]
-    models = [_model(model) for model in result.models]
     pending = result.capacity.pending
     values = {
         "summary": [*summary_lines(result)],
@@ -135,8 +134,7 @@ def as_placed_page(result: PlacementResult) -> str:
         "columns": _COLUMNS,
         "pools": [_pool(pool) for pool in result.capacity.pools] if result.capacity.pods else [],
         "bar_width": _BAR_WIDTH,
-        "models": models,
-        "has_good_models": all(model.is_good for model in models),
+        "models": [_model(model) for model in result.models],
         "not_modelled": NOT_MODELLED,
         "style_hash": f"sha256-{b64encode(sha256(style.encode()).digest()).decode('ascii')}",
     }

@@ -59,7 +59,7 @@ def as_placed_table(result: PlacementResult, paint: Paint = plain) -> str:
 
 def _summary(result: PlacementResult, paint: Paint) -> Iterator[str]:
     for line in summary_lines(result):
-        yield paint(line, "title")
+        yield paint(line.text, "title" if line.is_good else "error")
     pending = result.capacity.pending
     for one in pending[:MAX_WORKLOADS_SHOWN]:
         yield f"  {pending_text(one)}"

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from speccompile.model.diagnostic import quote
 from speccompile.model.key_path import format_path
+from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
 from speccompile.model.origin import origin_of
 from speccompile.model.source import Layer
@@ -38,14 +39,22 @@ _DIGITS = re.compile(r"([0-9]+)")
 # Summaries
 
 
-def summary_lines(result: PlacementResult) -> Iterator[str]:
-    """Whether everything fits, in one line each for workloads, models and capacity."""
+class SummaryLine(NamedTuple):
+    """A line about workloads, models or capacity."""
+
+    text: str
+    is_good: bool
+    """Whether all of them fit."""
+
+
+def summary_lines(result: PlacementResult) -> Iterator[SummaryLine]:
+    """Whether everything fits."""
     if result.workloads or not result.models:
-        yield _workload_summary(result)
+        yield SummaryLine(_workload_summary(result), all(workload.fits for workload in result.workloads))
     if result.models:
-        yield _model_summary(result.models)
+        yield SummaryLine(_model_summary(result.models), all(model.is_possible for model in result.models))
     if result.capacity.pods:
-        yield capacity_summary(result.capacity)
+        yield SummaryLine(_capacity_summary(result.capacity), not result.capacity.pending)
 
 
 def _workload_summary(result: PlacementResult) -> str:
@@ -84,7 +93,7 @@ def _names(names: Iterable[str]) -> str:
     return ", ".join(ordered[:_MAX_LISTED]) + (", …" if len(ordered) > _MAX_LISTED else "")
 
 
-def capacity_summary(fleet: Capacity) -> str:
+def _capacity_summary(fleet: Capacity) -> str:
     pods, workloads = plural(fleet.pods, "pod"), plural(fleet.workloads, "workload")
     return f"room for {fleet.placed} of {pods}, and for all pods of {fleet.fully_placed} of {workloads} (estimate)"
 
