@@ -74,7 +74,7 @@ def test_what_render_prints_can_be_piped_into_verify(call: Call) -> None:
     assert call("verify", "-", stdin=run_text()) == valid("<stdin>: Job train")
 
 
-def test_runs_and_manifests_may_stand_in_one_file(call: Call) -> None:
+def test_runs_and_manifests_may_be_in_one_file(call: Call) -> None:
     Path("both.yaml").write_text(f"{run_text()}\n---\n{BAD_MAP}")
     answer = call("verify", "both.yaml")
     assert (answer.code, answer.stdout.splitlines()) == (
@@ -194,7 +194,7 @@ def test_values_of_secrets_are_never_shown(form: str, text: str, call: Call) -> 
     assert not [value for value in ("98765", "hunter2", "0123", "aHVudGVyMg") if value in answer.stdout + answer.stderr]
 
 
-def test_a_fault_of_a_secret_is_still_told(call: Call) -> None:
+def test_a_fault_in_a_secret_is_reported(call: Call) -> None:
     answer = call("verify", "-", stdin=f"{HIDDEN}stringdata: {{pin: hunter2}}\ndata: {{pin: 1}}\n")
     assert "unknown key `stringdata`\n" in answer.stderr
     assert "help: did you mean `stringData`?\n" in answer.stderr
@@ -209,7 +209,7 @@ def test_a_definition_beside_a_secret_shows_none_of_it(call: Call) -> None:
     assert (answer.code, "error[api/violation]" in answer.stderr, "hunter2" in answer.stderr) == (1, True, False)
 
 
-def test_a_warning_in_a_line_that_speaks_of_secrets_is_about_no_syntax(call: Call) -> None:
+def test_a_warning_in_a_line_with_secrets_is_not_a_syntax_error(call: Call) -> None:
     text = (
         "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers: [{name: a, image: a}]\n"
         "  volumes: [{name: a, secret: {secretName: a, defaultMode: 0400}}]\n"
@@ -229,13 +229,13 @@ def test_a_version_is_known_by_all_its_names(version: str, call: Call) -> None:
     assert answer == valid("map.yaml: ConfigMap settings", "1.33")
 
 
-def test_versions_stand_in_their_order(call: Call) -> None:
+def test_versions_are_sorted(call: Call) -> None:
     Path("map.yaml").write_text(MAP)
     answer = call("verify", "map.yaml", "--kubernetes", "1.33", "--kubernetes", "1.29")
     assert answer.stdout.splitlines()[0].split() == ["MANIFEST", "1.29", "1.33"]
 
 
-def test_the_command_line_wins_over_the_project_file(call: Call) -> None:
+def test_the_command_line_overrides_the_project_file(call: Call) -> None:
     Path("speccompile.yaml").write_text("kubernetes: ['1.31', '1.32']\n")
     Path("map.yaml").write_text(MAP)
     assert call("verify", "map.yaml").stderr == "1 manifest valid for Kubernetes 1.31 and 1.32\n"
@@ -249,7 +249,7 @@ def test_an_unknown_version_is_a_wrong_call_that_lists_the_near_ones_first(call:
     assert f"no API schemas for Kubernetes `1.2`; available: {', '.join(versions())}\n" in answer.stderr
 
 
-def test_an_unknown_version_of_the_project_file_is_told_at_its_line(call: Call) -> None:
+def test_an_unknown_version_in_the_project_file_is_reported_at_its_line(call: Call) -> None:
     Path("speccompile.yaml").write_text("runs: [run.yaml]\nkubernetes:\n- '1.33'\n- '1.2'\n- 1.30\n")
     Path("run.yaml").write_text(run_text())
     answer = call("verify")
@@ -267,7 +267,7 @@ def test_without_the_extra_there_is_a_clear_word(call: Call, monkeypatch: pytest
     Path("run.yaml").write_text(run_text())
     apis._folders.cache_clear()  # what was found before is found no more
     with monkeypatch.context() as without:
-        # As Python says that there is no such package.
+        # As Python reports a missing package.
         without.setitem(sys.modules, "kubernetes_validate", None)
         answer = call("verify", "run.yaml")
     assert (answer.code, answer.stdout) == (2, "")
@@ -316,7 +316,7 @@ def test_a_definition_at_fault_ends_the_call(text: str | None, code: str, call: 
     assert "crd.yaml" in answer.stderr
 
 
-def test_a_definition_in_json_is_told_at_its_line(call: Call) -> None:
+def test_a_definition_in_json_is_reported_at_its_line(call: Call) -> None:
     crd = yaml.safe_load(CRD)
     Path("crd.json").write_text(json.dumps(crd, indent=1))
     assert call("verify", "-", "--crd", "crd.json", stdin=WIDGET).code == 0
@@ -343,7 +343,7 @@ def test_a_definition_at_fault_is_one_as_a_manifest_too(version: str, call: Call
     assert call("verify", "-", "--kubernetes", version, stdin=CRD).code == 0
 
 
-def test_what_is_not_judged_is_told_and_is_not_called_right(call: Call) -> None:
+def test_an_unchecked_object_is_reported_and_not_valid(call: Call) -> None:
     Path("crd.yaml").write_text(CRD.replace("size: {type: integer}", f"size: {{allOf: [{', '.join(['{}'] * 3_000)}]}}"))
     many = WIDGET.replace("{size: 1}", "{size: 1}\n---\n")
     assert call("verify", "-", "--crd", "crd.yaml", stdin=many).code == 0
@@ -362,11 +362,11 @@ def test_what_is_not_judged_is_told_and_is_not_called_right(call: Call) -> None:
     ]
 
 
-# How it is told.
+# Output.
 
 
 @pytest.mark.parametrize("severity", ["--ignore", "--warning"])
-def test_the_table_says_what_the_exit_code_says(severity: str, call: Call) -> None:
+def test_the_table_agrees_with_the_exit_code(severity: str, call: Call) -> None:
     answer = call("verify", "-", severity, "api/unknown-kind", stdin=WIDGET)
     assert answer.code == 0
     assert answer.stdout.endswith("0 valid, 0 invalid, 1 not checked\n")
@@ -384,7 +384,7 @@ def test_formats_for_programs_go_to_stdout_alone(call: Call, root: Path) -> None
     assert call("verify", "map.yaml", "--format", "github").stdout.startswith("::error file=map.yaml,line=4")
 
 
-def test_what_codes_count_as_is_for_the_call_to_say(call: Call) -> None:
+def test_options_set_the_severity_of_codes(call: Call) -> None:
     Path("map.yaml").write_text(BAD_MAP)
     assert call("verify", "map.yaml", "--ignore", "api/violation") == valid("map.yaml: ConfigMap faulty")
     warned = call("verify", "map.yaml", "--warning", "api/violation")

@@ -53,11 +53,11 @@ from speccompile.verify.kubectl_scalars import as_kubernetes_reads
 from speccompile.yaml_text.parse import parse
 
 
-def verdict_of(spec: Plain, machines: Sequence[Machine]) -> tuple[WorkloadFit, Cluster]:
+def fit_of(spec: Plain, machines: Sequence[Machine]) -> tuple[WorkloadFit, Cluster]:
     named = tuple(one._replace(name=f"n{number}") for number, one in enumerate(machines))
     cluster = Cluster(named)
-    (told,) = fit_workloads([subject(spec)], cluster)
-    return told, cluster
+    (fit,) = fit_workloads([subject(spec)], cluster)
+    return fit, cluster
 
 
 # What kubectl printed
@@ -79,7 +79,7 @@ def test_a_node_is_read_as_it_is() -> None:
     assert (second.name, second.cordoned, first.cordoned) == ("b", True, False)
 
 
-def test_a_node_that_tells_no_allocatable_has_all_its_capacity() -> None:
+def test_a_node_without_allocatable_uses_its_capacity() -> None:
     data = node("a")
     data["status"] = {"capacity": {"cpu": "4"}}
     assert cluster_of(data).machines[0].allocatable == {"cpu": 4000}
@@ -163,7 +163,7 @@ def seen_by(read: Callable[[Source, str], Any], nodes: Plain, pods: Plain, write
 
 
 @given(nodes=st.lists(some_nodes(), max_size=3), pods=st.lists(running_pods(), max_size=4))
-def test_leaving_out_what_nobody_looks_at_changes_nothing(nodes: list[Plain], pods: list[Plain]) -> None:
+def test_dropping_unused_parts_changes_nothing(nodes: list[Plain], pods: list[Plain]) -> None:
     taint_text = listed(*nodes), listed(*pods)
     plainly = seen_by(lambda source, _: as_kubernetes_reads(parse(source)), *taint_text, printed)
     quickly = seen_by(lambda source, kind: read_snapshot(source, kind, MOST), *taint_text, printed)
@@ -188,7 +188,7 @@ def test_of_a_list_by_kubectl_most_lines_are_left_out_and_the_others_keep_their_
 
 
 @pytest.mark.parametrize(
-    "odd",
+    "unusual",
     [
         "    note: &x y\n",
         "    note: |\n      text\n",
@@ -198,17 +198,17 @@ def test_of_a_list_by_kubectl_most_lines_are_left_out_and_the_others_keep_their_
         "    note: {a: b}\n",
     ],
 )
-def test_a_list_with_any_odd_line_is_read_as_it_is(odd: str) -> None:
-    text = printed(listed(node("a"))).replace("  kind: Node\n", f"  kind: Node\n{odd}")
+def test_a_list_with_an_unusual_line_is_parsed_in_full(unusual: str) -> None:
+    text = printed(listed(node("a"))).replace("  kind: Node\n", f"  kind: Node\n{unusual}")
     assert trimmed(text, "Node") is None
 
 
-def test_a_text_that_is_too_long_to_be_read_as_it_is_says_so() -> None:
+def test_a_text_that_is_too_long_is_reported() -> None:
     text = "# by hand\n" + printed(listed(node("a")))
     read = read_snapshot(Source("nodes.yaml", text, Layer.PLATFORM), "Node", 10)
-    (told,) = read.findings
-    assert (told.code, read.documents) == ("input/too-large", ())
-    assert "not in the format that kubectl prints" in told.message
+    (finding,) = read.findings
+    assert (finding.code, read.documents) == ("input/too-large", ())
+    assert "not in the format that kubectl prints" in finding.message
 
 
 def test_what_kubectl_itself_prints_is_read_as_its_json_is(tmp_path: Path) -> None:
@@ -249,7 +249,7 @@ json_values: st.SearchStrategy[Any] = st.recursive(
 
 
 @given(nodes=json_values, pods=json_values)
-def test_whatever_a_snapshot_holds_it_is_read_or_refused(nodes: Any, pods: Any) -> None:
+def test_any_snapshot_is_read_or_rejected(nodes: Any, pods: Any) -> None:
     for write in (json.dumps, printed):
         read = [
             read_snapshot(Source("f", write(data), Layer.PLATFORM), kind, MOST)
@@ -262,7 +262,7 @@ def test_whatever_a_snapshot_holds_it_is_read_or_refused(nodes: Any, pods: Any) 
 # Verdicts
 
 
-def test_nodes_that_are_refused_alike_are_one_group() -> None:
+def test_nodes_with_equal_reasons_are_one_group() -> None:
     machines = [
         *(
             machine(f"cpu-{number}", labels={"pool": "cpu"}, allocatable={**ROOMY, "cpu": 1000 * number})
@@ -271,9 +271,9 @@ def test_nodes_that_are_refused_alike_are_one_group() -> None:
         machine("gpu", labels={"pool": "gpu"}),
         machine("other", labels={"pool": "gpu"}, taints=(TAINT,)),
     ]
-    told, _ = verdict_of({"nodeSelector": {"pool": "gpu"}, "containers": [container({"cpu": "9"})]}, machines)
-    assert [one.name for one in told.fits] == ["n5"]
-    first, second = told.others
+    fit, _ = fit_of({"nodeSelector": {"pool": "gpu"}, "containers": [container({"cpu": "9"})]}, machines)
+    assert [one.name for one in fit.fits] == ["n5"]
+    first, second = fit.others
     assert [one.name for one in first.machines] == ["n0", "n1", "n2", "n3", "n4"]
     assert [alike[0].filter for alike in first.alike] == [Filter.AFFINITY, Filter.RESOURCES]
     assert [reason.shortfall.free for reason in [*first.alike][1] if reason.shortfall] == [0, 1000, 2000, 3000, 4000]
@@ -283,17 +283,17 @@ def test_nodes_that_are_refused_alike_are_one_group() -> None:
 def test_ports_that_are_taken_count() -> None:
     spec: dict[str, Any] = {"containers": [{"name": "c", "ports": [{"containerPort": 80, "hostPort": 80}]}]}
     cluster = cluster_of(node("a"), node("b"), pods=[pod("p", "a", **spec)])
-    (told,) = fit_workloads([subject(spec)], cluster)
-    assert [one.name for one in told.fits] == ["b"]
+    (fit,) = fit_workloads([subject(spec)], cluster)
+    assert [one.name for one in fit.fits] == ["b"]
 
 
 @given(spec=anything, machines=clusters)
-def test_every_node_is_told_of_once_with_all_its_reasons(spec: Plain, machines: list[Machine]) -> None:
-    told, cluster = verdict_of(spec, machines)
-    apart = {one.name: found for group in told.others for one, found in zip(group.machines, group.reasons, strict=True)}
-    apart |= {one.name: () for one in told.fits}
-    assert apart == {one.name: rejection_reasons(told.needs, one, Usage()) for one in cluster.machines}
-    assert sum(len(group.machines) for group in told.others) + len(told.fits) == len(machines)
+def test_every_node_is_reported_once_with_all_reasons(spec: Plain, machines: list[Machine]) -> None:
+    fit, cluster = fit_of(spec, machines)
+    apart = {one.name: found for group in fit.others for one, found in zip(group.machines, group.reasons, strict=True)}
+    apart |= {one.name: () for one in fit.fits}
+    assert apart == {one.name: rejection_reasons(fit.needs, one, Usage()) for one in cluster.machines}
+    assert sum(len(group.machines) for group in fit.others) + len(fit.fits) == len(machines)
 
 
 # What would help
@@ -395,20 +395,20 @@ CURED: Mapping[str, tuple[Plain, Machine, str]] = {
 @pytest.mark.parametrize("cured", CURED)
 def test_what_would_help_is_suggested(cured: str) -> None:
     spec, one, what = CURED[cured]
-    told, cluster = verdict_of(spec, [one])
-    made = suggest_change(told, cluster)
+    fit, cluster = fit_of(spec, [one])
+    made = suggest_change(fit, cluster)
     assert made is not None
     assert made.change.what == what
-    again = apply_change(told.subject.workload.pod, made.change)
+    again = apply_change(fit.subject.workload.pod, made.change)
     assert rejection_reasons(needs_of(again), cluster.machines[0], Usage()) == ()
 
 
-def test_what_a_term_asks_beside_stays() -> None:
+def test_other_requirements_of_a_term_are_unchanged() -> None:
     spec, one, _ = CURED["the last expression beside a field"]
-    told, cluster = verdict_of(spec, [one])
-    made = suggest_change(told, cluster)
+    fit, cluster = fit_of(spec, [one])
+    made = suggest_change(fit, cluster)
     assert made is not None
-    (term,) = needs_of(apply_change(told.subject.workload.pod, made.change)).constraints.terms or ()
+    (term,) = needs_of(apply_change(fit.subject.workload.pod, made.change)).constraints.terms or ()
     assert (term.expressions, [asked.key for asked in term.fields]) == ((), ["metadata.name"])
 
 
@@ -423,26 +423,26 @@ def test_what_a_term_asks_beside_stays() -> None:
 def test_a_port_that_is_taken_is_suggested_to_be_left(network: Plain, port: Plain, what: str | None) -> None:
     spec: dict[str, Any] = {**network, "containers": [{"name": "c", "ports": [port]}]}
     cluster = cluster_of(node("a"), pods=[pod("p", "a", **spec)])
-    (told,) = fit_workloads([subject(spec)], cluster)
-    made = suggest_change(told, cluster)
+    (fit,) = fit_workloads([subject(spec)], cluster)
+    made = suggest_change(fit, cluster)
     assert (made.change.what if made else None) == what
 
 
 def test_the_work_for_a_suggestion_among_thousands_is_bounded() -> None:
     machines = [machine(labels={"rack": str(number // 2 if number < 4 else number)}) for number in range(3000)]
-    told, cluster = verdict_of({"nodeSelector": {"rack": "typo"}}, machines)
+    fit, cluster = fit_of({"nodeSelector": {"rack": "typo"}}, machines)
     with at_most_calls(5_000_000):
-        made = suggest_change(told, cluster)
+        made = suggest_change(fit, cluster)
     assert made is not None
     assert (made.change.what, len(made.machines)) == ("set `rack` to `0` in the node selector", 2)
 
 
 def test_a_device_is_limited_as_it_is_requested() -> None:
     spec, one, _ = CURED["fewer devices"]
-    told, cluster = verdict_of(spec, [one])
-    made = suggest_change(told, cluster)
+    fit, cluster = fit_of(spec, [one])
+    made = suggest_change(fit, cluster)
     assert made is not None
-    resources = apply_change(told.subject.workload.pod, made.change).plain()["containers"][0]["resources"]
+    resources = apply_change(fit.subject.workload.pod, made.change).plain()["containers"][0]["resources"]
     assert resources == {"requests": {"nvidia.com/gpu": "2"}, "limits": {"nvidia.com/gpu": "2"}}
 
 
@@ -467,44 +467,44 @@ def test_a_device_is_limited_as_it_is_requested() -> None:
     ],
 )
 def test_where_no_single_change_helps_none_is_suggested(spec: Plain, one: Machine) -> None:
-    told, cluster = verdict_of(spec, [one])
-    assert suggest_change(told, cluster) is None
-    near = closest_node(told)
+    fit, cluster = fit_of(spec, [one])
+    assert suggest_change(fit, cluster) is None
+    near = closest_node(fit)
     assert near is not None
-    assert near.reasons == told.others[0].reasons[0]
+    assert near.reasons == fit.others[0].reasons[0]
 
 
-def test_the_change_that_gives_up_least_is_suggested() -> None:
+def test_the_cheapest_change_is_suggested() -> None:
     machines = [machine(taints=(TAINT,)), *(machine(allocatable={**ROOMY, "cpu": cpu}) for cpu in (1000, 3900, 3800))]
-    told, cluster = verdict_of({"containers": [container({"cpu": "4"})]}, machines)
-    made = suggest_change(told, cluster)
+    fit, cluster = fit_of({"containers": [container({"cpu": "4"})]}, machines)
+    made = suggest_change(fit, cluster)
     assert made is not None
     assert made.change.what == "request 3.9 of cpu instead of 4"
 
 
 def test_of_equal_changes_the_one_that_opens_most_nodes_is_suggested() -> None:
     machines = [machine(labels={"a": value}) for value in "xyyz"]
-    told, cluster = verdict_of({"nodeSelector": {"a": "w"}}, machines)
-    made = suggest_change(told, cluster)
+    fit, cluster = fit_of({"nodeSelector": {"a": "w"}}, machines)
+    made = suggest_change(fit, cluster)
     assert made is not None
     assert (made.change.what, len(made.machines)) == ("set `a` to `y` in the node selector", 2)
 
 
 @given(spec=anything, machines=clusters)
 def test_a_suggestion_is_true(spec: Plain, machines: list[Machine]) -> None:
-    told, cluster = verdict_of(spec, machines)
-    assume(not told.fits)
-    made = suggest_change(told, cluster)
+    fit, cluster = fit_of(spec, machines)
+    assume(not fit.fits)
+    made = suggest_change(fit, cluster)
     if made is None:
-        single = [found[0] for group in told.others for found in group.reasons if len(found) == 1]
+        single = [found[0] for group in fit.others for found in group.reasons if len(found) == 1]
         assert [reason for reason in single if reason.filter in (Filter.TAINTS, Filter.AFFINITY)] == []
     else:
-        again = apply_change(told.subject.workload.pod, made.change)
+        again = apply_change(fit.subject.workload.pod, made.change)
         assert made.machines
         assert {one.name for one in made.machines} == {
             one.name for one in cluster.machines if not rejection_reasons(needs_of(again), one, Usage())
         }
-        assert told.subject.workload.pod.plain() == spec
+        assert fit.subject.workload.pod.plain() == spec
 
 
 # How much fits at once
@@ -524,7 +524,7 @@ def first_fit(specs: Sequence[tuple[Plain, int]], cluster: Cluster) -> tuple[int
     return placed, used
 
 
-def fleet_of(specs: Sequence[tuple[Plain, int]], cluster: Cluster, pools: Sequence[Pool] = ()) -> Capacity:
+def capacity_of(specs: Sequence[tuple[Plain, int]], cluster: Cluster, pools: Sequence[Pool] = ()) -> Capacity:
     return estimate_capacity(fit_workloads([subject(spec, count) for spec, count in specs], cluster), cluster, pools)
 
 
@@ -534,11 +534,11 @@ def test_the_estimate_is_first_fit(specs: list[tuple[Plain, int]], machines: lis
         one._replace(name=f"n{number}", allocatable={**one.allocatable, "cpu": 9000, "pods": room})
         for number, one in enumerate(machines)
     )
-    told = fleet_of(specs, Cluster(named))
+    capacity = capacity_of(specs, Cluster(named))
     placed, used = first_fit(specs, Cluster(named))
-    assert told.placed == placed
-    assert told.pods - placed == sum(one.pods for one in told.pending)
-    (pool,) = told.pools or (None,)
+    assert capacity.placed == placed
+    assert capacity.pods - placed == sum(one.pods for one in capacity.pending)
+    (pool,) = capacity.pools or (None,)
     if pool is not None:
         assert {share.resource: share.added for share in pool.resources}["pods"] == sum(
             one.pods for one in used.values()
@@ -546,40 +546,45 @@ def test_the_estimate_is_first_fit(specs: list[tuple[Plain, int]], machines: lis
         assert all(share.in_use + share.added <= share.allocatable for share in pool.resources)
 
 
-def test_a_pool_that_is_short_says_of_what_and_by_how_much() -> None:
+def test_a_pool_reports_missing_amounts() -> None:
     cluster = cluster_of(
         node("a", labels={"pool": "x"}), node("b", labels={"pool": "x"}), node("c", labels={"pool": "z"})
     )
     spec = {"nodeSelector": {"pool": "x"}, "containers": [container({"cpu": "3"})]}
-    told = fleet_of([(spec, 6)], cluster, [Pool("mine", {"pool": "x"}, (), {}), Pool("other", {"pool": "z"}, (), {})])
-    assert (told.pods, told.placed, told.workloads, told.fully_placed) == (6, 4, 1, 0)
-    mine, other = told.pools
+    capacity = capacity_of(
+        [(spec, 6)], cluster, [Pool("mine", {"pool": "x"}, (), {}), Pool("other", {"pool": "z"}, (), {})]
+    )
+    assert (capacity.pods, capacity.placed, capacity.workloads, capacity.fully_placed) == (6, 4, 1, 0)
+    mine, other = capacity.pools
     assert (mine.name, len(mine.machines), other.name) == ("mine", 2, "other")
     cpu = mine.resources[0]
     assert cpu == ("cpu", 16000, 0, 12000, 2000)
     assert cpu.free == 4000
-    (waiting,) = told.pending
-    assert (waiting.pods, waiting.pools, waiting.insufficient) == (2, ("mine",), ("cpu",))
+    (pending,) = capacity.pending
+    assert (pending.pods, pending.pools, pending.insufficient) == (2, ("mine",), ("cpu",))
 
 
-def test_pods_that_want_one_port_go_on_nodes_of_their_own() -> None:
+def test_pods_with_one_host_port_need_separate_nodes() -> None:
     spec = {"containers": [{"name": "c", "ports": [{"hostPort": 80}]}]}
-    told = fleet_of([(spec, 3)], cluster_of(node("a"), node("b")))
-    assert (told.placed, told.pending[0].insufficient, told.pending[0].ports) == (2, (), ("80/TCP",))
-    assert pending_text(told.pending[0]) == "1 pod of Job train stays pending: host port 80/TCP is in use on every node"
+    capacity = capacity_of([(spec, 3)], cluster_of(node("a"), node("b")))
+    assert (capacity.placed, capacity.pending[0].insufficient, capacity.pending[0].ports) == (2, (), ("80/TCP",))
+    assert (
+        pending_text(capacity.pending[0])
+        == "1 pod of Job train stays pending: host port 80/TCP is in use on every node"
+    )
 
 
 def test_enormous_numbers_of_pods_take_little_work() -> None:
     with at_most_calls(50_000):
-        told = fleet_of([({}, 2**62)], cluster_of(node("a")))
-    assert (told.placed, told.pending[0].pods) == (110, 2**62 - 110)
+        capacity = capacity_of([({}, 2**62)], cluster_of(node("a")))
+    assert (capacity.placed, capacity.pending[0].pods) == (110, 2**62 - 110)
 
 
 def test_a_node_that_is_cordoned_is_no_room() -> None:
-    told = fleet_of(
+    capacity = capacity_of(
         [({"containers": [container({"cpu": "1"})]}, 1)], cluster_of(node("a"), node("b", unschedulable=True))
     )
-    assert told.pools[0].resources[0].allocatable == 8000
+    assert capacity.pools[0].resources[0].allocatable == 8000
 
 
 @pytest.mark.parametrize(
@@ -617,7 +622,7 @@ def placed(call: Call, *more: str) -> Answer:
 
 
 @pytest.mark.usefixtures("files")
-def test_a_run_that_fits_is_told_where(call: Call) -> None:
+def test_a_run_that_fits_lists_its_nodes(call: Call) -> None:
     result = placed(call)
     assert (result.code, result.stderr) == (0, "")
     assert result.stdout.splitlines()[0] == "Job train fits 2 of 2 nodes: a, b"
@@ -642,7 +647,7 @@ def test_a_run_of_no_pods_needs_no_node(call: Call) -> None:
 
 
 @pytest.mark.usefixtures("files")
-def test_errors_of_runs_and_of_snapshots_are_told_together(call: Call) -> None:
+def test_errors_of_runs_and_snapshots_are_reported_together(call: Call) -> None:
     Path("run.yaml").write_text(f"{RUN}nope: 1\n")
     Path("nodes.yaml").write_text(RUN)
     result = placed(call, "--pods", "missing.yaml")
@@ -652,7 +657,7 @@ def test_errors_of_runs_and_of_snapshots_are_told_together(call: Call) -> None:
 
 
 @pytest.mark.usefixtures("files")
-def test_what_is_wrong_in_json_is_told_at_its_line(call: Call) -> None:
+def test_a_fault_in_json_is_reported_at_its_line(call: Call) -> None:
     text = json.dumps(node("a", {"cpu": "eight"}), indent=2)
     Path("nodes.yaml").write_text(text)
     line = text[: text.index("eight")].count("\n") + 1
@@ -662,7 +667,7 @@ def test_what_is_wrong_in_json_is_told_at_its_line(call: Call) -> None:
 
 
 @pytest.mark.usefixtures("files")
-def test_other_runs_are_told_of_if_one_has_errors_that_are_ignored(call: Call) -> None:
+def test_other_runs_are_placed_if_errors_of_one_are_ignored(call: Call) -> None:
     Path("run.yaml").write_text(f"{RUN}---\n{RUN.replace('train', 'other')}nope: 1\n")
     result = placed(call, "--ignore", "schema/unknown-key")
     assert (result.code, "1 run is left out" in result.stderr) == (0, True)
@@ -690,7 +695,7 @@ OTHERS: Mapping[str, Plain] = {
 
 
 @pytest.mark.usefixtures("files")
-def test_models_that_the_cluster_has_are_not_asked_about(call: Call) -> None:
+def test_existing_models_are_not_placed(call: Call) -> None:
     Path("model.yaml").write_text(printed(MODEL))
     result = placed(call, "--objects", "model.yaml", "--format", "json")
     assert (result.code, json.loads(result.stdout)["models"]) == (0, [])
@@ -698,7 +703,7 @@ def test_models_that_the_cluster_has_are_not_asked_about(call: Call) -> None:
 
 
 @pytest.mark.usefixtures("files")
-def test_what_has_pods_and_is_not_placed_is_told(call: Call, root: Path) -> None:
+def test_objects_that_are_not_placed_are_reported(call: Call, root: Path) -> None:
     objects = [{**spec, "kind": kind, "metadata": {"name": "x"}} for kind, spec in OTHERS.items()]
     Path("others.yaml").write_text(printed(listed(*objects)))
     result = call("place", "others.yaml", "--nodes", "nodes.yaml")
@@ -724,8 +729,8 @@ def test_what_is_suspended_takes_no_room_and_must_still_fit(call: Call) -> None:
     template["spec"] = {"nodeName": "nowhere"}
     Path("job.yaml").write_text(printed({**job, "spec": {"suspend": True, "template": template}}))
     result = call("place", "job.yaml", "--nodes", "nodes.yaml", "--format", "json")
-    (told,) = json.loads(result.stdout)["workloads"]
-    assert (result.code, told["pods"], told["is_suspended"]) == (4, 0, True)
+    (workload,) = json.loads(result.stdout)["workloads"]
+    assert (result.code, workload["pods"], workload["is_suspended"]) == (4, 0, True)
 
 
 @pytest.mark.usefixtures("files")
@@ -747,7 +752,7 @@ def test_claims_of_each_pod_are_volumes_that_are_not_looked_at(call: Call) -> No
 
 
 @pytest.mark.usefixtures("files")
-def test_the_json_is_as_its_schema_says(call: Call, root: Path) -> None:
+def test_the_json_matches_its_schema(call: Call, root: Path) -> None:
     Path("run.yaml").write_text(f"{RUN}node_selector: {{pool: none}}\nresources: {{cpu: 90}}\n")
     schema = Draft202012Validator(json.loads((root / "schemas" / "reports" / "place.schema.json").read_text()))
     for more in ((), ("--suggest",), ("--pods", "pods.yaml")):
@@ -760,7 +765,7 @@ def test_the_json_is_as_its_schema_says(call: Call, root: Path) -> None:
 
 
 @pytest.mark.usefixtures("files")
-def test_what_a_run_has_that_is_not_looked_at_is_told(call: Call) -> None:
+def test_features_that_are_not_considered_are_reported(call: Call) -> None:
     Path("run.yaml").write_text(f"{RUN}runtime_class: nvidia\npriority_class: high\n")
     text = placed(call).stdout
     assert "  not considered: priority and preemption (run run.yaml:" in text
@@ -775,7 +780,7 @@ def test_what_a_run_has_that_is_not_looked_at_is_told(call: Call) -> None:
         (("--nodes", "n", "--html", "-", "--format", "json"), "both use standard output"),
     ],
 )
-def test_a_call_that_cannot_be_meant_is_refused(call: Call, call_with: tuple[str, ...], reason: str) -> None:
+def test_a_contradictory_call_is_rejected(call: Call, call_with: tuple[str, ...], reason: str) -> None:
     result = call("place", "run.yaml", *call_with)
     assert (result.code, result.stdout) == (2, "")
     assert reason in result.stderr
@@ -797,11 +802,11 @@ def test_the_same_call_prints_the_same(call: Call) -> None:
     assert placed(call, "--suggest", "--format", "json") == placed(call, "--suggest", "--format", "json")
 
 
-def test_many_workloads_are_told_of_only_if_they_fit_nowhere() -> None:
+def test_of_many_workloads_only_those_that_do_not_fit_are_listed() -> None:
     cluster = cluster_of(node("a"))
     subjects = [subject({}, name=f"fit-{number}") for number in range(MAX_WORKLOADS_SHOWN)]
-    odd = subject({"nodeSelector": {"a": "b"}}, name="odd")
-    text = as_placed_table(place_workloads([*subjects, odd], PlacementObjects(), cluster))
+    unusual = subject({"nodeSelector": {"a": "b"}}, name="odd")
+    text = as_placed_table(place_workloads([*subjects, unusual], PlacementObjects(), cluster))
     assert "Job odd (run.yaml): does not fit any node" in text
     assert "Job fit-1 " not in text
     assert text.startswith(
@@ -812,7 +817,7 @@ def test_many_workloads_are_told_of_only_if_they_fit_nowhere() -> None:
 def test_names_of_a_cluster_cannot_steer_a_terminal() -> None:
     bad = "x\u202e"
     cluster = Cluster((machine(bad, labels={bad: bad}, taints=(Taint(bad, bad, "NoSchedule"),)),))
-    told = place_workloads(
+    placed_result = place_workloads(
         [subject({"nodeSelector": {bad: "y"}}, name=bad), subject({}, name="b")],
         PlacementObjects(),
         cluster,
@@ -820,7 +825,12 @@ def test_names_of_a_cluster_cannot_steer_a_terminal() -> None:
     )
     evil = Cluster((machine("x\x1b[31m", labels={"\x1b": "\x1b"}, taints=(Taint("\x1b", "\x1b", "NoSchedule"),)),))
     worse = place_workloads([subject({"nodeSelector": {bad: "y"}})], PlacementObjects(), evil, suggests=True)
-    for text in (as_placed_table(told), as_placed_json(told), as_placed_table(worse), as_placed_json(worse)):
+    for text in (
+        as_placed_table(placed_result),
+        as_placed_json(placed_result),
+        as_placed_table(worse),
+        as_placed_json(worse),
+    ):
         assert {char for char in text if not char.isprintable()} == {"\n"}
 
 
@@ -833,5 +843,5 @@ def test_the_work_for_a_thousand_pods_on_five_hundred_nodes_is_bounded() -> None
     ]
     subjects = [subject(spec, name=f"run-{number}") for number, spec in enumerate(specs)]
     with at_most_calls(14_000_000):
-        told = place_workloads(subjects, PlacementObjects(), cluster, suggests=True)
-    assert told.capacity.placed == 1000
+        placed_result = place_workloads(subjects, PlacementObjects(), cluster, suggests=True)
+    assert placed_result.capacity.placed == 1000

@@ -1,4 +1,4 @@
-"""The page of `place`: all that the table tells, a chart that can be read without seeing it, and nothing obeyed."""
+"""The page of `place`: its content, layout and accessibility, and hostile names."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ EVIL = "</style><script>window.pwned = 1</script><img src=x onerror='window.pwne
 
 
 @pytest.fixture(scope="module")
-def told() -> PlacementResult:
+def result() -> PlacementResult:
     """A pool with room, one that is short, a run that fits nowhere, and a model with two servers."""
     cluster = cluster_of(
         node("cpu-1", labels={"pool": "cpu"}),
@@ -64,8 +64,8 @@ def evil() -> PlacementResult:
     )
 
 
-def test_the_policy_allows_the_style_of_the_page_and_nothing_else(told: PlacementResult) -> None:
-    page = as_placed_page(told)
+def test_the_policy_allows_the_style_of_the_page_and_nothing_else(result: PlacementResult) -> None:
+    page = as_placed_page(result)
     style = re.search(r"<style>(.*?)</style>", page, re.DOTALL)
     policy = re.search(r'<meta http-equiv="Content-Security-Policy" content="(.*?)">', page)
     assert style
@@ -80,14 +80,14 @@ def test_the_policy_allows_the_style_of_the_page_and_nothing_else(told: Placemen
     assert not re.search(r"<[^>]+ (?:style|on\w+)=", page)
 
 
-def test_the_page_asks_nobody_for_anything(told: PlacementResult) -> None:
-    page = as_placed_page(told)
+def test_the_page_loads_nothing(result: PlacementResult) -> None:
+    page = as_placed_page(result)
     assert not re.findall(r"https?://|\bsrc=|url\(|@import|<link|<base|<form|<iframe|<script", page)
     assert re.findall(r'href="(?!#)', page) == []
 
 
-def test_the_same_answer_gives_the_same_page(told: PlacementResult) -> None:
-    assert as_placed_page(told) == as_placed_page(told)
+def test_equal_results_produce_equal_pages(result: PlacementResult) -> None:
+    assert as_placed_page(result) == as_placed_page(result)
 
 
 def test_hostile_names_stay_text(evil: PlacementResult) -> None:
@@ -108,10 +108,10 @@ def test_nothing_to_place_is_a_page_too() -> None:
 
 
 @pytest.fixture
-def page(chrome: Chrome, told: PlacementResult, tmp_path: Path) -> Iterator[Chrome]:
+def page(chrome: Chrome, result: PlacementResult, tmp_path: Path) -> Iterator[Chrome]:
     """The page, opened as a file; the console stays silent."""
     emulated(chrome)
-    yield opened(chrome, as_placed_page(told), tmp_path)
+    yield opened(chrome, as_placed_page(result), tmp_path)
     assert complaints(chrome) == []
 
 

@@ -1,4 +1,4 @@
-"""Which Servers a Model can be loaded on is what Seldon's scheduler decides, and every reason is told."""
+"""Servers that can load a Model, as Seldon's scheduler decides, with every reason."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ def match_of(*objects: Any) -> ModelMatch:
     return found
 
 
-def told(match: ModelMatch) -> dict[str, list[Cause]]:
+def causes(match: ModelMatch) -> dict[str, list[Cause]]:
     return {one.server: [reason.cause for reason in one.reasons] for one in match.candidates}
 
 
 # What a Server offers
 
 
-def test_a_server_has_the_pod_of_its_config_whatever_the_namespace() -> None:
+def test_a_server_uses_its_config_from_any_namespace() -> None:
     (found,) = workloads(trees(server(serverConfig="own"), config()))
     assert [one.plain()["name"] for one in found.pod.fields["containers"].items] == ["rclone", "agent", "mlserver"]
 
@@ -59,7 +59,7 @@ def test_a_config_at_hand_counts_instead_of_the_stock_one() -> None:
     assert host.config is not stock_config("mlserver")
 
 
-def test_an_unknown_config_leaves_what_the_server_says() -> None:
+def test_with_an_unknown_config_the_values_of_the_server_apply() -> None:
     (host,) = server_hosts(trees(server(serverConfig="own", extraCapabilities=["gpu"])))
     assert (set(host.capabilities), host.is_complete, host.memory) == ({"gpu"}, False, None)
     (host,) = server_hosts(trees(server(serverConfig="own", capabilities=["gpu"])))
@@ -80,12 +80,12 @@ def test_an_unknown_config_leaves_what_the_server_says() -> None:
         ({"replicas": True}, 1),
     ],
 )
-def test_replicas_are_those_asked_for_or_the_least_or_one(spec: Data, replicas: int) -> None:
+def test_replicas_default_to_the_minimum_or_one(spec: Data, replicas: int) -> None:
     (found,) = workloads(trees(server(**spec)))
     assert found.replicas == replicas
 
 
-def test_memory_is_what_the_container_that_serves_asks_for() -> None:
+def test_memory_is_the_request_of_the_serving_container() -> None:
     (host,) = server_hosts(trees(server(memory="4Gi")))
     assert host.memory
     assert (host.memory.amount, host.memory.advertised) == (4 * 2**30, 4 * 2**30 + 4 * 2**30 // 10)
@@ -150,10 +150,10 @@ def test_memory_must_be_a_whole_number_to_kubernetes(amount: Any, size: int | No
 def test_a_model_goes_where_its_requirements_are_met() -> None:
     match = match_of(server(extraCapabilities=["gpu"]), server("two"), model(requirements=["sklearn", " gpu "]))
     assert [one.server for one in match.fits] == ["one"]
-    assert told(match) == {"one": [], "two": [Cause.CAPABILITY]}
+    assert causes(match) == {"one": [], "two": [Cause.CAPABILITY]}
 
 
-def test_all_that_speaks_against_a_server_is_told() -> None:
+def test_every_reason_against_a_server_is_reported() -> None:
     one = server(capabilities=["gpu"], memory="1Gi", replicas=2)
     match = match_of(one, model(requirements=["gpus", "fast"], memory="2Gi", replicas=3, server="two"))
     (candidate,) = match.candidates
@@ -175,7 +175,7 @@ def test_all_that_speaks_against_a_server_is_told() -> None:
 
 
 def test_a_server_without_replicas_takes_no_models() -> None:
-    assert told(match_of(server(replicas=0), model())) == {"one": [Cause.STOPPED]}
+    assert causes(match_of(server(replicas=0), model())) == {"one": [Cause.STOPPED]}
 
 
 def test_what_is_overcommitted_is_no_room_for_one_model() -> None:
@@ -191,7 +191,7 @@ def test_the_memory_of_a_stock_install_is_not_sure() -> None:
     assert "in a stock installation" in candidate.reasons[0].text
 
 
-def test_fewer_replicas_will_do_if_the_model_says_so() -> None:
+def test_fewer_replicas_are_enough_with_min_replicas() -> None:
     assert [one.fit for one in match_of(server(), model(replicas=2, minReplicas=1)).fits] == [Fit.PARTLY]
     assert match_of(server(), model(replicas=2)).fits == ()
 
@@ -211,7 +211,7 @@ def test_an_explainer_needs_a_capability_that_it_does_not_name() -> None:
 
 
 def test_the_type_of_a_model_is_a_requirement() -> None:
-    assert told(match_of(server(), model(modelType="onnx"))) == {"one": [Cause.CAPABILITY]}
+    assert causes(match_of(server(), model(modelType="onnx"))) == {"one": [Cause.CAPABILITY]}
 
 
 def test_servers_of_other_namespaces_are_none() -> None:
@@ -235,7 +235,7 @@ def test_a_load_is_of_models_that_can_go_nowhere_else() -> None:
     assert load.offered == 2 * (4 * 2**30 + 4 * 2**30 // 10)
 
 
-# The law
+# Property
 
 NAMES = st.sampled_from(["one", "two"])
 WORDS = st.lists(st.sampled_from(["sklearn", "xgboost", "gpu", " gpu", "alibi-explain"]), max_size=2, unique=True)
@@ -282,34 +282,34 @@ def test_a_model_is_where_the_scheduler_would_load_it(
     assert all(reason.text for reason in candidate.reasons)
 
 
-# What is told of it
+# Reports
 
 
 def hosts_of(hosting: ModelHosting) -> list[tuple[str, str, bool]]:
     return [(host.name, host.fit, host.is_stock) for host in hosting.hosts]
 
 
-def test_models_that_are_only_beside_are_not_told_of_and_servers_there_count() -> None:
-    ours, theirs = trees(model("ours")), trees(model("theirs"), server())
-    (told,) = host_models(ours, theirs)
-    assert (told.model, hosts_of(told), told.needs_stock) == (ours[0], [("one", "yes", False)], False)
+def test_existing_models_are_skipped_and_existing_servers_used() -> None:
+    placed, existing = trees(model("ours")), trees(model("theirs"), server())
+    (hosting,) = host_models(placed, existing)
+    assert (hosting.model, hosts_of(hosting), hosting.needs_stock) == (placed[0], [("one", "yes", False)], False)
 
 
-def test_a_stock_server_is_told_of_where_none_at_hand_will_do() -> None:
-    (told,) = host_models(trees(model(), server(replicas=0)))
-    assert hosts_of(told) == [("one", "no", False), ("mlserver", "yes", True)]
-    assert (told.is_possible, told.needs_stock) == (True, True)
-    (told,) = host_models(trees(model(requirements=["own"]), server()))
-    assert (hosts_of(told), told.is_possible, told.needs_stock) == ([("one", "no", False)], False, False)
+def test_a_stock_server_is_reported_if_no_other_matches() -> None:
+    (hosting,) = host_models(trees(model(), server(replicas=0)))
+    assert hosts_of(hosting) == [("one", "no", False), ("mlserver", "yes", True)]
+    assert (hosting.is_possible, hosting.needs_stock) == (True, True)
+    (hosting,) = host_models(trees(model(requirements=["own"]), server()))
+    assert (hosts_of(hosting), hosting.is_possible, hosting.needs_stock) == ([("one", "no", False)], False, False)
 
 
-def test_a_server_that_would_do_in_another_namespace_says_so() -> None:
+def test_a_matching_server_in_another_namespace_is_reported() -> None:
     able, other = (server(name, namespace="other", capabilities=[name]) for name in ("able", "unable"))
-    (told,) = host_models(trees(model(requirements=["able"]), able, other))
-    assert hosts_of(told) == [("able", "no", False)]
-    assert [one.text for one in told.hosts[0].objections] == ["it is in namespace `other`, the Model in `models`"]
-    (told,) = host_models(trees(model(requirements=["able"]), able, server("near", capabilities=["able"])))
-    assert hosts_of(told) == [("near", "yes", False)]
+    (hosting,) = host_models(trees(model(requirements=["able"]), able, other))
+    assert hosts_of(hosting) == [("able", "no", False)]
+    assert [one.text for one in hosting.hosts[0].objections] == ["it is in namespace `other`, the Model in `models`"]
+    (hosting,) = host_models(trees(model(requirements=["able"]), able, server("near", capabilities=["able"])))
+    assert hosts_of(hosting) == [("near", "yes", False)]
 
 
 def test_the_work_for_a_thousand_models_on_a_thousand_servers_is_bounded() -> None:
