@@ -309,7 +309,7 @@ def test_a_placement_lint_rule(copy: Copy) -> None:
     copy.insert(
         "speccompile/placement/lint/volumes.py",
         "VOLUME_LINT_RULES: ",
-        "def _pods_are_few(context: LintContext) -> Iterator[Diagnostic]:\n"
+        "def _pods_are_few(context: PlacementContext) -> Iterator[Diagnostic]:\n"
         "    for workload in context.linted_workloads:\n"
         '        wording = LintWording("placement/pods", "a pod", "use none")\n'
         "        yield finding_at(context, wording, workload.owner, workload.pod)\n\n\n",

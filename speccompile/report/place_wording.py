@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
@@ -22,6 +21,7 @@ from speccompile.placement.placement import PlacementResult, WorkloadResult
 from speccompile.placement.pod_requirements import amount_text
 from speccompile.placement.scheduler_filters import POD_RESOURCE, Filter, NodeRejection, actual_text, required_text
 from speccompile.placement.suggest import Suggestion
+from speccompile.report.natural_order import natural_key
 from speccompile.terminal.display_width import printable
 
 _MAX_LISTED = 3
@@ -33,7 +33,6 @@ ESTIMATE = (
 EMPTY_NODES = "no --pods given: nodes are assumed to be empty"
 NOT_MODELLED = tuple(row.what for row in UNMODELLED)
 _ADMIN_LAYERS = {Layer.PROFILE: "profile", Layer.PLATFORM: "platform file"}
-_DIGITS = re.compile(r"([0-9]+)")
 
 
 # Summaries
@@ -89,7 +88,7 @@ def _does(subjects: Sequence[object]) -> str:
 
 
 def _names(names: Iterable[str]) -> str:
-    ordered = sorted(names, key=natural_order)
+    ordered = sorted(names, key=natural_key)
     return ", ".join(ordered[:_MAX_LISTED]) + (", …" if len(ordered) > _MAX_LISTED else "")
 
 
@@ -100,14 +99,7 @@ def _capacity_summary(fleet: Capacity) -> str:
 
 def display_order(workloads: Sequence[WorkloadResult]) -> list[WorkloadResult]:
     """The workloads that fit no node first, each group in natural order."""
-    return sorted(workloads, key=lambda one: (one.fits, natural_order(title(one.fit))))
-
-
-def natural_order(text: str) -> tuple[tuple[int, str], ...]:
-    """A sort key that compares digits as numbers: `train-2` before `train-10`."""
-    # Digits are compared by length, then as text: `int` refuses thousands of them.
-    parts = enumerate(_DIGITS.split(text))
-    return tuple((len(digits := part.lstrip("0")), digits) if index % 2 else (0, part) for index, part in parts)
+    return sorted(workloads, key=lambda one: (one.fits, natural_key(title(one.fit))))
 
 
 # Workloads

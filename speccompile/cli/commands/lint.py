@@ -28,7 +28,7 @@ from speccompile.model.findings import CompileError, has_errors, in_order
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.redaction import without_values
 from speccompile.model.severity import Severities
-from speccompile.placement.lint.context import LintContext
+from speccompile.placement.lint.context import PlacementContext
 from speccompile.placement.lint.rules import lint_placement
 from speccompile.placement.node_pools import Pool, declared_pools, pools_of
 from speccompile.placement.workloads import workloads
@@ -71,7 +71,7 @@ def add_lint(commands: Commands) -> None:
     )
     add_inputs(parser)
     add_format(parser)
-    add_findings(parser, "warnings are errors")
+    add_findings(parser, "treat warnings as errors")
 
 
 class _Outcome(NamedTuple):
@@ -129,7 +129,7 @@ def _lint(arguments: argparse.Namespace, inputs: Inputs, stderr: TextIO) -> _Out
     pools, snapshot_findings = _pools(arguments.nodes, setting)
     objects, existing = compiled_objects(inputs, setting, stderr), given_objects(arguments.objects)
     trees = tuple(one.tree for one in (*objects.given, *existing.given))
-    context = LintContext(trees, {id(one.tree): one.place for one in objects.given}, workloads(trees), pools)
+    context = PlacementContext(trees, {id(one.tree): one.place for one in objects.given}, workloads(trees), pools)
     # `render` reports overridden values.
     errors = (finding for finding in objects.findings if finding.severity is Severity.ERROR)
     hidden = {**existing.hidden, **objects.hidden}

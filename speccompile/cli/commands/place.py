@@ -71,19 +71,17 @@ def add_place(commands: Commands) -> None:
             required=option == "nodes",
             help=f"{what} (repeatable)",
         )
-    parser.add_argument(
-        "--suggest", action="store_true", help="suggest the smallest change for workloads that do not fit"
-    )
+    parser.add_argument("--suggest", action="store_true", help="suggest a change for workloads that do not fit")
     parser.add_argument("--html", metavar="FILE", type=path, help="write the report as an HTML page; - prints it")
     add_inputs(parser)
     add_format(parser, ("text", "json"), "format of the report")
-    add_findings(parser, "values of a run that a profile or the platform changes are errors")
+    add_findings(parser, "treat overridden values of runs as errors")
 
 
 _FILES = {
-    "nodes": "nodes of the cluster, from kubectl get nodes -o yaml",
-    "pods": "pods of the cluster, from kubectl get pods -A -o yaml",
-    "objects": "other objects of the cluster, such as model servers",
+    "nodes": "nodes, from kubectl get nodes -o yaml",
+    "pods": "pods, from kubectl get pods -A -o yaml",
+    "objects": "existing objects, such as model servers",
 }
 
 

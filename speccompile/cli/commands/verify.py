@@ -89,7 +89,7 @@ def add_verify(commands: Commands) -> None:
     )
     add_inputs(parser)
     add_format(parser)
-    add_findings(parser, "values of a run that a profile or the platform changes are errors")
+    add_findings(parser, "treat overridden values of runs as errors")
 
 
 class _Outcome(NamedTuple):

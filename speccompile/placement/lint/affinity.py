@@ -8,9 +8,9 @@ from speccompile.model.diagnostic import Diagnostic, Note, Severity, quote
 from speccompile.model.key_path import KeyPath
 from speccompile.model.node import Node
 from speccompile.placement.lint.context import (
-    LintContext,
     LintRule,
     LintWording,
+    PlacementContext,
     finding_at,
     location_note,
     scalar_text,
@@ -18,8 +18,8 @@ from speccompile.placement.lint.context import (
 from speccompile.placement.lint.contradictions import PREDICATES, LocatedRequirement, find_conflict, value_faults
 from speccompile.placement.lint.pod_facts import (
     OLD_CONTROL_PLANE,
-    PREFERRED_AFFINITY,
-    REQUIRED_AFFINITY,
+    PREFERRED_AFFINITY_PATH,
+    REQUIRED_AFFINITY_PATH,
     list_items,
     pod_containers,
     pod_needs,
@@ -33,7 +33,7 @@ _LABELS, _FIELDS = "matchExpressions", "matchFields"
 _NAME = "metadata.name"
 
 
-def _check_requirements(context: LintContext) -> Iterator[Diagnostic]:
+def _check_requirements(context: PlacementContext) -> Iterator[Diagnostic]:
     for workload in context.linted_workloads:
         for node, fault, fix in affinity_faults(workload.pod):
             wording = LintWording("placement/bad-requirement", fault, fix, Severity.ERROR)
@@ -42,14 +42,14 @@ def _check_requirements(context: LintContext) -> Iterator[Diagnostic]:
 
 def affinity_faults(pod: Node) -> Iterator[tuple[Node, str, str]]:
     """What is wrong with a node affinity: node, message and help."""
-    required = pod.at(REQUIRED_AFFINITY)
+    required = pod.at(REQUIRED_AFFINITY_PATH)
     terms = list_items(required, "nodeSelectorTerms")
     if required is not None and required.value is not None and not terms:
         yield required, "Kubernetes rejects a required node affinity without terms", "add a term, or remove it"
     for term in terms:
         if not list_items(term, _LABELS) and not list_items(term, _FIELDS):
             yield term, "this term is empty, so it matches no node", "add a requirement, or remove the term"
-    preferred = pod.at(PREFERRED_AFFINITY)
+    preferred = pod.at(PREFERRED_AFFINITY_PATH)
     preferences = (item.fields.get("preference") for item in (preferred.items if preferred else ()))
     for term in (*terms, *(one for one in preferences if one)):
         for section in (_LABELS, _FIELDS):
@@ -76,7 +76,7 @@ def _text(node: Node | None) -> str:
     return node.value if node is not None and isinstance(node.value, str) else ""
 
 
-def _check_contradictions(context: LintContext) -> Iterator[Diagnostic]:
+def _check_contradictions(context: PlacementContext) -> Iterator[Diagnostic]:
     for workload in context.linted_workloads:
         conflicts = _conflicts(workload.pod)
         unmatched = [conflict for conflict in conflicts if conflict]
@@ -114,7 +114,7 @@ _NO_WAY = LintWording(
 
 
 def _conflict_finding(
-    context: LintContext,
+    context: PlacementContext,
     workload: PodWorkload,
     conflict: tuple[LocatedRequirement, ...],
     wording: LintWording,
@@ -132,7 +132,7 @@ def _reason(conflict: tuple[LocatedRequirement, ...]) -> str:
     return f"{conflict[0].subject} must {' and '.join(dict.fromkeys(located.predicate for located in conflict))}"
 
 
-def _check_node_name(context: LintContext) -> Iterator[Diagnostic]:
+def _check_node_name(context: PlacementContext) -> Iterator[Diagnostic]:
     for workload in context.linted_workloads:
         node = workload.pod.fields.get("nodeName")
         # In a pod from a cluster, the scheduler has set `nodeName`.
@@ -147,7 +147,7 @@ def _check_node_name(context: LintContext) -> Iterator[Diagnostic]:
         yield finding_at(context, wording, workload.owner, node, *notes)
 
 
-def _check_strings(context: LintContext) -> Iterator[Diagnostic]:
+def _check_strings(context: PlacementContext) -> Iterator[Diagnostic]:
     for workload in context.linted_workloads:
         for what, node in _string_values(workload.pod):
             if not node.is_scalar or node.value is None or isinstance(node.value, str):
@@ -169,7 +169,7 @@ def _string_values(pod: Node) -> Iterator[tuple[str, Node]]:
     yield from (("the value of a label", child) for child in (selector.fields.values() if selector else ()))
     for item in list_items(pod, "tolerations"):
         yield from (("the value of a taint", item.fields[key]) for key in ("key", "value") if key in item.fields)
-    for term in list_items(pod.at(REQUIRED_AFFINITY), "nodeSelectorTerms"):
+    for term in list_items(pod.at(REQUIRED_AFFINITY_PATH), "nodeSelectorTerms"):
         for item in list_items(term, _LABELS):
             yield from (("the value of a label", child) for child in list_items(item, "values"))
     for container in pod_containers(pod):
@@ -177,7 +177,7 @@ def _string_values(pod: Node) -> Iterator[tuple[str, Node]]:
         yield from ((_VARIABLE, child) for child in variables if child)
 
 
-def _check_removed_names(context: LintContext) -> Iterator[Diagnostic]:
+def _check_removed_names(context: PlacementContext) -> Iterator[Diagnostic]:
     for workload in context.linted_workloads:
         for name, node in _names(workload):
             if name in _REMOVED_NAMES:

@@ -9,7 +9,7 @@ from speccompile.model.diagnostic import Diagnostic, Severity, quote
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
 from speccompile.model.quantity import Quantity, QuantityError, parse_quantity
-from speccompile.placement.lint.context import LintContext, LintRule, LintWording, finding_at, location_note
+from speccompile.placement.lint.context import LintRule, LintWording, PlacementContext, finding_at, location_note
 from speccompile.placement.lint.pod_facts import pod_containers
 
 
@@ -18,7 +18,7 @@ class _Amount(NamedTuple):
     node: Node
 
 
-def _check_requests_within_limits(context: LintContext) -> Iterator[Diagnostic]:
+def _check_requests_within_limits(context: PlacementContext) -> Iterator[Diagnostic]:
     for owner, requests, limits in _sides(context):
         for name, request in requests.items():
             limit = limits.get(name)
@@ -33,7 +33,7 @@ def _check_requests_within_limits(context: LintContext) -> Iterator[Diagnostic]:
                 yield finding_at(context, wording, owner, request.node, *location_note("the limit", limit.node))
 
 
-def _check_devices_are_whole(context: LintContext) -> Iterator[Diagnostic]:
+def _check_devices_are_whole(context: PlacementContext) -> Iterator[Diagnostic]:
     """Kubernetes assigns whole devices, so requests and limits must be equal integers."""
     for owner, requests, limits in _sides(context):
         for name in dict.fromkeys((*requests, *limits)):
@@ -67,7 +67,7 @@ def _fault(name: str, request: _Amount | None, limit: _Amount | None) -> tuple[s
     return None
 
 
-def _sides(context: LintContext) -> Iterator[tuple[Node, dict[str, _Amount], dict[str, _Amount]]]:
+def _sides(context: PlacementContext) -> Iterator[tuple[Node, dict[str, _Amount], dict[str, _Amount]]]:
     """The requests and limits of each container, with its object."""
     for workload in context.linted_workloads:
         for container in pod_containers(workload.pod):

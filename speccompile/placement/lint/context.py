@@ -13,7 +13,7 @@ from speccompile.placement.node_pools import Pool
 from speccompile.placement.workloads import PodWorkload
 
 
-class LintContext(NamedTuple):
+class PlacementContext(NamedTuple):
     """The objects, workloads and pools that rules check."""
 
     objects: tuple[Node, ...]
@@ -36,7 +36,7 @@ class LintContext(NamedTuple):
         return (workload for workload in self.workloads if id(workload.owner) in self.linted)
 
 
-LintRule: TypeAlias = Callable[[LintContext], Iterator[Diagnostic]]
+LintRule: TypeAlias = Callable[[PlacementContext], Iterator[Diagnostic]]
 """A rule yields findings; malformed objects must not make it raise."""
 
 
@@ -53,7 +53,7 @@ class LintWording(NamedTuple):
     severity: Severity = Severity.WARNING
 
 
-def finding_at(context: LintContext, wording: LintWording, owner: Node, node: Node, *notes: Note) -> Diagnostic:
+def finding_at(context: PlacementContext, wording: LintWording, owner: Node, node: Node, *notes: Note) -> Diagnostic:
     """A finding about a value of an object.
 
     It points to the line of the value, or of something in it; without a line, to the place of the object.

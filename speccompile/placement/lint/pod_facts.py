@@ -20,8 +20,8 @@ from speccompile.placement.object_identity import group_of
 from speccompile.placement.pod_requirements import Needs, Toleration, needs_of
 from speccompile.placement.workloads import PodWorkload
 
-REQUIRED_AFFINITY: KeyPath = ("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
-PREFERRED_AFFINITY: KeyPath = ("affinity", "nodeAffinity", "preferredDuringSchedulingIgnoredDuringExecution")
+REQUIRED_AFFINITY_PATH: KeyPath = ("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
+PREFERRED_AFFINITY_PATH: KeyPath = ("affinity", "nodeAffinity", "preferredDuringSchedulingIgnoredDuringExecution")
 CONTROL_PLANE = "node-role.kubernetes.io/control-plane"
 OLD_CONTROL_PLANE = "node-role.kubernetes.io/master"
 ROLES = "node-role.kubernetes.io/"

@@ -8,7 +8,7 @@ from speccompile.compiler.container_resources import is_device
 from speccompile.model.diagnostic import Diagnostic, Note, Severity, quote
 from speccompile.model.node import Node
 from speccompile.placement.lint.affinity import affinity_faults, is_impossible
-from speccompile.placement.lint.context import LintContext, LintRule, LintWording, finding_at, location_note
+from speccompile.placement.lint.context import LintRule, LintWording, PlacementContext, finding_at, location_note
 from speccompile.placement.lint.contradictions import LocatedRequirement, restricts_nodes
 from speccompile.placement.lint.pod_facts import (
     ROLES,
@@ -32,7 +32,7 @@ from speccompile.schema.suggestions import near
 _MAX_NAMED = 4
 
 
-def _check_pool_exists(context: LintContext) -> Iterator[Diagnostic]:
+def _check_pool_exists(context: PlacementContext) -> Iterator[Diagnostic]:
     """Report the first reason that excludes all pools: labels, then taints, then resources."""
     for workload, matches in _matched_workloads(context):
         labelled = [match for match in matches if match.has_labels]
@@ -45,7 +45,7 @@ def _check_pool_exists(context: LintContext) -> Iterator[Diagnostic]:
             yield from _too_large(context, workload, matches, tolerated)
 
 
-def _matched_workloads(context: LintContext) -> Iterator[tuple[PodWorkload, tuple[PoolMatch, ...]]]:
+def _matched_workloads(context: PlacementContext) -> Iterator[tuple[PodWorkload, tuple[PoolMatch, ...]]]:
     """The workloads with valid, satisfiable requirements, each matched with all pools."""
     for workload in context.linted_workloads:
         restriction = pod_needs(workload.pod).constraints
@@ -54,7 +54,7 @@ def _matched_workloads(context: LintContext) -> Iterator[tuple[PodWorkload, tupl
             yield workload, match_pools(workload.pod, context.pools)
 
 
-def _no_pool(context: LintContext, workload: PodWorkload) -> Diagnostic:
+def _no_pool(context: PlacementContext, workload: PodWorkload) -> Diagnostic:
     requirements = requirement_sets(workload.pod)[0]
     unmet = [located for located in requirements if not any(may_match(located, pool) for pool in context.pools)]
     if not unmet:
@@ -96,7 +96,7 @@ def _join(names: Sequence[str]) -> str:
     return f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else words[0]
 
 
-def _untolerated(context: LintContext, workload: PodWorkload, labelled: Sequence[PoolMatch]) -> Diagnostic:
+def _untolerated(context: PlacementContext, workload: PodWorkload, labelled: Sequence[PoolMatch]) -> Diagnostic:
     """Report the pool with the fewest untolerated taints, role taints last."""
     closest = min(labelled, key=lambda match: (_has_role_taint(match), len(match.untolerated)))
     wording = LintWording(
@@ -145,7 +145,7 @@ def _declaration_note(pool: Pool) -> Iterator[Note]:
 
 
 def _too_large(
-    context: LintContext, workload: PodWorkload, matches: Sequence[PoolMatch], tolerated: Sequence[PoolMatch]
+    context: PlacementContext, workload: PodWorkload, matches: Sequence[PoolMatch], tolerated: Sequence[PoolMatch]
 ) -> Iterator[Diagnostic]:
     """Report the pool with the fewest insufficient resources."""
     closest = min(tolerated, key=lambda match: len(match.insufficient))
@@ -190,7 +190,7 @@ def _other_pool_notes(matches: Sequence[PoolMatch], request: Request) -> Iterato
 # GPUs
 
 
-def _check_gpu_nodes(context: LintContext) -> Iterator[Diagnostic]:
+def _check_gpu_nodes(context: PlacementContext) -> Iterator[Diagnostic]:
     wording = LintWording(
         "placement/no-gpu-asked",
         "the pods are pinned to nodes with GPUs, but no container requests one",
@@ -211,7 +211,7 @@ def _check_gpu_nodes(context: LintContext) -> Iterator[Diagnostic]:
             )
 
 
-def _uses_only_gpu_nodes(workload: PodWorkload, context: LintContext) -> bool:
+def _uses_only_gpu_nodes(workload: PodWorkload, context: PlacementContext) -> bool:
     """Decided by the resources of the pools or, without pools, by labels that only GPU nodes have."""
     if not context.pools:
         return all(any(map(_is_gpu_label, requirements)) for requirements in requirement_sets(workload.pod))
@@ -241,7 +241,7 @@ def _has_gpus(pool: Pool) -> bool:
 # Exclusive pools
 
 
-def _check_exclusive_pools(context: LintContext) -> Iterator[Diagnostic]:
+def _check_exclusive_pools(context: PlacementContext) -> Iterator[Diagnostic]:
     """A pod that can use an exclusive pool should be pinned to exclusive pools."""
     for workload, matches in _matched_workloads(context):
         usable = [match.pool for match in matches if match.is_usable and not is_for_all_nodes(workload)]
@@ -262,7 +262,7 @@ def _tolerating_node(pod: Node, pool: Pool) -> Node:
     return next((one.node for one in pod_tolerations(pod) if any(tolerates(one.toleration, t) for t in taints)), pod)
 
 
-def _check_exclusive_taints(context: LintContext) -> Iterator[Diagnostic]:
+def _check_exclusive_taints(context: PlacementContext) -> Iterator[Diagnostic]:
     for pool in context.pools:
         if not pool.exclusive or pool.written is None:
             continue
@@ -301,7 +301,7 @@ def _pool_finding(pool: Pool, wording: LintWording) -> Diagnostic:
 # Tolerations
 
 
-def _check_unused_tolerations(context: LintContext) -> Iterator[Diagnostic]:
+def _check_unused_tolerations(context: PlacementContext) -> Iterator[Diagnostic]:
     taints = [taint for pool in context.pools for taint in pool.taints]
     for workload in context.linted_workloads if context.pools else ():
         for located in pod_tolerations(workload.pod):

@@ -8,7 +8,7 @@ from speccompile.model.diagnostic import Diagnostic
 from speccompile.model.findings import in_order
 from speccompile.placement.lint.affinity import AFFINITY_RULES
 from speccompile.placement.lint.amounts import AMOUNT_RULES
-from speccompile.placement.lint.context import LintContext, LintRule, ObjectNote
+from speccompile.placement.lint.context import LintRule, ObjectNote, PlacementContext
 from speccompile.placement.lint.pools import POOL_RULES
 from speccompile.placement.lint.seldon_fields import SELDON_FIELD_RULES
 from speccompile.placement.lint.seldon_models import SELDON_MODEL_RULES
@@ -38,7 +38,7 @@ _MAX_NAMED = 3
 """Objects that one finding names at most."""
 
 
-def lint_placement(context: LintContext) -> tuple[Diagnostic, ...]:
+def lint_placement(context: PlacementContext) -> tuple[Diagnostic, ...]:
     """Run all rules; findings come in source order, and one that applies to many objects is reported once."""
     return in_order(_merge_alike(finding for rule in LINT_RULES for finding in rule(context)))
 

@@ -9,7 +9,7 @@ from speccompile.model.identity_cache import by_identity
 from speccompile.model.key_path import KeyPath
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
-from speccompile.placement.lint.context import LintContext, LintWording, finding_at
+from speccompile.placement.lint.context import LintWording, PlacementContext, finding_at
 from speccompile.placement.lint.pod_facts import gpu_request
 from speccompile.placement.lint.reachable_pools import match_pools
 from speccompile.placement.seldon.model_match import ModelMatch, match_models
@@ -25,20 +25,20 @@ class SeldonState(NamedTuple):
 
 
 @by_identity(most=1)
-def seldon_state(context: LintContext) -> SeldonState:
+def seldon_state(context: PlacementContext) -> SeldonState:
     return SeldonState(server_hosts(context.objects), match_models(context.objects))
 
 
-def linted_of_kind(context: LintContext, kind: str) -> Iterator[Node]:
+def linted_of_kind(context: PlacementContext, kind: str) -> Iterator[Node]:
     """The objects of a Seldon kind to lint."""
     return (tree for tree in of_kind(context.objects, kind) if id(tree) in context.linted)
 
 
-def linted_hosts(context: LintContext) -> Iterator[ServerHost]:
+def linted_hosts(context: PlacementContext) -> Iterator[ServerHost]:
     return (host for host in seldon_state(context).hosts if id(host.server) in context.linted)
 
 
-def linted_matches(context: LintContext) -> Iterator[ModelMatch]:
+def linted_matches(context: PlacementContext) -> Iterator[ModelMatch]:
     return (match for match in seldon_state(context).matches if id(match.model) in context.linted)
 
 
@@ -47,7 +47,7 @@ def has_known_config(host: ServerHost) -> bool:
     return host.config is not None and not is_stock(host.config)
 
 
-def scarcity(context: LintContext, host: ServerHost) -> str:
+def scarcity(context: PlacementContext, host: ServerHost) -> str:
     """The scarce resource that the pods of a Server use, GPUs or an exclusive pool; empty if none."""
     if gpu_request(host.pod) is not None:
         return "has GPUs"
@@ -70,7 +70,7 @@ def notice(code: str, message: str, fix: str) -> LintWording:
 
 
 def finding_at_path(
-    context: LintContext, wording: LintWording, owner: Node, *paths: KeyPath, notes: tuple[Note, ...] = ()
+    context: PlacementContext, wording: LintWording, owner: Node, *paths: KeyPath, notes: tuple[Note, ...] = ()
 ) -> Diagnostic:
     """A finding at the first of the paths that exists in the object, else at the object."""
     nodes = (non_null_at(owner, path) for path in paths)

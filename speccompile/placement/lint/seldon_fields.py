@@ -8,7 +8,7 @@ from speccompile.model.diagnostic import Diagnostic, quote
 from speccompile.model.key_path import KeyPath
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
-from speccompile.placement.lint.context import LintContext, LintRule, finding_at
+from speccompile.placement.lint.context import LintRule, PlacementContext, finding_at
 from speccompile.placement.lint.seldon_context import error, linted_of_kind, warning
 from speccompile.placement.object_identity import name_of
 from speccompile.placement.seldon.objects import int_at, items_at, non_null_at, strings_at
@@ -48,7 +48,7 @@ _IGNORED_FIELDS = (
 """Fields that the API accepts but Seldon ignores."""
 
 
-def _check_names(context: LintContext) -> Iterator[Diagnostic]:
+def _check_names(context: PlacementContext) -> Iterator[Diagnostic]:
     for kind, shape in _NAMES.items():
         for tree in linted_of_kind(context, kind):
             name = name_of(tree)
@@ -58,7 +58,7 @@ def _check_names(context: LintContext) -> Iterator[Diagnostic]:
                 yield finding_at(context, wording, tree, non_null_at(tree, ("metadata", "name")) or tree)
 
 
-def _check_scaling(context: LintContext) -> Iterator[Diagnostic]:
+def _check_scaling(context: PlacementContext) -> Iterator[Diagnostic]:
     """The operator rejects contradictory values and does not retry."""
     for tree in (tree for kind in _SCALED for tree in linted_of_kind(context, kind)):
         values = {key: value for key in _REPLICAS if (value := int_at(tree, ("spec", key))) is not None}
@@ -79,7 +79,7 @@ def _check_scaling(context: LintContext) -> Iterator[Diagnostic]:
                 yield finding_at(context, wording, tree, non_null_at(tree, ("spec", key)) or tree)
 
 
-def _check_ignored_fields(context: LintContext) -> Iterator[Diagnostic]:
+def _check_ignored_fields(context: PlacementContext) -> Iterator[Diagnostic]:
     for kind, path, fix in _IGNORED_FIELDS:
         for tree in linted_of_kind(context, kind):
             node = non_null_at(tree, path)
@@ -92,12 +92,12 @@ def _check_ignored_fields(context: LintContext) -> Iterator[Diagnostic]:
                 yield _ignored_field(context, config, node, "replicas", "set it in `overrides` of the SeldonRuntime")
 
 
-def _ignored_field(context: LintContext, tree: Node, node: Node, name: str, fix: str) -> Diagnostic:
+def _ignored_field(context: PlacementContext, tree: Node, node: Node, name: str, fix: str) -> Diagnostic:
     message = f"`{name}` has no effect: neither Seldon's operator nor its scheduler reads it"
     return finding_at(context, warning("seldon/dead-field", message, fix), tree, node)
 
 
-def _check_capability_names(context: LintContext) -> Iterator[Diagnostic]:
+def _check_capability_names(context: PlacementContext) -> Iterator[Diagnostic]:
     places = (("Server", "capabilities"), ("Server", "extraCapabilities"), ("Model", "requirements"))
     for tree, key in ((tree, key) for kind, key in places for tree in linted_of_kind(context, kind)):
         for item in strings_at(tree, ("spec", key)):

@@ -8,9 +8,9 @@ from speccompile.model.diagnostic import Diagnostic, Note, quote
 from speccompile.model.key_path import KeyPath
 from speccompile.model.node import Node
 from speccompile.placement.lint.context import (
-    LintContext,
     LintRule,
     LintWording,
+    PlacementContext,
     finding_at,
     location_note,
     object_title,
@@ -53,7 +53,7 @@ _OTHER_RULES = frozenset({Cause.MEMORY, Cause.REPLICAS})
 # Matching Servers
 
 
-def _check_pinned_server(context: LintContext) -> Iterator[Diagnostic]:
+def _check_pinned_server(context: PlacementContext) -> Iterator[Diagnostic]:
     for match in linted_matches(context):
         pin = match.need.pin
         if not pin or pin in match.names or pin in STOCK:
@@ -70,7 +70,7 @@ def _check_pinned_server(context: LintContext) -> Iterator[Diagnostic]:
         yield finding_at_path(context, make_wording("seldon/unknown-server", message, fix), match.model, _SERVER)
 
 
-def _check_matches(context: LintContext) -> Iterator[Diagnostic]:
+def _check_matches(context: PlacementContext) -> Iterator[Diagnostic]:
     """A Model is not loaded if no Server has its capabilities; other causes have separate rules."""
     for match in linted_matches(context):
         if match.possible or any(one.fit is not Fit.NO for one in match.stock):
@@ -106,7 +106,7 @@ def _causes(one: Candidate) -> set[Cause]:
     return {reason.cause for reason in one.reasons}
 
 
-def _check_several_matches(context: LintContext) -> Iterator[Diagnostic]:
+def _check_several_matches(context: PlacementContext) -> Iterator[Diagnostic]:
     """If several Servers match, the scheduler chooses any, so their nodes should not differ."""
     # Models with the same needs share one tuple of Servers.
     wordings: dict[int, LintWording | None] = {}
@@ -120,7 +120,7 @@ def _check_several_matches(context: LintContext) -> Iterator[Diagnostic]:
             yield finding_at_path(context, wording, match.model, _REQUIREMENTS, _NAME)
 
 
-def _several_servers_wording(context: LintContext, fits: Sequence[ServerHost]) -> LintWording | None:
+def _several_servers_wording(context: PlacementContext, fits: Sequence[ServerHost]) -> LintWording | None:
     if len({_placement(host) for host in fits}) <= 1:
         return None
     message = f"{_servers(fits)} match the Model but run on different nodes, and the scheduler may choose any of them"
@@ -145,7 +145,7 @@ def _servers(several: Sequence[ServerHost]) -> str:
     return f"Servers {', '.join(words[:-1])} and {words[-1]}"
 
 
-def _check_failover(context: LintContext) -> Iterator[Diagnostic]:
+def _check_failover(context: PlacementContext) -> Iterator[Diagnostic]:
     for match in linted_matches(context):
         if match.need.pin not in match.names:
             continue
@@ -158,7 +158,7 @@ def _check_failover(context: LintContext) -> Iterator[Diagnostic]:
             yield finding_at_path(context, warning("seldon/no-failover", message, fix), match.model, _SERVER)
 
 
-def _check_requirements_set(context: LintContext) -> Iterator[Diagnostic]:
+def _check_requirements_set(context: PlacementContext) -> Iterator[Diagnostic]:
     for match in linted_matches(context):
         if not match.need.capabilities and not match.need.pin:
             message = "the Model requires no capability, so any Server may be chosen, even one that cannot run it"
@@ -174,7 +174,7 @@ def _otherwise_matching(match: ModelMatch) -> tuple[Candidate, ...]:
     return tuple(one for one in match.candidates if _OTHER_RULES.issuperset(_causes(one)))
 
 
-def _check_memory_set(context: LintContext) -> Iterator[Diagnostic]:
+def _check_memory_set(context: PlacementContext) -> Iterator[Diagnostic]:
     for model in linted_of_kind(context, "Model"):
         requested = non_null_at(model, _MEMORY)
         if requested is None:
@@ -191,7 +191,7 @@ def _check_memory_set(context: LintContext) -> Iterator[Diagnostic]:
             yield finding_at(context, error("seldon/memory-amount", message, fix), model, requested)
 
 
-def _check_memory_fits(context: LintContext) -> Iterator[Diagnostic]:
+def _check_memory_fits(context: PlacementContext) -> Iterator[Diagnostic]:
     """At least one of the otherwise matching Servers needs enough memory."""
     for match in linted_matches(context):
         candidates = () if match.has_any else _otherwise_matching(match)
@@ -211,7 +211,7 @@ def _check_memory_fits(context: LintContext) -> Iterator[Diagnostic]:
             )
 
 
-def _check_server_load(context: LintContext) -> Iterator[Diagnostic]:
+def _check_server_load(context: PlacementContext) -> Iterator[Diagnostic]:
     for load in server_loads(seldon_state(context).matches):
         several = len(load.models) > 1
         if load.needed > load.offered and several and id(load.host.server) in context.linted:
@@ -224,7 +224,7 @@ def _check_server_load(context: LintContext) -> Iterator[Diagnostic]:
             yield finding_at(context, wording, load.host.server, node or load.host.server)
 
 
-def _check_replicas(context: LintContext) -> Iterator[Diagnostic]:
+def _check_replicas(context: PlacementContext) -> Iterator[Diagnostic]:
     """Each replica of a Model needs its own replica of the Server."""
     for match in linted_matches(context):
         candidates = () if match.has_any else _otherwise_matching(match)
@@ -254,7 +254,7 @@ def _check_replicas(context: LintContext) -> Iterator[Diagnostic]:
 # Autoscalers
 
 
-def _check_autoscalers(context: LintContext) -> Iterator[Diagnostic]:
+def _check_autoscalers(context: PlacementContext) -> Iterator[Diagnostic]:
     models = {(namespace_of(model), name_of(model)): model for model in of_kind(context.objects, "Model")}
     for autoscaler in context.linted_objects:
         if kind_of(autoscaler) != "HorizontalPodAutoscaler" or group_of(autoscaler) != "autoscaling":
@@ -268,7 +268,7 @@ def _check_autoscalers(context: LintContext) -> Iterator[Diagnostic]:
         yield from _autoscaler_findings(context, autoscaler, model)
 
 
-def _autoscaler_findings(context: LintContext, autoscaler: Node, model: Node | None) -> Iterator[Diagnostic]:
+def _autoscaler_findings(context: PlacementContext, autoscaler: Node, model: Node | None) -> Iterator[Diagnostic]:
     target: KeyPath = ("spec", "scaleTargetRef", "name")
     if model is not None:
         for key in ("minReplicas", "maxReplicas"):
@@ -301,7 +301,7 @@ def _autoscaler_wording(message: str, fix: str) -> LintWording:
 # Model fields
 
 
-def _check_artifact(context: LintContext) -> Iterator[Diagnostic]:
+def _check_artifact(context: PlacementContext) -> Iterator[Diagnostic]:
     for model in linted_of_kind(context, "Model"):
         if not string_at(model, ("spec", "storageUri")):
             message = "the Model has no `storageUri`, so there is nothing to load"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from speccompile.model.diagnostic import Diagnostic, quote
 from speccompile.model.key_path import KeyPath
 from speccompile.model.node import Node
-from speccompile.placement.lint.context import LintContext, LintRule, finding_at, location_note
+from speccompile.placement.lint.context import LintRule, PlacementContext, finding_at, location_note
 from speccompile.placement.lint.seldon_context import error, linted_of_kind, seldon_state, warning
 from speccompile.placement.object_identity import group_of, kind_of, name_of
 from speccompile.placement.seldon.objects import int_at, items_at, mapping_at, non_null_at, of_kind, string_at
@@ -27,7 +27,7 @@ _SHARDS: KeyPath = ("spec", "config", "scalingConfig", "pipelines")
 _KAFKA_POD: KeyPath = ("spec", "template", "pod")
 
 
-def _check_overrides(context: LintContext) -> Iterator[Diagnostic]:
+def _check_overrides(context: PlacementContext) -> Iterator[Diagnostic]:
     for runtime in linted_of_kind(context, "SeldonRuntime"):
         components = _components(context, runtime)
         first_by_name: dict[str, Node] = {}
@@ -48,7 +48,7 @@ def _check_overrides(context: LintContext) -> Iterator[Diagnostic]:
             first_by_name.setdefault(name.value, name)
 
 
-def _components(context: LintContext, runtime: Node) -> tuple[str, ...]:
+def _components(context: PlacementContext, runtime: Node) -> tuple[str, ...]:
     """The components of the runtime's SeldonConfig if it is among the objects, else the standard ones."""
     name = string_at(runtime, ("spec", "seldonConfig"))
     configs = (config for config in of_kind(context.objects, "SeldonConfig") if name_of(config) == name)
@@ -56,7 +56,7 @@ def _components(context: LintContext, runtime: Node) -> tuple[str, ...]:
     return tuple(component for component in names if component) or COMPONENTS
 
 
-def _check_scheduler_replicas(context: LintContext) -> Iterator[Diagnostic]:
+def _check_scheduler_replicas(context: PlacementContext) -> Iterator[Diagnostic]:
     for runtime in linted_of_kind(context, "SeldonRuntime"):
         for override in items_at(runtime, ("spec", "overrides")):
             count = int_at(override, ("replicas",))
@@ -68,7 +68,7 @@ def _check_scheduler_replicas(context: LintContext) -> Iterator[Diagnostic]:
                 )
 
 
-def _check_shard_count(context: LintContext) -> Iterator[Diagnostic]:
+def _check_shard_count(context: PlacementContext) -> Iterator[Diagnostic]:
     for runtime in linted_of_kind(context, "SeldonRuntime"):
         node = mapping_at(runtime, _SHARDS)
         if node is not None and not int_at(node, ("maxShardCountMultiplier",)):
@@ -79,7 +79,7 @@ def _check_shard_count(context: LintContext) -> Iterator[Diagnostic]:
             yield finding_at(context, error("seldon/no-shards", message, fix), runtime, node)
 
 
-def _check_component_nodes(context: LintContext) -> Iterator[Diagnostic]:
+def _check_component_nodes(context: PlacementContext) -> Iterator[Diagnostic]:
     """Model servers should not compete with the control plane of Seldon."""
     pools: dict[str, str] = {}
     for host in seldon_state(context).hosts:
@@ -103,7 +103,7 @@ def _labels(selector: Node) -> str:
     return repr(sorted(selector.plain().items()))
 
 
-def _check_kafka_selector(context: LintContext) -> Iterator[Diagnostic]:
+def _check_kafka_selector(context: PlacementContext) -> Iterator[Diagnostic]:
     """Strimzi's pod template supports affinity and tolerations only."""
     for tree in context.linted_objects:
         selector = non_null_at(tree, (*_KAFKA_POD, "nodeSelector"))

@@ -8,9 +8,9 @@ from speccompile.model.diagnostic import Diagnostic, quote
 from speccompile.model.key_path import KeyPath, format_path
 from speccompile.model.source import Layer
 from speccompile.placement.lint.context import (
-    LintContext,
     LintRule,
     LintWording,
+    PlacementContext,
     finding_at,
     location_note,
     scalar_text,
@@ -59,7 +59,7 @@ _POD_LABELS = {"app.kubernetes.io/name": "seldon-server"}
 # Merge with the ServerConfig
 
 
-def _check_merge(context: LintContext) -> Iterator[Diagnostic]:
+def _check_merge(context: PlacementContext) -> Iterator[Diagnostic]:
     for host in linted_hosts(context):
         for remark in host.effective.remarks:
             wording = _REMARK_WORDINGS[remark.effect](remark)
@@ -128,7 +128,7 @@ _REMARK_WORDINGS: Mapping[Effect, Callable[[MergeRemark], LintWording | None]] =
 # ServerConfigs
 
 
-def _check_config_known(context: LintContext) -> Iterator[Diagnostic]:
+def _check_config_known(context: PlacementContext) -> Iterator[Diagnostic]:
     names = {*STOCK, *(name_of(config) for config in of_kind(context.objects, "ServerConfig"))}
     for host in linted_hosts(context):
         name = string_at(host.server, _CONFIG)
@@ -143,7 +143,7 @@ def _check_config_known(context: LintContext) -> Iterator[Diagnostic]:
             yield finding_at_path(context, notice("seldon/unknown-config", message, fix), host.server, _CONFIG)
 
 
-def _check_config_complete(context: LintContext) -> Iterator[Diagnostic]:
+def _check_config_complete(context: PlacementContext) -> Iterator[Diagnostic]:
     """A ServerConfig is a complete pod template; missing containers are not filled in."""
     for config in linted_of_kind(context, "ServerConfig"):
         pod = mapping_at(config, POD_SPEC)
@@ -163,7 +163,7 @@ def _check_config_complete(context: LintContext) -> Iterator[Diagnostic]:
                 yield finding_at(context, wording, config, non_null_at(one, ("name",)) or one)
 
 
-def _check_container_names(context: LintContext) -> Iterator[Diagnostic]:
+def _check_container_names(context: PlacementContext) -> Iterator[Diagnostic]:
     """A container with a new name is added to the pod, so it needs an image."""
     for host in linted_hosts(context):
         names = [string_at(one, ("name",)) for one in app_containers(mapping_at(host.config, POD_SPEC))]
@@ -184,7 +184,7 @@ def _check_container_names(context: LintContext) -> Iterator[Diagnostic]:
             yield finding_at(context, make_wording("seldon/unknown-container", message, fix), host.server, name)
 
 
-def _check_capacity(context: LintContext) -> Iterator[Diagnostic]:
+def _check_capacity(context: PlacementContext) -> Iterator[Diagnostic]:
     """The agent offers the memory that the serving container requests."""
     for host in linted_hosts(context):
         reference = non_null_at(env_variable(host.pod, MEMORY_REQUEST), ("valueFrom", "resourceFieldRef"))
@@ -208,7 +208,7 @@ def _check_capacity(context: LintContext) -> Iterator[Diagnostic]:
 # Capabilities
 
 
-def _check_capability_variable(context: LintContext) -> Iterator[Diagnostic]:
+def _check_capability_variable(context: PlacementContext) -> Iterator[Diagnostic]:
     for host in linted_hosts(context):
         if has_known_config(host) and env_variable(host.pod, CAPABILITIES) is None:
             for key in ("capabilities", "extraCapabilities"):
@@ -220,7 +220,7 @@ def _check_capability_variable(context: LintContext) -> Iterator[Diagnostic]:
                     )
 
 
-def _check_both_capabilities(context: LintContext) -> Iterator[Diagnostic]:
+def _check_both_capabilities(context: PlacementContext) -> Iterator[Diagnostic]:
     for server in linted_of_kind(context, "Server"):
         replaced, extra = (non_null_at(server, ("spec", key)) for key in ("capabilities", "extraCapabilities"))
         if replaced is not None and extra is not None and replaced.items and extra.items:
@@ -230,7 +230,7 @@ def _check_both_capabilities(context: LintContext) -> Iterator[Diagnostic]:
             yield finding_at(context, warning("seldon/both-capabilities", message, fix), server, extra, *where)
 
 
-def _check_scarce_servers(context: LintContext) -> Iterator[Diagnostic]:
+def _check_scarce_servers(context: PlacementContext) -> Iterator[Diagnostic]:
     """Only `capabilities` replaces those of the ServerConfig, which any Model may require."""
     for host in linted_hosts(context):
         appended = {str(item.value).strip() for item in strings_at(host.server, ("spec", "extraCapabilities"))}
@@ -247,7 +247,7 @@ def _check_scarce_servers(context: LintContext) -> Iterator[Diagnostic]:
 # Pods
 
 
-def _check_gpu_containers(context: LintContext) -> Iterator[Diagnostic]:
+def _check_gpu_containers(context: PlacementContext) -> Iterator[Diagnostic]:
     """Only the serving container uses a GPU."""
     for host in linted_hosts(context):
         for one in app_containers(mapping_at(host.server, POD_SPEC)):
@@ -265,7 +265,7 @@ def _check_gpu_containers(context: LintContext) -> Iterator[Diagnostic]:
                 yield finding_at(context, warning("seldon/idle-gpu", message, fix), host.server, requests[0])
 
 
-def _check_spread_selectors(context: LintContext) -> Iterator[Diagnostic]:
+def _check_spread_selectors(context: PlacementContext) -> Iterator[Diagnostic]:
     for host in linted_hosts(context):
         labels = {**_POD_LABELS, _NAME_LABEL: host.name}
         for constraint in items_at(host.server, (*POD_SPEC, "topologySpreadConstraints")):
@@ -289,7 +289,7 @@ def _check_spread_selectors(context: LintContext) -> Iterator[Diagnostic]:
                 yield finding_at(context, warning("seldon/spread-of-others", message, fix), host.server, where)
 
 
-def _check_bounds(context: LintContext) -> Iterator[Diagnostic]:
+def _check_bounds(context: PlacementContext) -> Iterator[Diagnostic]:
     """Seldon versions differ in the meaning of an unset bound."""
     for server in linted_of_kind(context, "Server"):
         minimum, maximum = (int_at(server, ("spec", key)) or 0 for key in ("minReplicas", "maxReplicas"))

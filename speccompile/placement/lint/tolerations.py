@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from speccompile.model.diagnostic import Diagnostic, Note, Severity, quote
 from speccompile.model.node import Node
-from speccompile.placement.lint.context import LintContext, LintRule, LintWording, finding_at
+from speccompile.placement.lint.context import LintRule, LintWording, PlacementContext, finding_at
 from speccompile.placement.lint.pod_facts import (
     CONTROL_PLANE,
-    PREFERRED_AFFINITY,
+    PREFERRED_AFFINITY_PATH,
     LocatedToleration,
     gpu_request,
     is_for_all_nodes,
@@ -26,7 +26,7 @@ _OPERATORS = ("", "Exists", "Equal", "Lt", "Gt")
 _MIN_SEVERAL = 2
 
 
-def _check_syntax(context: LintContext) -> Iterator[Diagnostic]:
+def _check_syntax(context: PlacementContext) -> Iterator[Diagnostic]:
     for workload in context.linted_workloads:
         for located in pod_tolerations(workload.pod):
             for key, fault, fix in toleration_faults(located):
@@ -56,7 +56,7 @@ def toleration_faults(located: LocatedToleration) -> Iterator[tuple[str, str, st
         )
 
 
-def _check_breadth(context: LintContext) -> Iterator[Diagnostic]:
+def _check_breadth(context: PlacementContext) -> Iterator[Diagnostic]:
     for workload in context.linted_workloads:
         for located in pod_tolerations(workload.pod):
             key, operator, _, effect = located.toleration
@@ -80,7 +80,7 @@ def _check_breadth(context: LintContext) -> Iterator[Diagnostic]:
                 yield finding_at(context, wording, workload.owner, located.node)
 
 
-def _check_duplicates(context: LintContext) -> Iterator[Diagnostic]:
+def _check_duplicates(context: PlacementContext) -> Iterator[Diagnostic]:
     wording = LintWording(
         "placement/duplicate-toleration",
         "duplicate toleration",
@@ -97,7 +97,7 @@ def _check_duplicates(context: LintContext) -> Iterator[Diagnostic]:
                 yield finding_at(context, wording, workload.owner, located.node, Note("first here", first.place))
 
 
-def _check_control_plane(context: LintContext) -> Iterator[Diagnostic]:
+def _check_control_plane(context: PlacementContext) -> Iterator[Diagnostic]:
     wording = LintWording(
         "placement/on-control-plane",
         "this allows the pods on control plane nodes",
@@ -109,7 +109,7 @@ def _check_control_plane(context: LintContext) -> Iterator[Diagnostic]:
                 yield finding_at(context, wording, workload.owner, located.node)
 
 
-def _check_pins(context: LintContext) -> Iterator[Diagnostic]:
+def _check_pins(context: PlacementContext) -> Iterator[Diagnostic]:
     """A pod that tolerates the taint of a pool, or requests its GPUs, should be pinned to that pool.
 
     Preferring nodes may be intended.
@@ -118,7 +118,7 @@ def _check_pins(context: LintContext) -> Iterator[Diagnostic]:
         pod = workload.pod
         if is_pinned(pod) or is_for_all_nodes(workload):
             continue
-        preferred, gpu = pod.at(PREFERRED_AFFINITY), gpu_request(pod)
+        preferred, gpu = pod.at(PREFERRED_AFFINITY_PATH), gpu_request(pod)
         is_intended = gpu is not None or any(located.is_for_pool for located in pod_tolerations(pod))
         if preferred is not None and preferred.items:
             wording = LintWording(
@@ -136,7 +136,7 @@ def _check_pins(context: LintContext) -> Iterator[Diagnostic]:
             yield from _unpinned_toleration(context, workload)
 
 
-def _unpinned_gpu(context: LintContext, workload: PodWorkload, gpu: Node) -> Iterator[Diagnostic]:
+def _unpinned_gpu(context: PlacementContext, workload: PodWorkload, gpu: Node) -> Iterator[Diagnostic]:
     """A GPU request pins a pod implicitly if only one pool has GPUs."""
     names = sorted({reach.pool.name for reach in match_pools(workload.pod, context.pools) if reach.is_usable})
     if context.pools and len(names) < _MIN_SEVERAL:
@@ -150,7 +150,7 @@ def _unpinned_gpu(context: LintContext, workload: PodWorkload, gpu: Node) -> Ite
     yield finding_at(context, wording, workload.owner, gpu, Note("the pods may get any kind of GPU in the cluster"))
 
 
-def _unpinned_toleration(context: LintContext, workload: PodWorkload) -> Iterator[Diagnostic]:
+def _unpinned_toleration(context: PlacementContext, workload: PodWorkload) -> Iterator[Diagnostic]:
     """Report the first toleration; other rules cover exclusive pools and unknown taints."""
     wording = LintWording(
         "placement/pins-nothing",
@@ -164,7 +164,7 @@ def _unpinned_toleration(context: LintContext, workload: PodWorkload) -> Iterato
         return
 
 
-def _has_other_pools(located: LocatedToleration, context: LintContext) -> bool:
+def _has_other_pools(located: LocatedToleration, context: PlacementContext) -> bool:
     matching = [pool for pool in context.pools if any(tolerates(located.toleration, taint) for taint in pool.taints)]
     is_shared = bool(matching) and not any(pool.exclusive for pool in matching)
     return not context.pools or (is_shared and len(matching) < len(context.pools))

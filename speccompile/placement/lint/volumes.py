@@ -8,7 +8,7 @@ from typing import TypeAlias
 from speccompile.model.diagnostic import Diagnostic, Note, quote
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
-from speccompile.placement.lint.context import LintContext, LintRule, LintWording, finding_at, location_note
+from speccompile.placement.lint.context import LintRule, LintWording, PlacementContext, finding_at, location_note
 from speccompile.placement.lint.pod_facts import is_for_all_nodes, list_items
 from speccompile.placement.object_identity import group_of, kind_of, name_of, namespace_of, share_namespace
 from speccompile.placement.workloads import PodWorkload
@@ -28,7 +28,7 @@ class _Mount(NamedTuple):
     mode_node: Node
 
 
-def _check_shared_claims(context: LintContext) -> Iterator[Diagnostic]:
+def _check_shared_claims(context: PlacementContext) -> Iterator[Diagnostic]:
     claims = _claims(context)
     for workload in context.linted_workloads:
         pods = "the pods on all nodes" if is_for_all_nodes(workload) else f"{workload.replicas} pods"
@@ -44,7 +44,7 @@ def _check_shared_claims(context: LintContext) -> Iterator[Diagnostic]:
             )
 
 
-def _check_rolling_updates(context: LintContext) -> Iterator[Diagnostic]:
+def _check_rolling_updates(context: PlacementContext) -> Iterator[Diagnostic]:
     """A rolling update starts the new pod first, which then waits for the claim of the old one."""
     claims = _claims(context)
     for workload in context.linted_workloads:
@@ -70,7 +70,7 @@ def _surges(deployment: Node) -> bool:
     return (kind is None or kind.value != "Recreate") and (surge is None or surge.value not in (0, "0", "0%"))
 
 
-def _claims(context: LintContext) -> _Claims:
+def _claims(context: PlacementContext) -> _Claims:
     claims: dict[str, list[Node]] = {}
     for tree in context.objects:
         if (group_of(tree), kind_of(tree)) == ("", "PersistentVolumeClaim"):

@@ -28,7 +28,7 @@ from speccompile.model.node import Node
 from speccompile.model.source import BUILT_IN, Layer, Source, Span
 from speccompile.placement.capacity import ALL_NODES
 from speccompile.placement.capacity import pool_name as fleet_pool
-from speccompile.placement.lint.context import LintContext
+from speccompile.placement.lint.context import PlacementContext
 from speccompile.placement.lint.pod_facts import pod_needs
 from speccompile.placement.lint.reachable_pools import match_pools
 from speccompile.placement.lint.rules import KUBERNETES_RULES, lint_placement
@@ -43,8 +43,8 @@ from speccompile.yaml_text.parse import parse
 
 Data: TypeAlias = dict[str, Any]
 ACCEPTED = sorted((GOLDEN / "accept").iterdir())
-REQUIRED_AFFINITY = "requiredDuringSchedulingIgnoredDuringExecution"
-PREFERRED_AFFINITY = "preferredDuringSchedulingIgnoredDuringExecution"
+REQUIRED_AFFINITY_PATH = "requiredDuringSchedulingIgnoredDuringExecution"
+PREFERRED_AFFINITY_PATH = "preferredDuringSchedulingIgnoredDuringExecution"
 GPU = {"resources": {"limits": {"nvidia.com/gpu": 1}}}
 TEAM = {"key": "team", "value": "vision", "effect": "NoSchedule"}
 POOLS = """
@@ -90,7 +90,7 @@ def pod(*containers: Data, **fields: Any) -> Data:
 
 
 def terms(*expressions: Sequence[Data], key: str = "matchExpressions") -> Data:
-    return {"nodeAffinity": {REQUIRED_AFFINITY: {"nodeSelectorTerms": [{key: [*one]} for one in expressions]}}}
+    return {"nodeAffinity": {REQUIRED_AFFINITY_PATH: {"nodeSelectorTerms": [{key: [*one]} for one in expressions]}}}
 
 
 def asked(key: str, operator: str, *values: str) -> Data:
@@ -112,10 +112,10 @@ def pools(text: str) -> tuple[Pool, ...]:
     return declared_pools(platform)
 
 
-def context(*objects: Data, declared: str = "[]", existing: Sequence[Data] = ()) -> LintContext:
+def context(*objects: Data, declared: str = "[]", existing: Sequence[Data] = ()) -> PlacementContext:
     linted = trees(objects)
     both = (*linted, *trees(existing))
-    return LintContext(both, {id(tree): tree.span for tree in linted}, workloads(both), pools(declared))
+    return PlacementContext(both, {id(tree): tree.span for tree in linted}, workloads(both), pools(declared))
 
 
 def found(*objects: Data, declared: str = "[]", existing: Sequence[Data] = ()) -> tuple[Diagnostic, ...]:
@@ -157,18 +157,21 @@ def codes(*objects: Data, declared: str = "[]", existing: Sequence[Data] = ()) -
         ({"tolerations": [{"operator": "Exists"}]}, ["tolerates-everything"]),
         ({"tolerations": [{"operator": "Exists", "effect": "NoExecute"}]}, ["tolerates-everything"]),
         ({"tolerations": [{**TEAM, "effect": ""}], "nodeSelector": {"a": "b"}}, ["tolerates-every-effect"]),
-        ({"affinity": {"nodeAffinity": {PREFERRED_AFFINITY: [{"weight": 1, "preference": {}}]}}}, ["preferred-only"]),
-        ({"affinity": {"nodeAffinity": {PREFERRED_AFFINITY: []}}}, []),
+        (
+            {"affinity": {"nodeAffinity": {PREFERRED_AFFINITY_PATH: [{"weight": 1, "preference": {}}]}}},
+            ["preferred-only"],
+        ),
+        ({"affinity": {"nodeAffinity": {PREFERRED_AFFINITY_PATH: []}}}, []),
         (
             {
-                "affinity": {"nodeAffinity": {PREFERRED_AFFINITY: [{"weight": 1, "preference": {}}]}},
+                "affinity": {"nodeAffinity": {PREFERRED_AFFINITY_PATH: [{"weight": 1, "preference": {}}]}},
                 "nodeSelector": {"a": "b"},
             },
             [],
         ),
         (
             {
-                "affinity": {"nodeAffinity": {PREFERRED_AFFINITY: [{"weight": 1, "preference": {}}]}},
+                "affinity": {"nodeAffinity": {PREFERRED_AFFINITY_PATH: [{"weight": 1, "preference": {}}]}},
                 "tolerations": [TEAM],
             },
             ["preferred-only"],
@@ -262,7 +265,9 @@ def test_a_toleration_is_rejected_like_by_the_api_server(toleration: Data, is_go
     ],
 )
 def test_a_requirement_has_the_values_that_its_operator_takes(requirement: Data, is_good: bool) -> None:
-    softly = {"nodeAffinity": {PREFERRED_AFFINITY: [{"weight": 1, "preference": {"matchExpressions": [requirement]}}]}}
+    softly = {
+        "nodeAffinity": {PREFERRED_AFFINITY_PATH: [{"weight": 1, "preference": {"matchExpressions": [requirement]}}]}
+    }
     expected = [] if is_good else ["bad-requirement"]
     assert codes(job(pod(affinity=terms([requirement])))) == expected
     assert codes(job(pod(affinity=softly))) == [*expected, "preferred-only"]
@@ -276,9 +281,9 @@ def test_a_requirement_has_the_values_that_its_operator_takes(requirement: Data,
         (terms([asked("metadata.name", "Exists")], key="matchFields"), False),
         (terms([asked("spec.name", "In", "n1")], key="matchFields"), False),
         (terms([]), False),
-        ({"nodeAffinity": {REQUIRED_AFFINITY: {"nodeSelectorTerms": []}}}, False),
-        ({"nodeAffinity": {REQUIRED_AFFINITY: {}}}, False),
-        ({"nodeAffinity": {REQUIRED_AFFINITY: None}}, True),
+        ({"nodeAffinity": {REQUIRED_AFFINITY_PATH: {"nodeSelectorTerms": []}}}, False),
+        ({"nodeAffinity": {REQUIRED_AFFINITY_PATH: {}}}, False),
+        ({"nodeAffinity": {REQUIRED_AFFINITY_PATH: None}}, True),
     ],
 )
 def test_terms_ask_for_something(affinity: Data, is_good: bool) -> None:
@@ -468,7 +473,7 @@ def test_daemons_are_linted_and_may_be_everywhere() -> None:
     for allowed in everywhere:
         assert codes(deployment(pod(tolerations=[allowed])), declared=CRITICAL) != []
         assert codes(daemons(pod(tolerations=[allowed])), declared=CRITICAL) == []
-    softly = {"nodeAffinity": {PREFERRED_AFFINITY: [{"weight": 1, "preference": {}}]}}
+    softly = {"nodeAffinity": {PREFERRED_AFFINITY_PATH: [{"weight": 1, "preference": {}}]}}
     assert codes(daemons(pod(GPU, affinity=softly))) == []
     assert codes(daemons(pod(nodeSelector={"a": 5}))) == ["not-text"]
     volumes = [{"name": "c", "persistentVolumeClaim": {"claimName": "cache"}}]
@@ -549,7 +554,9 @@ def test_equal_findings_are_reported_once_with_their_objects(tmp_path: Path) -> 
     runs = [{"name": f"run-{number}", "action": "job", "image": "a:1", "profile": "p"} for number in range(6)]
     results = compile_many(runs, profiles=[profile])
     made = [manifest.tree for result in results if isinstance(result, Compiled) for manifest in result.manifests]
-    (finding,) = lint_placement(LintContext(tuple(made), {id(tree): BUILT_IN for tree in made}, workloads(made), ()))
+    (finding,) = lint_placement(
+        PlacementContext(tuple(made), {id(tree): BUILT_IN for tree in made}, workloads(made), ())
+    )
     named = [note.message for note in finding.notes][1:]
     assert named == ["in Job `run-0`", "in Job `run-1`", "in Job `run-2`", "and in 3 more"]
     assert finding.span is not None
@@ -565,7 +572,7 @@ def test_a_value_of_a_template_is_reported_at_the_name_of_the_run() -> None:
     named = spec.with_fields({**spec.fields, "nodeName": Node("n1", Span(template, 1, 11, 1, 13))})
     owner = tree.with_fields({**tree.fields, "spec": Node({"template": Node({"spec": named}, tree.span)}, tree.span)})
     place = Span(Source("run.yaml", "name: a\n", Layer.RUN), 1, 7, 1, 8)
-    (finding,) = lint_placement(LintContext((owner,), {id(owner): place}, workloads([owner]), ()))
+    (finding,) = lint_placement(PlacementContext((owner,), {id(owner): place}, workloads([owner]), ()))
     assert finding.span == place
     assert [note.message for note in finding.notes] == ["set by the template here", "in Job `a`"]
 
@@ -595,7 +602,7 @@ def _has_range(spec: Data) -> bool:
 
 
 def _terms(spec: Data) -> list[Data]:
-    found_terms: list[Data] = spec["affinity"]["nodeAffinity"][REQUIRED_AFFINITY]["nodeSelectorTerms"]
+    found_terms: list[Data] = spec["affinity"]["nodeAffinity"][REQUIRED_AFFINITY_PATH]["nodeSelectorTerms"]
     return found_terms
 
 
@@ -705,7 +712,9 @@ def test_no_golden_run_that_compiles_has_an_error_of_placement() -> None:
         linted = trees([*yaml.safe_load_all((case / "manifests.yaml").read_text())])
         findings += (
             (case.name, one)
-            for one in lint_placement(LintContext(linted, {id(one): one.span for one in linted}, workloads(linted), ()))
+            for one in lint_placement(
+                PlacementContext(linted, {id(one): one.span for one in linted}, workloads(linted), ())
+            )
         )
     assert [(name, finding) for name, finding in findings if finding.severity is Severity.ERROR] == []
     assert {finding.code for _, finding in findings} <= MILD
@@ -745,7 +754,7 @@ def test_warnings_go_to_stderr_and_are_errors_only_if_strict(call: Call) -> None
 
 
 def test_strict_is_about_warnings_and_never_about_notices_of_the_same_code(call: Call) -> None:
-    softly = {"nodeAffinity": {PREFERRED_AFFINITY: [{"weight": 1, "preference": {}}]}}
+    softly = {"nodeAffinity": {PREFERRED_AFFINITY_PATH: [{"weight": 1, "preference": {}}]}}
     Path("notice.yaml").write_text(json.dumps(job(pod(affinity=softly))))
     Path("warning.yaml").write_text(json.dumps(job(pod(affinity=softly, tolerations=[TEAM]))))
     code = "placement/preferred-only"

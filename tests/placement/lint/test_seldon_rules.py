@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from speccompile.model.diagnostic import Diagnostic, Severity
 from speccompile.model.source import Layer, Source
-from speccompile.placement.lint.context import LintContext
+from speccompile.placement.lint.context import PlacementContext
 from speccompile.placement.lint.rules import SELDON_RULES, lint_placement
 from speccompile.placement.machine import Taint
 from speccompile.placement.node_pools import Pool
@@ -29,11 +29,11 @@ ON_GPU = {**PINNED, "containers": [{"name": "mlserver", "resources": GPU}]}
 EXCLUSIVE = Pool("critical", {"pool": "gpu"}, (Taint("acme.io/gpu", "true", "NoSchedule"),), {}, exclusive=True)
 
 
-def context(*objects: Any, given: tuple[Any, ...] = (), pools: tuple[Pool, ...] = ()) -> LintContext:
+def context(*objects: Any, given: tuple[Any, ...] = (), pools: tuple[Pool, ...] = ()) -> PlacementContext:
     """The objects, and those that the cluster has already, which are not judged."""
     linted, existing = trees(*objects), trees(*given)
     everything = (*linted, *existing)
-    return LintContext(everything, {id(tree): tree.span for tree in linted}, workloads(everything), pools)
+    return PlacementContext(everything, {id(tree): tree.span for tree in linted}, workloads(everything), pools)
 
 
 def findings(*objects: Any, **more: Any) -> tuple[Diagnostic, ...]:
@@ -354,7 +354,9 @@ spec:
   memory: 2Gi
 """
     objects = tuple(document.root for document in parse(Source("m.yaml", text, Layer.RUN)).documents)
-    (found,) = lint_placement(LintContext(objects, {id(tree): tree.span for tree in objects}, workloads(objects), ()))
+    (found,) = lint_placement(
+        PlacementContext(objects, {id(tree): tree.span for tree in objects}, workloads(objects), ())
+    )
     assert found.span
     assert (found.code, found.span.label) == ("seldon/memory-beyond-capacity", "m.yaml:18:11")
     assert [note.span.label for note in found.notes if note.span] == ["m.yaml:10:38"]
