@@ -308,12 +308,13 @@ def test_help_loads_no_module_of_a_format(copy: Copy) -> None:
 def test_a_placement_lint_rule(copy: Copy) -> None:
     copy.insert(
         "speccompile/placement/lint/volumes.py",
-        "VOLUMES: ",
-        "def _pods_are_few(scene: Scene) -> Iterator[Diagnostic]:\n    for workload in scene.own_workloads:\n"
-        '        told = Told("placement/pods", "a pod", "use none")\n'
-        "        yield finding_at(scene, told, workload.owner, workload.pod)\n\n\n",
+        "VOLUME_LINT_RULES: ",
+        "def _pods_are_few(context: PlacementContext) -> Iterator[Diagnostic]:\n"
+        "    for workload in context.linted_workloads:\n"
+        '        wording = LintWording("placement/pods", "a pod", "use none")\n'
+        "        yield finding_at(context, wording, workload.owner, workload.pod)\n\n\n",
     )
-    copy.insert("speccompile/placement/lint/volumes.py", "_claims_serve_all_pods, ", "_pods_are_few, ")
+    copy.insert("speccompile/placement/lint/volumes.py", "_check_shared_claims, ", "_pods_are_few, ")
     copy.insert(
         "speccompile/model/diagnostic_codes.toml",
         '["policy/ceiling"]\n',

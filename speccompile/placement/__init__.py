@@ -1,1 +1,1 @@
-"""Where pods can run: scheduling filters, capacity and suggestions. Imports up to `verify`."""
+"""Placement of pods on nodes: scheduler filters, capacity and suggestions. Imports up to `verify`."""

@@ -1,7 +1,7 @@
-"""Estimate how many pods fit at once, by first fit, pool by pool.
+"""Estimate how many pods fit at the same time, by first fit, per pool.
 
-First fit: pods in the order of the runs, each on the first node that has room for it. The real scheduler looks at one
-pod at a time as well, but chooses by scores, and may do better or worse.
+Pods are placed in the order of the runs, each on the first node with room. The real scheduler also places one pod at a
+time, but scores the nodes, so it may do better or worse.
 """
 
 from __future__ import annotations
@@ -10,111 +10,111 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.placement.cluster_snapshot import Cluster
-from speccompile.placement.fit import Judge, Verdict
+from speccompile.placement.fit import NodeFilter, WorkloadFit
 from speccompile.placement.machine import Machine, Usage
 from speccompile.placement.node_pools import NAMING, Pool, pool_with
 from speccompile.placement.pod_requirements import Needs, is_counted
-from speccompile.placement.scheduler_filters import PODS, Filter, Reason, passing
+from speccompile.placement.scheduler_filters import POD_RESOURCE, Filter, NodeRejection, usage_reasons
 
 _ROLE = "node-role.kubernetes.io/"
-ALL = "all nodes"
-"""What the pool is called of nodes that say nothing of any."""
+ALL_NODES = "all nodes"
+"""The name of the pool of nodes whose labels name none."""
 
 
-class Share(NamedTuple):
+class ResourceUse(NamedTuple):
     """One resource of a pool, in the units of `pod_requirements.py`."""
 
     resource: str
     allocatable: int
-    before: int
-    """What is taken now."""
+    in_use: int
+    """The amount that existing pods use."""
     added: int
-    """What the workloads that fit would take."""
+    """The amount that the placed pods would use."""
     missing: int
-    """What those that do not fit would need beyond all that is free."""
+    """The amount that pending pods need beyond what is free."""
 
     @property
     def free(self) -> int:
-        return max(self.allocatable - self.before - self.added, 0)
+        return max(self.allocatable - self.in_use - self.added, 0)
 
 
 class PoolUse(NamedTuple):
-    """A pool, and what becomes of its nodes but for those that are cordoned."""
+    """The resources of a pool, without cordoned nodes."""
 
     name: str
     machines: tuple[Machine, ...]
-    shares: tuple[Share, ...]
+    resources: tuple[ResourceUse, ...]
 
 
-class Unplaced(NamedTuple):
-    """Pods of a workload that find no room."""
+class PendingPods(NamedTuple):
+    """Pods of a workload that have no room."""
 
-    verdict: Verdict
+    fit: WorkloadFit
     pods: int
     pools: tuple[str, ...]
-    """The pools that have nodes for it, were there room; what is missing counts in the first."""
-    short: tuple[str, ...]
-    """The resources that no node of these has enough of."""
+    """The pools with matching nodes; missing amounts are counted in the first."""
+    insufficient: tuple[str, ...]
+    """The resources that no node of these pools has enough of."""
     ports: tuple[str, ...] = ()
-    """The ports of the node that are taken on all of these."""
+    """The host ports that are in use on all of these nodes."""
 
 
-class Fleet(NamedTuple):
-    """How much fits at once."""
+class Capacity(NamedTuple):
+    """How much fits at the same time."""
 
     pods: int
     placed: int
     workloads: int
-    whole: int
-    """Workloads of which all pods fit."""
+    fully_placed: int
+    """Workloads whose pods all have room."""
     pools: tuple[PoolUse, ...]
-    unplaced: tuple[Unplaced, ...]
+    pending: tuple[PendingPods, ...]
 
 
-def fleet(verdicts: Sequence[Verdict], cluster: Cluster, pools: Sequence[Pool] = ()) -> Fleet:
-    """The estimate; the pools are those that the platform names."""
-    judge = Judge(cluster)
+def estimate_capacity(fits: Sequence[WorkloadFit], cluster: Cluster, pools: Sequence[Pool] = ()) -> Capacity:
+    """Place the pods of all workloads; `pools` are those that the platform file declares."""
+    filters = NodeFilter(cluster)
     used = {machine.name: cluster.usage(machine) for machine in cluster.machines}
-    names = {machine.name: pool_of(machine, pools) for machine in cluster.machines}
-    left = [_placed(verdict, judge, used) for verdict in verdicts]
-    unplaced = [
-        _unplaced(verdict, count, judge, used, names) for verdict, count in zip(verdicts, left, strict=True) if count
+    names = {machine.name: pool_name(machine, pools) for machine in cluster.machines}
+    remaining = [_place(fit, filters, used) for fit in fits]
+    pending = [
+        _pending_pods(fit, count, filters, used, names) for fit, count in zip(fits, remaining, strict=True) if count
     ]
-    pods = sum(verdict.subject.workload.pods for verdict in verdicts)
-    return Fleet(
+    pods = sum(fit.subject.workload.pods for fit in fits)
+    return Capacity(
         pods,
-        pods - sum(left),
-        len(verdicts),
-        left.count(0),
-        tuple(_pools(verdicts, cluster, used, names, unplaced)),
-        tuple(unplaced),
+        pods - sum(remaining),
+        len(fits),
+        remaining.count(0),
+        tuple(_pools(fits, cluster, used, names, pending)),
+        tuple(pending),
     )
 
 
-def pool_of(machine: Machine, pools: Sequence[Pool] = ()) -> str:
-    """The name of the node's pool: one that the platform declares, or as the node itself says."""
+def pool_name(machine: Machine, pools: Sequence[Pool] = ()) -> str:
+    """The pool of a node: declared by the platform file, or named by a label or role of the node."""
     declared = pool_with(machine.labels, pools)
     named = (machine.labels[key] for key in NAMING if machine.labels.get(key))
     roles = (key.removeprefix(_ROLE) for key in sorted(machine.labels) if key.startswith(_ROLE) and key != _ROLE)
-    return declared.name if declared else next(named, None) or next(roles, None) or ALL
+    return declared.name if declared else next(named, None) or next(roles, None) or ALL_NODES
 
 
-def _placed(verdict: Verdict, judge: Judge, used: dict[str, Usage]) -> int:
-    """How many pods are left over; what the others take is noted."""
-    needs, left = verdict.needs, verdict.subject.workload.pods
-    for machine, held in zip(judge.cluster.machines, judge.standing(needs.pin), strict=True):
-        if not left:
+def _place(fit: WorkloadFit, filters: NodeFilter, used: dict[str, Usage]) -> int:
+    """Place pods, update `used`, and return how many have no room."""
+    needs, remaining = fit.needs, fit.subject.workload.pods
+    for machine, reasons in zip(filters.cluster.machines, filters.static_reasons(needs.constraints), strict=True):
+        if not remaining:
             break
-        count = 0 if held else min(left, _room(needs, machine, used[machine.name]))
+        count = 0 if reasons else min(remaining, _room(needs, machine, used[machine.name]))
         if count:
             used[machine.name] = used[machine.name].with_pods(needs, count)
-            left -= count
-    return left
+            remaining -= count
+    return remaining
 
 
 def _room(needs: Needs, machine: Machine, usage: Usage) -> int:
-    """How many such pods a node has room for, one after the other."""
-    if passing(needs, machine, usage):
+    """How many such pods a node has room for."""
+    if usage_reasons(needs, machine, usage):
         return 0
     if needs.ports:
         return 1
@@ -122,70 +122,75 @@ def _room(needs: Needs, machine: Machine, usage: Usage) -> int:
         (machine.allocatable.get(resource, 0) - usage.amounts.get(resource, 0)) // amount
         for resource, amount, _ in needs.requests
     )
-    return min((machine.allocatable.get(PODS, 0) - usage.pods, *rooms))
+    return min((machine.allocatable.get(POD_RESOURCE, 0) - usage.pods, *rooms))
 
 
-def _unplaced(
-    verdict: Verdict, count: int, judge: Judge, used: Mapping[str, Usage], names: Mapping[str, str]
-) -> Unplaced:
-    open_to = [
+def _pending_pods(
+    fit: WorkloadFit, count: int, filters: NodeFilter, used: Mapping[str, Usage], names: Mapping[str, str]
+) -> PendingPods:
+    matching = [
         machine
-        for machine, held in zip(judge.cluster.machines, judge.standing(verdict.needs.pin), strict=True)
-        if not held
+        for machine, reasons in zip(
+            filters.cluster.machines, filters.static_reasons(fit.needs.constraints), strict=True
+        )
+        if not reasons
     ]
     sizes: dict[str, int] = {}
-    for machine in open_to:
+    for machine in matching:
         sizes[names[machine.name]] = sizes.get(names[machine.name], 0) + 1
     pools = tuple(sorted(sizes, key=lambda name: (-sizes[name], name)))
-    lacking = [_subjects(passing(verdict.needs, machine, used[machine.name])) for machine in open_to]
-    short = sorted(frozenset.intersection(*lacking) or frozenset.union(*lacking)) if lacking else ()
-    ports = tuple(subject for subject, is_port in short if is_port)
-    return Unplaced(verdict, count, pools, tuple(subject for subject, is_port in short if not is_port), ports)
+    unmet = [_insufficient(usage_reasons(fit.needs, machine, used[machine.name])) for machine in matching]
+    insufficient = sorted(frozenset.intersection(*unmet) or frozenset.union(*unmet)) if unmet else ()
+    ports = tuple(subject for subject, is_port in insufficient if is_port)
+    return PendingPods(fit, count, pools, tuple(subject for subject, is_port in insufficient if not is_port), ports)
 
 
-def _subjects(found: Iterable[Reason]) -> frozenset[tuple[str, bool]]:
-    """What is lacking, and whether it is a port."""
-    return frozenset((reason.subject, reason.filter is Filter.PORTS) for reason in found)
+def _insufficient(reasons: Iterable[NodeRejection]) -> frozenset[tuple[str, bool]]:
+    """The resources and ports that are insufficient, and whether each is a port."""
+    return frozenset((reason.subject, reason.filter is Filter.PORTS) for reason in reasons)
 
 
 def _pools(
-    verdicts: Sequence[Verdict],
+    fits: Sequence[WorkloadFit],
     cluster: Cluster,
     used: Mapping[str, Usage],
     names: Mapping[str, str],
-    unplaced: Sequence[Unplaced],
+    pending: Sequence[PendingPods],
 ) -> Iterator[PoolUse]:
-    asked = {request.resource for verdict in verdicts for request in verdict.needs.requests}
+    requested = {request.resource for fit in fits for request in fit.needs.requests}
     for name in sorted(set(names.values())):
         machines = tuple(machine for machine in cluster.machines if names[machine.name] == name)
-        known = asked & {key for machine in machines for key in machine.allocatable if is_counted(key)}
-        # What is cordoned is no room, unless pods that tolerate that have gone there.
+        counted = requested & {key for machine in machines for key in machine.allocatable if is_counted(key)}
+        # A cordoned node has no room, unless pods that tolerate it were placed there.
         usable = [one for one in machines if not one.cordoned or used[one.name].pods > cluster.usage(one).pods]
-        waiting = [one for one in unplaced if one.pools[:1] == (name,)]
-        wanted = {request.resource for one in waiting for request in one.verdict.needs.requests}
-        shares = (_share(resource, usable, cluster, used, waiting) for resource in (*sorted(known | wanted), PODS))
-        yield PoolUse(name, machines, tuple(shares))
+        here = [one for one in pending if one.pools[:1] == (name,)]
+        needed = {request.resource for one in here for request in one.fit.needs.requests}
+        resources = (
+            _resource_use(resource, usable, cluster, used, here)
+            for resource in (*sorted(counted | needed), POD_RESOURCE)
+        )
+        yield PoolUse(name, machines, tuple(resources))
 
 
-def _share(
+def _resource_use(
     resource: str,
     machines: Sequence[Machine],
     cluster: Cluster,
     used: Mapping[str, Usage],
-    waiting: Sequence[Unplaced],
-) -> Share:
+    pending: Sequence[PendingPods],
+) -> ResourceUse:
     allocatable = sum(machine.allocatable.get(resource, 0) for machine in machines)
-    before = sum(_taken(cluster.usage(machine), resource) for machine in machines)
-    after = sum(_taken(used[machine.name], resource) for machine in machines)
-    needed = sum(_asked(one.verdict.needs, resource) * one.pods for one in waiting)
-    return Share(resource, allocatable, before, after - before, max(needed - max(allocatable - after, 0), 0))
+    before = sum(_used_amount(cluster.usage(machine), resource) for machine in machines)
+    after = sum(_used_amount(used[machine.name], resource) for machine in machines)
+    needed = sum(_requested_amount(one.fit.needs, resource) * one.pods for one in pending)
+    return ResourceUse(resource, allocatable, before, after - before, max(needed - max(allocatable - after, 0), 0))
 
 
-def _taken(usage: Usage, resource: str) -> int:
-    return usage.pods if resource == PODS else usage.amounts.get(resource, 0)
+def _used_amount(usage: Usage, resource: str) -> int:
+    return usage.pods if resource == POD_RESOURCE else usage.amounts.get(resource, 0)
 
 
-def _asked(needs: Needs, resource: str) -> int:
-    if resource == PODS:
+def _requested_amount(needs: Needs, resource: str) -> int:
+    if resource == POD_RESOURCE:
         return 1
     return next((request.amount for request in needs.requests if request.resource == resource), 0)

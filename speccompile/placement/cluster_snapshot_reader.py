@@ -1,9 +1,8 @@
-"""Read `kubectl get` output, skipping lines that nothing uses.
+"""Read `kubectl get` output, skipping lines that placement does not use.
 
-A cluster of 500 nodes and 10,000 pods comes to a hundred megabytes, most of which says how pods do. In a list as
-kubectl writes it, lines of such parts are emptied before a parser reads it, so that all others keep their numbers; what
-is written in any other way goes to the parser as it is, and may be as long as manifests may. Of JSON, no value knows
-its line.
+500 nodes and 10,000 pods take a hundred megabytes, most of it status. In a list as kubectl prints it, unused lines are
+blanked before parsing, so that the others keep their line numbers. Any other text is parsed as it is, up to the size
+limit of manifests. Values from JSON have no line.
 """
 
 from __future__ import annotations
@@ -30,9 +29,9 @@ _UNREAD = (
     *("nodeInfo", "daemonEndpoints", "addresses", "hostIPs", "podIPs", "podCIDRs", "imagePullSecrets", "dnsConfig"),
     *("volumesAttached", "volumesInUse", "topologySpreadConstraints", "hostAliases", "ephemeralContainers"),
 )
-"""Keys whose mappings and lists say nothing of where a pod can run; the value of a label is neither."""
+"""Keys whose mappings and lists do not affect placement; a label of such a name is a string, so it is not dropped."""
 _OF_PODS = (*_UNREAD, "labels", "tolerations", "affinity", "nodeSelector")
-"""Of pods that run somewhere, only what they take is asked."""
+"""Of running pods, only their resources are used."""
 _DROPPED = {"Node": frozenset(_UNREAD), "Pod": frozenset(_OF_PODS)}
 _WANTED = "name|namespace|nodeName|hostNetwork|phase"
 # Of metadata, spec and status, and then of containers.
@@ -41,37 +40,37 @@ _LEAVES = re.compile(
     r"|^      (?:image|imagePullPolicy|terminationMessage(?:Path|Policy)): [^\n]+$",
     re.MULTILINE,
 )
-# Of a status; labels stand deeper.
+# In a status; labels are indented deeper.
 _MESSAGE = re.compile(r"^    (?:message|reason):[^\n]*\n(?:     [^\n]*\n|\n)*", re.MULTILINE)
 
 
 _PLAIN = r"[A-Za-z0-9./+_][A-Za-z0-9./+_,@~=-]*(?::+[A-Za-z0-9./+_,@~=-]+)*"
 _VALUE = rf"""(?:{_PLAIN}|"[^"\\\n]*"|'[^'\n]*'|\{{\}}|\[\])"""
-_ODD = re.compile(
+_UNUSUAL_LINE = re.compile(
     rf"^(?! *(?:(?:- )*(?:-|[A-Za-z0-9][A-Za-z0-9._/-]*:(?: {_VALUE})?)|(?:- )+{_VALUE})$)[^\n]+$", re.MULTILINE
 )
-"""A line that is not all of a key, an item, or both; only with such lines can a value reach over several."""
+"""A line that is not exactly a key, an item, or both; multi-line values need such lines."""
 
 
 def read_snapshot(source: Source, kind: str, most: int) -> Parsed:
-    """The documents of the source, of nodes or of pods, or what is wrong with it.
+    """Read the documents of a node or pod file.
 
-    `most` is how many characters a text may have that has to be read as it is.
+    `most` limits the characters of a text that is not in kubectl's own format.
     """
-    quick = _from_json(source, kind) if source.text[:1] == "{" else _from_list(source, kind)
-    if quick is not None:
-        return quick
+    parsed = _from_json(source, kind) if source.text[:1] == "{" else _from_list(source, kind)
+    if parsed is not None:
+        return parsed
     if len(source.text) <= most:
         return as_kubernetes_reads(parse(source))
     return Parsed((), (_too_large(source, most),))
 
 
 def _from_json(source: Source, kind: str) -> Parsed | None:
-    """As much as is looked at; None for what is no JSON, or nested too deep."""
+    """The used parts of a JSON file; None if it is not JSON, or nested too deeply."""
     dropped = _DROPPED[kind]
 
     def read(fields: dict[str, Any]) -> dict[str, Any]:
-        """The mapping without what is not looked at, which goes while the rest is still being read."""
+        """Drop unused keys while parsing, to save memory."""
         return {key: value for key, value in fields.items() if key not in dropped or not isinstance(value, dict | list)}
 
     try:
@@ -82,7 +81,7 @@ def _from_json(source: Source, kind: str) -> Parsed | None:
 
 
 def _node(data: Any, span: Span, depth: int = 0) -> Node:
-    """Raises ValueError for what is nested too deep."""
+    """Raise ValueError for data that is nested too deeply."""
     if depth > MAX_DEPTH:
         raise ValueError(depth)
     if isinstance(data, dict):
@@ -91,25 +90,25 @@ def _node(data: Any, span: Span, depth: int = 0) -> Node:
 
 
 def _from_list(source: Source, kind: str) -> Parsed | None:
-    """As much as is looked at of a list by kubectl; None for anything else, or if any line of it is odd."""
+    """The used parts of a list printed by kubectl; None for any other text."""
     text = trimmed(source.text, kind)
     return None if text is None else parse_fast(source._replace(text=text))
 
 
 def trimmed(text: str, kind: str) -> str | None:
-    """The list with empty lines for whatever is not looked at; None if it might not be the same without them."""
+    """The list with unused lines blanked; None if that could change the meaning of the rest."""
     if not text.startswith(_LIST):
         return None
     without = _MESSAGE.sub(_emptied, _parts(kind).sub(_emptied, text))
     if kind == "Pod":
         without = _LEAVES.sub("", without)
-    return None if _ODD.search(without) else without
+    return None if _UNUSUAL_LINE.search(without) else without
 
 
 @cache
 def _parts(kind: str) -> re.Pattern[str]:
     keys = "|".join(_DROPPED[kind])
-    # Children stand deeper than their key, but for the dashes of a list, which may stand right below it.
+    # Children are indented deeper than their key, except for list items, which may start at the same column.
     return re.compile(
         rf"^(?P<indent> *)(?:(?:{keys}):\n(?:(?P=indent)(?: |-)[^\n]*\n|\n)*"
         rf"|(?P<dash>- )(?:{keys}):\n(?:(?P=indent)  (?: |-)[^\n]*\n|\n)*)",
@@ -118,7 +117,7 @@ def _parts(kind: str) -> re.Pattern[str]:
 
 
 def _emptied(part: re.Match[str]) -> str:
-    """As many empty lines; the dash of a list's item stays."""
+    """As many empty lines; the dash of a list item stays."""
     found = part.groupdict()
     return (f"{found['indent']}-" if found.get("dash") else "") + "\n" * part[0].count("\n")
 
@@ -126,7 +125,7 @@ def _emptied(part: re.Match[str]) -> str:
 def _too_large(source: Source, most: int) -> Diagnostic:
     return Diagnostic(
         code="input/too-large",
-        message=f"the file is larger than {most // 1024 // 1024} MiB, and not written as kubectl writes it",
+        message=f"the file is larger than {most // 1024 // 1024} MiB, and is not in the format that kubectl prints",
         span=Span(source._replace(text="")),
-        help="save it as kubectl prints it, with -o yaml or -o json, or split it into several files",
+        help="save it with kubectl -o yaml or -o json, without editing it, or split it into several files",
     )

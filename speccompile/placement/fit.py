@@ -10,89 +10,89 @@ from speccompile.model.node import Node
 from speccompile.model.source import Span
 from speccompile.placement.cluster_snapshot import Cluster
 from speccompile.placement.machine import Machine
-from speccompile.placement.pod_requirements import Needs, Pin, needs_of
-from speccompile.placement.scheduler_filters import Reason, passing, standing
-from speccompile.placement.workloads import Workload
+from speccompile.placement.pod_requirements import Needs, NodeConstraints, needs_of
+from speccompile.placement.scheduler_filters import NodeRejection, static_reasons, usage_reasons
+from speccompile.placement.workloads import PodWorkload
 
 
-class Subject(NamedTuple):
-    """A workload, and where somebody asked for it."""
+class LocatedWorkload(NamedTuple):
+    """A workload and the place that findings about it point to."""
 
-    workload: Workload
+    workload: PodWorkload
     place: Span
     run: str | None = None
-    """The name of the run that it comes from; None for an object as somebody wrote it."""
+    """The run that produced it; None for an object from a manifest file."""
 
 
-class Group(NamedTuple):
-    """Nodes that are all refused for reasons that are alike."""
+class NodeGroup(NamedTuple):
+    """Nodes that are rejected for the same reasons."""
 
     machines: tuple[Machine, ...]
-    reasons: tuple[tuple[Reason, ...], ...]
-    """Of each node, in the same order."""
+    reasons: tuple[tuple[NodeRejection, ...], ...]
+    """Per node, in the same order."""
 
     @property
-    def alike(self) -> Iterator[tuple[Reason, ...]]:
-        """Each reason, as it is for one node after the other."""
+    def alike(self) -> Iterator[tuple[NodeRejection, ...]]:
+        """Each reason, with its details per node."""
         return zip(*self.reasons, strict=True)
 
 
-class Verdict(NamedTuple):
-    """What was decided about one workload."""
+class WorkloadFit(NamedTuple):
+    """The nodes that a workload fits, and the reasons against the others."""
 
-    subject: Subject
+    subject: LocatedWorkload
     needs: Needs
     fits: tuple[Machine, ...]
-    others: tuple[Group, ...]
-    """Largest first, as what is found alike of most nodes tells most."""
+    others: tuple[NodeGroup, ...]
+    """Largest first."""
 
     def origins(self, paths: Iterable[KeyPath]) -> tuple[Node, ...]:
-        """The nodes of the PodSpec at the paths, or what stands nearest above them."""
+        """The nodes of the PodSpec at the paths, or their nearest parents."""
         pod = self.subject.workload.pod
         return tuple(node for path in paths if (node := _nearest(pod, path)) is not None)
 
 
-def verdicts(subjects: Sequence[Subject], cluster: Cluster) -> tuple[Verdict, ...]:
-    """What is decided about each, in order; pods that ask the same are decided about once."""
-    judge = Judge(cluster)
-    known: dict[Needs, tuple[tuple[Machine, ...], tuple[Group, ...]]] = {}
-    told: list[Verdict] = []
+def fit_workloads(subjects: Sequence[LocatedWorkload], cluster: Cluster) -> tuple[WorkloadFit, ...]:
+    """Find the nodes that each workload fits; equal requirements are evaluated once."""
+    filters = NodeFilter(cluster)
+    results: dict[Needs, tuple[tuple[Machine, ...], tuple[NodeGroup, ...]]] = {}
+    fits: list[WorkloadFit] = []
     for subject in subjects:
         needs = needs_of(subject.workload.pod)
-        if needs not in known:
-            known[needs] = _sorted_out(judge, needs)
-        told.append(Verdict(subject, needs, *known[needs]))
-    return tuple(told)
+        if needs not in results:
+            results[needs] = _evaluate(filters, needs)
+        fits.append(WorkloadFit(subject, needs, *results[needs]))
+    return tuple(fits)
 
 
-class Judge:
-    """A cluster that is asked about many pods, of which most want nodes of the same few kinds."""
+class NodeFilter:
+    """The filters for one cluster, with a cache: most pods have one of a few sets of constraints."""
 
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
-        self._known: dict[Pin, tuple[tuple[Reason, ...], ...]] = {}
+        self._known: dict[NodeConstraints, tuple[tuple[NodeRejection, ...], ...]] = {}
 
-    def standing(self, pin: Pin) -> tuple[tuple[Reason, ...], ...]:
-        """The reasons of each node that hold whatever runs there."""
-        if pin not in self._known:
-            self._known[pin] = tuple(standing(pin, machine) for machine in self.cluster.machines)
-        return self._known[pin]
+    def static_reasons(self, constraints: NodeConstraints) -> tuple[tuple[NodeRejection, ...], ...]:
+        """The reasons per node that do not depend on what runs there."""
+        if constraints not in self._known:
+            self._known[constraints] = tuple(static_reasons(constraints, machine) for machine in self.cluster.machines)
+        return self._known[constraints]
 
-    def reasons(self, needs: Needs) -> Iterator[tuple[Machine, tuple[Reason, ...]]]:
-        """Each node with all that speaks against it."""
-        for machine, held in zip(self.cluster.machines, self.standing(needs.pin), strict=True):
-            yield machine, held + passing(needs, machine, self.cluster.usage(machine))
+    def reasons(self, needs: Needs) -> Iterator[tuple[Machine, tuple[NodeRejection, ...]]]:
+        """Each node with every reason against it."""
+        for machine, static in zip(self.cluster.machines, self.static_reasons(needs.constraints), strict=True):
+            yield machine, static + usage_reasons(needs, machine, self.cluster.usage(machine))
 
 
-def _sorted_out(judge: Judge, needs: Needs) -> tuple[tuple[Machine, ...], tuple[Group, ...]]:
+def _evaluate(filters: NodeFilter, needs: Needs) -> tuple[tuple[Machine, ...], tuple[NodeGroup, ...]]:
     fits: list[Machine] = []
-    alike: dict[tuple[object, ...], list[tuple[Machine, tuple[Reason, ...]]]] = {}
-    for machine, found in judge.reasons(needs):
-        if found:
-            alike.setdefault(tuple(reason.kind for reason in found), []).append((machine, found))
+    groups_by_reasons: dict[tuple[object, ...], list[tuple[Machine, tuple[NodeRejection, ...]]]] = {}
+    for machine, reasons in filters.reasons(needs):
+        if reasons:
+            groups_by_reasons.setdefault(tuple(reason.kind for reason in reasons), []).append((machine, reasons))
         else:
             fits.append(machine)
-    groups = [Group(*map(tuple, zip(*members, strict=True))) for members in alike.values()]
+    groups = [NodeGroup(*map(tuple, zip(*members, strict=True))) for members in groups_by_reasons.values()]
     return tuple(fits), tuple(sorted(groups, key=lambda group: (-len(group.machines), group.machines[0].name)))
 
 

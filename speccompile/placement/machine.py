@@ -1,15 +1,15 @@
-"""Nodes of a cluster as the scheduler sees them: labels, taints, what pods can have, and what pods have taken."""
+"""Nodes of a cluster as the scheduler sees them: labels, taints, allocatable and used resources."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 from speccompile.model.light_namedtuple import NamedTuple
-from speccompile.placement.pod_requirements import Amounts, Needs, Port
+from speccompile.placement.pod_requirements import Needs, Port, ResourceAmounts
 
 
 class Taint(NamedTuple):
-    """What keeps pods away from a node that do not tolerate it."""
+    """A taint of a node."""
 
     key: str
     value: str
@@ -17,25 +17,25 @@ class Taint(NamedTuple):
 
 
 class Machine(NamedTuple):
-    """A node of the cluster, as far as filters look at it."""
+    """A node of the cluster, with the fields that filters use."""
 
     name: str
     labels: Mapping[str, str]
     taints: tuple[Taint, ...] = ()
     cordoned: bool = False
-    allocatable: Amounts = {}  # noqa: RUF012  never changed
-    """What pods can have of it; as `pods`, how many there may be."""
+    allocatable: ResourceAmounts = {}  # noqa: RUF012  never changed
+    """Amounts that pods can use; `pods` is the maximum number of pods."""
 
 
 class Usage(NamedTuple):
-    """What the pods of a node have taken."""
+    """What the pods on a node use."""
 
-    amounts: Amounts = {}  # noqa: RUF012  never changed
+    amounts: ResourceAmounts = {}  # noqa: RUF012  never changed
     pods: int = 0
     ports: frozenset[Port] = frozenset()
 
     def with_pods(self, needs: Needs, count: int) -> Usage:
-        """The same with so many more pods."""
+        """The usage with `count` more pods."""
         amounts = dict(self.amounts)
         for request in needs.requests:
             amounts[request.resource] = amounts.get(request.resource, 0) + request.amount * count

@@ -8,39 +8,39 @@ from speccompile.model.diagnostic import quote
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
 from speccompile.placement.object_identity import kind_of, name_of, namespace_of, share_namespace
-from speccompile.placement.seldon.model_match import Candidate, Fit, Match, candidate, matches
-from speccompile.placement.seldon.server_pods import hosts
+from speccompile.placement.seldon.model_match import Candidate, Fit, ModelMatch, check_host, match_models
+from speccompile.placement.seldon.server_pods import server_hosts
 
 _NAMESPACE = ("metadata", "namespace")
 
 
-class Objection(NamedTuple):
-    """Why a server cannot have a model, or only a part of it."""
+class HostObjection(NamedTuple):
+    """Why a server cannot load a model, or only some of its replicas."""
 
     text: str
-    asked: Node | None
-    """What the model says about it."""
-    found: Node | None
-    """What the server says about it."""
+    model_node: Node | None
+    """The value of the model."""
+    server_node: Node | None
+    """The value of the server."""
 
 
-class Host(NamedTuple):
-    """A server that could come into question."""
+class HostFit(NamedTuple):
+    """Whether a server can load a model."""
 
     name: str
     fit: str
     """`yes`, `partly`, `unknown` or `no`."""
-    objections: tuple[Objection, ...]
+    objections: tuple[HostObjection, ...]
     is_stock: bool = False
-    """Whether it is none of the objects, but one that a stock install has."""
+    """Whether it belongs to a stock installation and is not among the objects."""
 
 
-class Hosting(NamedTuple):
-    """A model, and every server near it."""
+class ModelHosting(NamedTuple):
+    """A model, and the servers that were considered for it."""
 
     model: Node
-    hosts: tuple[Host, ...]
-    """Those among the objects, and, where none of these could have it, stock ones that could."""
+    hosts: tuple[HostFit, ...]
+    """The servers among the objects; if none of them can load it, also stock servers that can."""
 
     @property
     def title(self) -> str:
@@ -51,62 +51,62 @@ class Hosting(NamedTuple):
         return namespace_of(self.model)
 
     @property
-    def possible(self) -> tuple[Host, ...]:
-        """The servers that are not out of the question."""
+    def possible(self) -> tuple[HostFit, ...]:
+        """The servers that may load it."""
         return tuple(host for host in self.hosts if host.fit != Fit.NO)
 
     @property
     def is_possible(self) -> bool:
-        """Whether any server could have it, even one that is not among the objects."""
+        """Whether any server may load it, even one that is not among the objects."""
         return bool(self.possible)
 
     @property
     def needs_stock(self) -> bool:
-        """Whether only a stock server could have it, which the cluster may or may not have."""
+        """Whether only a stock server may load it, which the cluster may not have."""
         return self.is_possible and all(host.is_stock for host in self.possible)
 
 
-def hostings(objects: Sequence[Node], beside: Sequence[Node] = ()) -> tuple[Hosting, ...]:
-    """The models of the objects, in their order, with servers from beside them too; nothing raises."""
-    everything = (*objects, *beside)
-    asked = {id(tree) for tree in objects}
-    afar = _Afar(everything)
-    return tuple(_hosting(match, afar) for match in matches(everything) if id(match.model) in asked)
+def host_models(objects: Sequence[Node], existing: Sequence[Node] = ()) -> tuple[ModelHosting, ...]:
+    """Find servers for the models of `objects`, among these and the `existing` objects."""
+    everything = (*objects, *existing)
+    wanted = {id(tree) for tree in objects}
+    others = _OtherNamespaces(everything)
+    return tuple(_hosting(match, others) for match in match_models(everything) if id(match.model) in wanted)
 
 
-class _Afar:
-    """The servers of all namespaces, asked about many models of which most need the same."""
+class _OtherNamespaces:
+    """Servers of other namespaces, with a cache: most models have one of a few sets of needs."""
 
     def __init__(self, objects: Sequence[Node]) -> None:
-        self.servers = hosts(objects)
-        self._known: dict[object, tuple[Candidate, ...]] = {}
+        self.servers = server_hosts(objects)
+        self._cache: dict[object, tuple[Candidate, ...]] = {}
 
-    def able(self, match: Match) -> tuple[Candidate, ...]:
-        """Those that could have the model, were they in its namespace."""
+    def candidates(self, match: ModelMatch) -> tuple[Candidate, ...]:
+        """The servers that could load the model if they were in its namespace."""
         need = match.need
         key = (match.namespace, frozenset(need.capabilities), need.pin, need.memory, need.replicas, need.least)
-        if key not in self._known:
-            apart = (host for host in self.servers if not share_namespace(host.server, match.model))
-            self._known[key] = tuple(one for host in apart if (one := candidate(need, host)).fit is not Fit.NO)
-        return self._known[key]
+        if key not in self._cache:
+            elsewhere = (host for host in self.servers if not share_namespace(host.server, match.model))
+            self._cache[key] = tuple(one for host in elsewhere if (one := check_host(need, host)).fit is not Fit.NO)
+        return self._cache[key]
 
 
-def _hosting(match: Match, afar: _Afar) -> Hosting:
+def _hosting(match: ModelMatch, others: _OtherNamespaces) -> ModelHosting:
     near = tuple(_host(one) for one in match.candidates)
     if any(host.fit != Fit.NO for host in near):
-        return Hosting(match.model, near)
+        return ModelHosting(match.model, near)
     stock = (_host(one)._replace(is_stock=True) for one in match.stock if one.fit is not Fit.NO)
-    return Hosting(match.model, (*near, *_elsewhere(match, afar), *stock))
+    return ModelHosting(match.model, (*near, *_elsewhere(match, others), *stock))
 
 
-def _host(one: Candidate) -> Host:
-    objections = (Objection(reason.text, reason.asked, reason.found) for reason in one.reasons)
-    return Host(one.server, str(one.fit), tuple(objections))
+def _host(one: Candidate) -> HostFit:
+    objections = (HostObjection(reason.text, reason.model_node, reason.server_node) for reason in one.reasons)
+    return HostFit(one.server, str(one.fit), tuple(objections))
 
 
-def _elsewhere(match: Match, afar: _Afar) -> Iterator[Host]:
-    for one in afar.able(match):
+def _elsewhere(match: ModelMatch, others: _OtherNamespaces) -> Iterator[HostFit]:
+    for one in others.candidates(match):
         server = one.host.server
-        text = f"it is in namespace {quote(namespace_of(server))}, and the Model in {quote(match.namespace)}"
-        objection = Objection(text, match.model.at(_NAMESPACE), server.at(_NAMESPACE))
-        yield Host(one.server, str(Fit.NO), (objection,))
+        text = f"it is in namespace {quote(namespace_of(server))}, the Model in {quote(match.namespace)}"
+        objection = HostObjection(text, match.model.at(_NAMESPACE), server.at(_NAMESPACE))
+        yield HostFit(one.server, str(Fit.NO), (objection,))

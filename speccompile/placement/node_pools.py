@@ -10,18 +10,18 @@ from speccompile.model.node import Node
 from speccompile.placement.machine import Machine, Taint
 from speccompile.placement.pod_requirements import amount_of
 
-_HARD = frozenset({"NoSchedule", "NoExecute"})
-"""The effects that keep pods away; the third only asks them to stay away."""
-_OF_KUBERNETES = ("kubernetes.io", "k8s.io")
-"""How the domains end of labels that nobody need declare, since Kubernetes or a cloud sets them."""
+_REJECTING_EFFECTS = frozenset({"NoSchedule", "NoExecute"})
+"""Effects that reject pods; `PreferNoSchedule` does not."""
+_KNOWN_DOMAINS = ("kubernetes.io", "k8s.io")
+"""Domain suffixes of labels that Kubernetes or a cloud sets, so that a pool need not declare them."""
 _HOST = "kubernetes.io/hostname"
-_STATES = (
+_STATE_TAINTS = (
     "node.kubernetes.io/",
     "node.cloudprovider.kubernetes.io/",
     "ToBeDeletedByClusterAutoscaler",
     "DeletionCandidateOfClusterAutoscaler",
 )
-"""What the taints begin with that say how a node is just now, a cordon among them, and not what pool it is of."""
+"""Prefixes of taints that describe the current state of a node, such as a cordon, and not its pool."""
 _MANY = 10
 NAMING = (
     "cloud.google.com/gke-nodepool",
@@ -30,38 +30,38 @@ NAMING = (
     "karpenter.sh/nodepool",
     "node.kubernetes.io/nodepool",
 )
-"""Labels by which nodes say what pool they are of."""
+"""Labels that name the pool of a node."""
 
 
 class Pool(NamedTuple):
-    """Nodes that are alike to the scheduler."""
+    """Nodes with the same labels and taints."""
 
     name: str
     labels: Mapping[str, str]
     taints: tuple[Taint, ...]
     resources: Mapping[str, int]
-    """What pods can have of one node, the largest, in the units of `pod_requirements.py`; nothing where nobody said."""
+    """Allocatable amounts of its largest node, in the units of `pod_requirements.py`; empty if unknown."""
     exclusive: bool = False
-    """Whether it is there only for pods that are pinned to it."""
+    """Whether only pods that are pinned to it may use it."""
     written: Node | None = None
-    """Where it is declared, if it is."""
+    """Its declaration in the platform file, if any."""
     varying: frozenset[str] | None = None
-    """Of nodes of a cluster, the labels that no two of them share; None if nobody but the platform knows the pool."""
+    """Labels that differ on every node of the cluster; None if the pool is only declared."""
 
     @property
     def hard_taints(self) -> tuple[Taint, ...]:
-        """Those that keep pods away."""
-        return tuple(taint for taint in self.taints if taint.effect in _HARD)
+        """The taints that reject pods."""
+        return tuple(taint for taint in self.taints if taint.effect in _REJECTING_EFFECTS)
 
     def knows(self, label: str) -> bool:
-        """Whether it can be told what nodes of the pool have under this label, if anything."""
+        """Whether the value of the label, or its absence, is known for all nodes of the pool."""
         if self.varying is not None:
             return label not in self.varying
-        return label in self.labels or not label.rpartition("/")[0].endswith(_OF_KUBERNETES)
+        return label in self.labels or not label.rpartition("/")[0].endswith(_KNOWN_DOMAINS)
 
 
 def declared_pools(platform: Platform) -> tuple[Pool, ...]:
-    """The pools that the platform's file declares."""
+    """The pools that the platform file declares."""
     node = platform.settings.fields.get("pools")
     return tuple(map(_declared, node.items if node else ()))
 
@@ -82,32 +82,35 @@ def _declared(node: Node) -> Pool:
 
 def _taint(node: Node) -> Taint:
     if isinstance(node.value, str):
-        said, _, effect = node.value.rpartition(":")
-        key, _, value = said.partition("=")
+        taint, _, effect = node.value.rpartition(":")
+        key, _, value = taint.partition("=")
         return Taint(key, value, effect)
     key, value, effect = (_text(node, name) for name in Taint._fields)
     return Taint(key, value, effect)
 
 
 def pools_of(machines: Sequence[Machine], declared: Sequence[Pool] = ()) -> tuple[Pool, ...]:
-    """The nodes of a cluster, those that are alike as one pool; labels that tell each node from all others aside.
+    """Group the nodes of a cluster into pools, ignoring labels that differ on every node.
 
-    One that has the labels of a declared pool has its name, and is exclusive if that is. A declared pool whose labels
-    no node has is there as it is declared: it may grow from nothing.
+    Nodes with the labels of a declared pool get its name and `exclusive`. A declared pool without nodes is kept: it may
+    scale up from zero.
     """
-    own = frozenset(_own_to_each(machines))
-    alike: dict[object, tuple[Pool | None, list[Machine]]] = {}
+    unique_labels = frozenset(_unique_labels(machines))
+    groups: dict[object, tuple[Pool | None, list[Machine]]] = {}
     for machine in machines:
-        kept = tuple(sorted((key, value) for key, value in machine.labels.items() if key not in own))
-        meant = pool_with(machine.labels, declared)
-        key = (kept, _lasting(machine.taints), meant.name if meant else None)
-        alike.setdefault(key, (meant, []))[1].append(machine)
+        labels = tuple(sorted((key, value) for key, value in machine.labels.items() if key not in unique_labels))
+        declared_pool = pool_with(machine.labels, declared)
+        key = (labels, _lasting_taints(machine.taints), declared_pool.name if declared_pool else None)
+        groups.setdefault(key, (declared_pool, []))[1].append(machine)
     empty = (one for one in declared if one.labels and not any(_has(one, machine.labels) for machine in machines))
-    return (*(_known(_pool(nodes, own), meant) for meant, nodes in alike.values()), *empty)
+    return (
+        *(_with_declaration(_pool(nodes, unique_labels), declared_pool) for declared_pool, nodes in groups.values()),
+        *empty,
+    )
 
 
 def pool_with(labels: Mapping[str, str], declared: Sequence[Pool]) -> Pool | None:
-    """The declared pool that a node with these labels is of: of those whose labels it has, the one with the most."""
+    """The declared pool of a node with these labels; if several match, the one with the most labels."""
     same = (one for one in declared if one.labels and _has(one, labels))
     return max(same, key=lambda one: len(one.labels), default=None)
 
@@ -116,16 +119,20 @@ def _has(pool: Pool, labels: Mapping[str, str]) -> bool:
     return pool.labels.items() <= labels.items()
 
 
-def _lasting(taints: Sequence[Taint]) -> tuple[Taint, ...]:
-    return tuple(taint for taint in taints if not taint.key.startswith(_STATES))
+def _lasting_taints(taints: Sequence[Taint]) -> tuple[Taint, ...]:
+    return tuple(taint for taint in taints if not taint.key.startswith(_STATE_TAINTS))
 
 
-def _known(pool: Pool, meant: Pool | None) -> Pool:
-    return pool._replace(name=meant.name, exclusive=meant.exclusive, written=meant.written) if meant else pool
+def _with_declaration(pool: Pool, declared_pool: Pool | None) -> Pool:
+    return (
+        pool._replace(name=declared_pool.name, exclusive=declared_pool.exclusive, written=declared_pool.written)
+        if declared_pool
+        else pool
+    )
 
 
-def _own_to_each(machines: Sequence[Machine]) -> Iterator[str]:
-    """The labels that name nodes, in one way or another: many have them, and no two with the same value."""
+def _unique_labels(machines: Sequence[Machine]) -> Iterator[str]:
+    """Labels that identify single nodes: many nodes have them, each with a different value."""
     values: dict[str, list[str]] = {}
     for machine in machines:
         for key, value in machine.labels.items():
@@ -133,7 +140,7 @@ def _own_to_each(machines: Sequence[Machine]) -> Iterator[str]:
     return (key for key, seen in values.items() if key == _HOST or _MANY <= len(seen) == len(set(seen)))
 
 
-def _pool(nodes: Sequence[Machine], own: frozenset[str]) -> Pool:
+def _pool(nodes: Sequence[Machine], unique_labels: frozenset[str]) -> Pool:
     first, *others = nodes
     name = next((first.labels[key] for key in NAMING if first.labels.get(key)), "")
     amounts: dict[str, int] = {}
@@ -141,10 +148,10 @@ def _pool(nodes: Sequence[Machine], own: frozenset[str]) -> Pool:
         amounts |= {key: max(amount, amounts.get(key, 0)) for key, amount in node.allocatable.items()}
     return Pool(
         name=name or (f"{first.name} and {len(others)} more" if others else first.name),
-        labels={key: value for key, value in first.labels.items() if key not in own},
-        taints=_lasting(first.taints),
+        labels={key: value for key, value in first.labels.items() if key not in unique_labels},
+        taints=_lasting_taints(first.taints),
         resources=amounts,
-        varying=own,
+        varying=unique_labels,
     )
 
 

@@ -1,4 +1,4 @@
-"""What also decides where pods run, and is not modelled here."""
+"""Features that affect placement and are not evaluated."""
 
 from __future__ import annotations
 
@@ -7,67 +7,69 @@ from collections.abc import Callable, Iterator
 from speccompile.model.key_path import KeyPath
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
-from speccompile.placement.workloads import Workload
+from speccompile.placement.workloads import PodWorkload
 
 
 class Unmodelled(NamedTuple):
-    """Something that also decides where a pod runs."""
+    """A feature that affects where a pod runs."""
 
     what: str
-    uses: Callable[[Workload], Node | None]
-    """What of the pods makes it matter; None if it does not."""
+    uses: Callable[[PodWorkload], Node | None]
+    """The value of a workload that uses the feature; None if it does not use it."""
 
 
-def not_looked_at(workload: Workload) -> Iterator[tuple[str, Node]]:
-    """What these very pods have that is not looked at, with the node that says so; nothing raises."""
+def unmodelled_features(workload: PodWorkload) -> Iterator[tuple[str, Node]]:
+    """The features that the workload uses, each with the value that uses it."""
     for row in UNMODELLED:
         node = row.uses(workload)
         if node is not None:
             yield row.what, node
 
 
-def _said(*paths: KeyPath) -> Callable[[Workload], Node | None]:
-    def uses(workload: Workload) -> Node | None:
-        found = (workload.pod.at(path) for path in paths)
-        return next((node for node in found if node is not None and node.value), None)
+def _first_set(*paths: KeyPath) -> Callable[[PodWorkload], Node | None]:
+    def uses(workload: PodWorkload) -> Node | None:
+        nodes = (workload.pod.at(path) for path in paths)
+        return next((node for node in nodes if node is not None and node.value), None)
 
     return uses
 
 
-def _volume(workload: Workload) -> Node | None:
+def _volume(workload: PodWorkload) -> Node | None:
     volumes, claims = workload.pod.fields.get("volumes"), workload.claims
     items = volumes.items if volumes is not None else ()
-    stored = (item for item in items if item.fields.keys() & _STORED)
-    return next(stored, claims if claims is not None and claims.value else None)
+    persistent = (item for item in items if item.fields.keys() & _VOLUME_SOURCES)
+    return next(persistent, claims if claims is not None and claims.value else None)
 
 
-def _other_scheduler(workload: Workload) -> Node | None:
+def _other_scheduler(workload: PodWorkload) -> Node | None:
     node = workload.pod.fields.get("schedulerName")
     return node if node is not None and node.value not in (None, "", "default-scheduler") else None
 
 
-def _never(_: Workload) -> None:
+def _never(_: PodWorkload) -> None:
     return None
 
 
-_STORED = frozenset({"persistentVolumeClaim", "ephemeral", "csi", "gcePersistentDisk", "awsElasticBlockStore", "rbd"})
+_VOLUME_SOURCES = frozenset(
+    {"persistentVolumeClaim", "ephemeral", "csi", "gcePersistentDisk", "awsElasticBlockStore", "rbd"}
+)
 _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 
 UNMODELLED: tuple[Unmodelled, ...] = (
-    Unmodelled("volumes: which nodes can have them, their zones, and how many a node takes", _volume),
-    Unmodelled("topologySpreadConstraints", _said(("topologySpreadConstraints",))),
+    Unmodelled("volumes: their zones, the nodes that can attach them, and attach limits", _volume),
+    Unmodelled("topologySpreadConstraints", _first_set(("topologySpreadConstraints",))),
     Unmodelled(
         "affinity and anti-affinity to other pods",
-        _said(("affinity", "podAffinity"), ("affinity", "podAntiAffinity")),
+        _first_set(("affinity", "podAffinity"), ("affinity", "podAntiAffinity")),
     ),
-    Unmodelled("resourceClaims (dynamic resource allocation)", _said(("resourceClaims",))),
-    Unmodelled("preferences, which choose among nodes that fit", _said(("affinity", "nodeAffinity", _PREFERRED))),
-    Unmodelled("priority and preemption", _said(("priorityClassName",))),
-    Unmodelled("runtimeClassName: the overhead, nodes and tolerations of the class", _said(("runtimeClassName",))),
-    Unmodelled("schedulingGates", _said(("schedulingGates",))),
-    Unmodelled("schedulerName: what another scheduler decides", _other_scheduler),
-    Unmodelled("quotas, LimitRanges and webhooks, which may refuse or change a pod", _never),
-    Unmodelled("whether a node can run the image: its architecture and operating system", _never),
-    Unmodelled("pods that are being resized in place", _never),
+    Unmodelled("resourceClaims (dynamic resource allocation)", _first_set(("resourceClaims",))),
+    Unmodelled("preferred node affinity", _first_set(("affinity", "nodeAffinity", _PREFERRED))),
+    Unmodelled("priority and preemption", _first_set(("priorityClassName",))),
+    Unmodelled("runtimeClassName: its overhead, node selector and tolerations", _first_set(("runtimeClassName",))),
+    Unmodelled("schedulingGates", _first_set(("schedulingGates",))),
+    Unmodelled("schedulerName: other schedulers", _other_scheduler),
+    Unmodelled("quotas, LimitRanges and admission webhooks", _never),
+    Unmodelled("the architecture and operating system of the image", _never),
+    Unmodelled("in-place resizing of pods", _never),
 )
-"""What is not looked at; some of it matters to any pod, and so is told of none."""
+"""Some features affect every pod and are not reported per workload."""

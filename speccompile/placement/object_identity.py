@@ -7,7 +7,7 @@ from speccompile.model.node import Node
 
 
 def group_of(tree: Node) -> str:
-    """The API group: `batch` for `batch/v1`, and nothing for the core's `v1`."""
+    """The API group: `batch` for `batch/v1`, empty for `v1`."""
     group, slash, _ = _text(tree, ("apiVersion",)).partition("/")
     return group if slash else ""
 
@@ -21,12 +21,12 @@ def name_of(tree: Node) -> str:
 
 
 def namespace_of(tree: Node) -> str:
-    """The namespace as it is written; empty where none is."""
+    """The namespace; empty if unset."""
     return _text(tree, ("metadata", "namespace"))
 
 
 def share_namespace(one: Node, other: Node) -> bool:
-    """Whether both can be in one namespace: where none is written, it is for whoever applies the object to say."""
+    """Whether both may be in one namespace; an unset namespace is chosen when the object is applied."""
     first, second = namespace_of(one), namespace_of(other)
     return first == second or not first or not second
 

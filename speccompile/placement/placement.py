@@ -1,4 +1,4 @@
-"""Everything `place` reports, as one value."""
+"""The result of `speccompile place`."""
 
 from __future__ import annotations
 
@@ -6,85 +6,87 @@ from collections.abc import Sequence
 
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
-from speccompile.placement.capacity import Fleet, fleet
+from speccompile.placement.capacity import Capacity, estimate_capacity
 from speccompile.placement.cluster_snapshot import Cluster
-from speccompile.placement.fit import Subject, Verdict, verdicts
-from speccompile.placement.model_hosting import Hosting, hostings
+from speccompile.placement.fit import LocatedWorkload, WorkloadFit, fit_workloads
+from speccompile.placement.model_hosting import ModelHosting, host_models
 from speccompile.placement.node_pools import Pool
-from speccompile.placement.not_modelled import not_looked_at
-from speccompile.placement.suggest import Nearest, Suggestion, nearest, suggestion
+from speccompile.placement.not_modelled import unmodelled_features
+from speccompile.placement.suggest import ClosestNode, Suggestion, closest_node, suggest_change
 from speccompile.placement.workloads import not_placed
 
 
-class Known(NamedTuple):
-    """The objects that are at hand."""
+class PlacementObjects(NamedTuple):
+    """The Kubernetes objects of a call."""
 
-    ours: Sequence[Node] = ()
-    """Those that are asked about."""
-    theirs: Sequence[Node] = ()
-    """Those that the cluster has, such as servers for our models."""
+    placed: Sequence[Node] = ()
+    """Objects to place."""
+    existing: Sequence[Node] = ()
+    """Objects that the cluster already has, such as servers for the models."""
 
 
 class Advice(NamedTuple):
-    """What would help a workload that fits nowhere."""
+    """A suggestion for a workload that fits no node."""
 
     suggestion: Suggestion | None
-    """None if no single change would do, of those that are tried."""
-    nearest: Nearest | None
+    """None if none of the changes that were tried makes it fit."""
+    closest: ClosestNode | None
 
 
-class Told(NamedTuple):
-    """A verdict with all that belongs to it."""
+class WorkloadResult(NamedTuple):
+    """The result for one workload."""
 
-    verdict: Verdict
+    fit: WorkloadFit
     advice: Advice | None
-    """None where it was not asked for, or is not needed."""
-    ignored: tuple[tuple[str, Node], ...]
-    """What this very pod has that is not looked at."""
+    """None without `--suggest`, or if the workload fits."""
+    not_considered: tuple[tuple[str, Node], ...]
+    """What its pods use that is not evaluated."""
 
     @property
     def fits(self) -> bool:
-        """Whether some node would take one of its pods; of no pods, that is no question."""
-        return bool(self.verdict.fits) or not self.verdict.subject.workload.replicas
+        """Whether its pods fit some node; true without pods."""
+        return bool(self.fit.fits) or not self.fit.subject.workload.replicas
 
 
-class Answer(NamedTuple):
-    """What `place` tells."""
+class PlacementResult(NamedTuple):
+    """The result for all workloads and models."""
 
     cluster: Cluster
-    workloads: tuple[Told, ...]
-    fleet: Fleet
-    models: tuple[Hosting, ...]
-    left_out: tuple[Node, ...] = ()
-    """Objects with pods that are not placed, such as those of a DaemonSet."""
+    workloads: tuple[WorkloadResult, ...]
+    capacity: Capacity
+    models: tuple[ModelHosting, ...]
+    not_placed: tuple[Node, ...] = ()
+    """Objects whose pods are not placed, such as DaemonSets."""
 
     @property
-    def is_good(self) -> bool:
+    def everything_fits(self) -> bool:
         """Whether every workload fits some node, and every model some server."""
-        return all(told.fits for told in self.workloads) and all(model.is_possible for model in self.models)
+        return all(results.fits for results in self.workloads) and all(model.is_possible for model in self.models)
 
 
-def answer(
-    subjects: Sequence[Subject],
-    known: Known,
+def place_workloads(
+    subjects: Sequence[LocatedWorkload],
+    objects: PlacementObjects,
     cluster: Cluster,
     pools: Sequence[Pool] = (),
     *,
     suggests: bool = False,
-) -> Answer:
-    """All about the workloads, and the models among our objects."""
-    decided = verdicts(subjects, cluster)
+) -> PlacementResult:
+    """Evaluate the workloads, and the models among the objects."""
+    fits = fit_workloads(subjects, cluster)
     advised: dict[object, Advice] = {}
-    told = tuple(_told(verdict, cluster, advised, suggests=suggests) for verdict in decided)
-    models = hostings(known.ours, known.theirs)
-    return Answer(cluster, told, fleet(decided, cluster, pools), models, not_placed(known.ours))
+    results = tuple(_told(fit, cluster, advised, suggests=suggests) for fit in fits)
+    models = host_models(objects.placed, objects.existing)
+    return PlacementResult(
+        cluster, results, estimate_capacity(fits, cluster, pools), models, not_placed(objects.placed)
+    )
 
 
-def _told(verdict: Verdict, cluster: Cluster, advised: dict[object, Advice], *, suggests: bool) -> Told:
-    ignored = tuple(not_looked_at(verdict.subject.workload))
-    if not suggests or verdict.fits:
-        return Told(verdict, None, ignored)
-    # What helps one pod helps another that asks the same.
-    if verdict.needs not in advised:
-        advised[verdict.needs] = Advice(suggestion(verdict, cluster), nearest(verdict))
-    return Told(verdict, advised[verdict.needs], ignored)
+def _told(fit: WorkloadFit, cluster: Cluster, advised: dict[object, Advice], *, suggests: bool) -> WorkloadResult:
+    ignored = tuple(unmodelled_features(fit.subject.workload))
+    if not suggests or fit.fits:
+        return WorkloadResult(fit, None, ignored)
+    # Pods with equal requirements get the same advice.
+    if fit.needs not in advised:
+        advised[fit.needs] = Advice(suggest_change(fit, cluster), closest_node(fit))
+    return WorkloadResult(fit, advised[fit.needs], ignored)

@@ -1,7 +1,7 @@
 """Requirements of a PodSpec on nodes, as plain data with paths.
 
-Two pods that ask the same give equal values, whoever wrote them, so that what is true of one is true of the other; the
-path leads back to the node of either, and so to its origin. Nothing raises: what the API would refuse is a `Fault`.
+Pods with the same requirements have equal values, so that results can be shared; paths lead back to the origin in each
+PodSpec. Values that the API server would reject are reported as `InvalidField`, not raised.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ ANY_ADDRESS, TCP = "0.0.0.0", "TCP"  # noqa: S104  nothing is bound to it
 _ALWAYS = "Always"
 _MILLIS = NANOS // 1000
 _REQUIRED: KeyPath = ("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
-_PLAIN = frozenset({CPU, "memory", "ephemeral-storage"})
+_BASIC_RESOURCES = frozenset({CPU, "memory", "ephemeral-storage"})
 _PREFIXES = ("hugepages-", "attachable-volumes-")
-_OF_PODS = (CPU, "memory", "hugepages-")
-"""What a pod may ask for as a whole, beside what its containers ask for."""
+_POD_LEVEL = (CPU, "memory", "hugepages-")
+"""Resources that a pod may request as a whole, besides those of its containers."""
 
-Amounts: TypeAlias = Mapping[str, int]
-"""By resource, in the units that the scheduler counts in: thousandths of a CPU, and whole ones of everything else."""
+ResourceAmounts: TypeAlias = Mapping[str, int]
+"""By resource, in the scheduler's units: thousandths of a CPU, whole numbers of everything else."""
 
 
-class Fault(NamedTuple):
-    """What no API server would take."""
+class InvalidField(NamedTuple):
+    """A value that the API server would reject."""
 
     path: KeyPath
     what: str
 
 
 class Toleration(NamedTuple):
-    """A toleration; what it does not say is empty."""
+    """A toleration; unset fields are empty."""
 
     key: str = ""
     operator: str = ""
@@ -47,7 +47,7 @@ class Toleration(NamedTuple):
 
 
 class Requirement(NamedTuple):
-    """One condition on a label, or on a field, of a node."""
+    """One condition on a label or field of a node."""
 
     key: str
     operator: str
@@ -56,27 +56,27 @@ class Requirement(NamedTuple):
 
 
 class Term(NamedTuple):
-    """Conditions that hold together; terms are alternatives."""
+    """Requirements that must all be satisfied; one matching term is enough."""
 
     expressions: tuple[Requirement, ...]
     fields: tuple[Requirement, ...]
     path: KeyPath = ()
 
 
-class Pin(NamedTuple):
-    """All that hangs on what a node is, and not on what runs there."""
+class NodeConstraints(NamedTuple):
+    """Requirements that do not depend on what runs on the node."""
 
     node: str | None = None
-    """The one node it wants."""
+    """The value of `nodeName`."""
     selector: tuple[tuple[str, str], ...] = ()
     terms: tuple[Term, ...] | None = None
-    """None where no affinity is required; of no terms, none matches."""
+    """None without required affinity; an empty tuple matches no node."""
     tolerations: tuple[Toleration, ...] = ()
-    faults: tuple[Fault, ...] = ()
+    faults: tuple[InvalidField, ...] = ()
 
 
 class Request(NamedTuple):
-    """How much of a resource is asked for, and where."""
+    """A requested amount, and the paths that request it."""
 
     resource: str
     amount: int
@@ -84,7 +84,7 @@ class Request(NamedTuple):
 
 
 class Port(NamedTuple):
-    """A port of the node itself."""
+    """A host port."""
 
     address: str
     protocol: str
@@ -93,17 +93,17 @@ class Port(NamedTuple):
 
 
 class Needs(NamedTuple):
-    """What a pod asks of a node."""
+    """What a pod requires of a node."""
 
-    pin: Pin
+    constraints: NodeConstraints
     requests: tuple[Request, ...] = ()
-    """In the order of their names; nothing that is asked for none of."""
+    """Sorted by name, without zero amounts."""
     ports: tuple[Port, ...] = ()
 
 
 def needs_of(pod: Node) -> Needs:
-    """What the pod asks of a node, with what the API server fills in."""
-    faults: list[Fault] = []
+    """Read the requirements of a PodSpec, with the defaults of the API server."""
+    faults: list[InvalidField] = []
     reader = _Reader(pod, faults.append)
     required = reader.mapping(_REQUIRED)
     name = reader.text(("nodeName",))
@@ -112,100 +112,100 @@ def needs_of(pod: Node) -> Needs:
     tolerations = tuple(_tolerations(reader))
     requests = tuple(_requests(reader))
     ports = tuple(_ports(reader))
-    # What is read twice is told twice.
-    told = tuple(dict.fromkeys(faults))
-    return Needs(Pin(name or None, selector, terms, tolerations, told), requests, ports)
+    # A field that is read twice is reported twice.
+    invalid = tuple(dict.fromkeys(faults))
+    return Needs(NodeConstraints(name or None, selector, terms, tolerations, invalid), requests, ports)
 
 
 class _Reader:
-    """A tree that is asked for values of a type; of any other, it tells, and gives what stands for nothing."""
+    """Typed access to a PodSpec; values of a wrong type are reported and read as unset."""
 
-    def __init__(self, root: Node, tell: Callable[[Fault], None]) -> None:
-        self.root, self.tell = root, tell
+    def __init__(self, root: Node, report: Callable[[InvalidField], None]) -> None:
+        self.root, self.report = root, report
 
-    def _found(self, path: KeyPath) -> Node | None:
+    def _node_at(self, path: KeyPath) -> Node | None:
         node = self.root.at(path)
         if node is None and len(path) > 1:
-            self._tell_above(path)
+            self._report_parent(path)
         return None if node is None or node.value is None else node
 
-    def _tell_above(self, path: KeyPath) -> None:
-        """Tells what there is above the path that can hold no such thing."""
+    def _report_parent(self, path: KeyPath) -> None:
+        """Report a parent that cannot contain the path."""
         *above, step = path
         node = self.root.at(tuple(above))
         if node is None:
-            self._found(tuple(above))
+            self._node_at(tuple(above))
         elif node.value is not None and not isinstance(node.value, dict if isinstance(step, str) else tuple):
-            self.tell(Fault(tuple(above), f"a {'mapping' if isinstance(step, str) else 'list'} is expected"))
+            self.report(InvalidField(tuple(above), f"expected a {'mapping' if isinstance(step, str) else 'list'}"))
 
     def mapping(self, path: KeyPath) -> Mapping[str, Node] | None:
-        node = self._found(path)
+        node = self._node_at(path)
         if node is not None and not isinstance(node.value, dict):
-            self.tell(Fault(path, "a mapping is expected"))
+            self.report(InvalidField(path, "expected a mapping"))
             return None
         return None if node is None else node.fields
 
     def paths(self, path: KeyPath) -> Iterator[KeyPath]:
         """The path of each item of a list of mappings."""
-        node = self._found(path)
+        node = self._node_at(path)
         if node is not None and not isinstance(node.value, tuple):
-            self.tell(Fault(path, "a list is expected"))
+            self.report(InvalidField(path, "expected a list"))
             return
         for index, item in enumerate(node.items if node else ()):
             if isinstance(item.value, dict):
                 yield (*path, index)
             else:
-                self.tell(Fault((*path, index), "a mapping is expected"))
+                self.report(InvalidField((*path, index), "expected a mapping"))
 
     def text(self, path: KeyPath) -> str:
-        node = self._found(path)
+        node = self._node_at(path)
         if node is not None and not isinstance(node.value, str):
-            self.tell(Fault(path, "a text is expected"))
+            self.report(InvalidField(path, "expected a string"))
             return ""
         return "" if node is None else str(node.value)
 
     def texts(self, path: KeyPath) -> Iterator[str]:
-        node = self._found(path)
+        node = self._node_at(path)
         if node is not None and not isinstance(node.value, tuple):
-            self.tell(Fault(path, "a list is expected"))
+            self.report(InvalidField(path, "expected a list"))
             return
         for index, item in enumerate(node.items if node else ()):
             if isinstance(item.value, str):
                 yield item.value
             else:
-                self.tell(Fault((*path, index), "a text is expected"))
+                self.report(InvalidField((*path, index), "expected a string"))
 
     def number(self, path: KeyPath) -> int:
-        node = self._found(path)
+        node = self._node_at(path)
         value = 0 if node is None else node.value
         if isinstance(value, int) and not isinstance(value, bool):
             return value
-        self.tell(Fault(path, "a whole number is expected"))
+        self.report(InvalidField(path, "expected a whole number"))
         return 0
 
     def is_true(self, path: KeyPath) -> bool:
-        node = self._found(path)
+        node = self._node_at(path)
         if node is not None and not isinstance(node.value, bool):
-            self.tell(Fault(path, "true or false is expected"))
+            self.report(InvalidField(path, "expected true or false"))
         return node is not None and node.value is True
 
     def amounts(self, path: KeyPath) -> dict[str, Request]:
-        """What stands at the path by resource, in thousandths, to which the API server rounds up."""
-        told: dict[str, Request] = {}
+        """Amounts by resource, in thousandths; the API server rounds up."""
+        requests: dict[str, Request] = {}
         for name, node in (self.mapping(path) or {}).items():
-            at = (*path, name)
+            below = (*path, name)
             nano = _nano(node)
             if nano is None or nano < 0:
-                self.tell(Fault(at, "a quantity is expected, not below zero"))
+                self.report(InvalidField(below, "expected a quantity of zero or more"))
             else:
-                told[name] = Request(name, -(-nano // _MILLIS), (at,))
-        return told
+                requests[name] = Request(name, -(-nano // _MILLIS), (below,))
+        return requests
 
 
 def amount_of(node: Node, resource: str) -> int | None:
-    """The quantity in the units that the scheduler counts the resource in; None for what is no quantity."""
+    """The quantity in the scheduler's units; None if it is not a quantity."""
     nano = _nano(node)
-    return None if nano is None else _counted(resource, -(-nano // _MILLIS))
+    return None if nano is None else _in_units(resource, -(-nano // _MILLIS))
 
 
 def _nano(node: Node) -> int | None:
@@ -218,17 +218,17 @@ def _nano(node: Node) -> int | None:
         return None
 
 
-def _counted(resource: str, millis: int) -> int:
+def _in_units(resource: str, millis: int) -> int:
     return millis if resource == CPU else -(-millis // 1000)
 
 
-# Where a node must be
+# Constraints
 
 
 def _selector(reader: _Reader) -> Iterator[tuple[str, str]]:
     for key, node in (reader.mapping(("nodeSelector",)) or {}).items():
         text = reader.text(("nodeSelector", key))
-        # A null stands for the empty text, and what is no text, for nothing.
+        # Null is read as an empty string; other types are skipped.
         if text or node.value in (None, ""):
             yield key, text
 
@@ -242,9 +242,9 @@ def _terms(reader: _Reader) -> Iterator[Term]:
 
 
 def _requirements(reader: _Reader, path: KeyPath) -> Iterator[Requirement]:
-    for at in reader.paths(path):
-        key, operator = reader.text((*at, "key")), reader.text((*at, "operator"))
-        yield Requirement(key, operator, tuple(reader.texts((*at, "values"))), at)
+    for item_path in reader.paths(path):
+        key, operator = reader.text((*item_path, "key")), reader.text((*item_path, "operator"))
+        yield Requirement(key, operator, tuple(reader.texts((*item_path, "values"))), item_path)
 
 
 def _tolerations(reader: _Reader) -> Iterator[Toleration]:
@@ -252,55 +252,59 @@ def _tolerations(reader: _Reader) -> Iterator[Toleration]:
         yield Toleration(*(reader.text((*path, field)) for field in Toleration._fields))
 
 
-# What a node must have
+# Resources and ports
 
 
 def is_counted(resource: str) -> bool:
-    """Whether the scheduler counts the resource at all."""
-    return resource in _PLAIN or resource.startswith(_PREFIXES) or "/" in resource
+    """Whether the scheduler counts the resource."""
+    return resource in _BASIC_RESOURCES or resource.startswith(_PREFIXES) or "/" in resource
 
 
 def _requests(reader: _Reader) -> Iterator[Request]:
-    whole = _of_pod(reader, _of_containers(reader))
-    for name, request in sorted(_plus(whole, reader.amounts(("overhead",))).items()):
-        amount = _counted(name, request.amount)
+    total = _pod_requests(reader, _container_requests(reader))
+    for name, request in sorted(_add(total, reader.amounts(("overhead",))).items()):
+        amount = _in_units(name, request.amount)
         if amount and is_counted(name):
             yield Request(name, amount, tuple(dict.fromkeys(request.paths)))
 
 
-def _of_containers(reader: _Reader) -> dict[str, Request]:
-    """What containers ask for side by side, or what is asked for while one initialises, if that is more."""
+def _container_requests(reader: _Reader) -> dict[str, Request]:
+    """The sum over containers, or the maximum during initialization if that is larger."""
     total: dict[str, Request] = {}
     for path in reader.paths(("containers",)):
-        total = _plus(total, _asked(reader, path))
-    beside: dict[str, Request] = {}
-    most: dict[str, Request] = {}
+        total = _add(total, _requests_of(reader, path))
+    sidecars: dict[str, Request] = {}
+    peak: dict[str, Request] = {}
     for path in reader.paths(("initContainers",)):
-        asked = _plus(_asked(reader, path), beside)
+        request = _add(_requests_of(reader, path), sidecars)
         if reader.text((*path, "restartPolicy")) == _ALWAYS:
-            # One that goes on running counts beside the containers, and beside those that initialise after it.
-            total, beside = _plus(total, _asked(reader, path)), asked
-        most = _most(most, asked)
-    return _most(total, most)
+            # A sidecar runs beside the containers, and beside the init containers after it.
+            total, sidecars = _add(total, _requests_of(reader, path)), request
+        peak = _maximum(peak, request)
+    return _maximum(total, peak)
 
 
-def _of_pod(reader: _Reader, total: Mapping[str, Request]) -> dict[str, Request]:
-    """What is asked for as a whole holds, and what is only limited as a whole where no container asks for any."""
+def _pod_requests(reader: _Reader, total: Mapping[str, Request]) -> dict[str, Request]:
+    """Apply requests of the pod, and its limits for resources that no container requests."""
     requests, limits = reader.amounts(("resources", "requests")), reader.amounts(("resources", "limits"))
-    for name, asked in requests.items():
-        if name.startswith(_OF_PODS) and name in total and asked.amount < total[name].amount:
-            reader.tell(Fault(asked.paths[0], "no less is expected than the containers ask for together"))
-    told = {**limits, **{name: asked for name, asked in total.items() if not name.startswith("hugepages-")}, **requests}
-    return {**total, **{name: told[name] for name in chain(limits, requests) if name.startswith(_OF_PODS)}}
+    for name, request in requests.items():
+        if name.startswith(_POD_LEVEL) and name in total and request.amount < total[name].amount:
+            reader.report(InvalidField(request.paths[0], "expected at least what the containers request together"))
+    amounts = {
+        **limits,
+        **{name: request for name, request in total.items() if not name.startswith("hugepages-")},
+        **requests,
+    }
+    return {**total, **{name: amounts[name] for name in chain(limits, requests) if name.startswith(_POD_LEVEL)}}
 
 
-def _asked(reader: _Reader, path: KeyPath) -> dict[str, Request]:
-    """What a container requests; of what it only limits, as much as the limit."""
+def _requests_of(reader: _Reader, path: KeyPath) -> dict[str, Request]:
+    """The requests of a container; a limit without a request counts as the request."""
     limits, requests = (reader.amounts((*path, "resources", side)) for side in ("limits", "requests"))
     return {**limits, **requests}
 
 
-def _plus(one: Mapping[str, Request], two: Mapping[str, Request]) -> dict[str, Request]:
+def _add(one: Mapping[str, Request], two: Mapping[str, Request]) -> dict[str, Request]:
     both = {
         name: Request(name, one[name].amount + two[name].amount, one[name].paths + two[name].paths)
         for name in one.keys() & two.keys()
@@ -308,15 +312,15 @@ def _plus(one: Mapping[str, Request], two: Mapping[str, Request]) -> dict[str, R
     return {**one, **two, **both}
 
 
-def _most(one: Mapping[str, Request], two: Mapping[str, Request]) -> dict[str, Request]:
-    more = {name: asked for name, asked in two.items() if name not in one or asked.amount > one[name].amount}
+def _maximum(one: Mapping[str, Request], two: Mapping[str, Request]) -> dict[str, Request]:
+    more = {name: request for name, request in two.items() if name not in one or request.amount > one[name].amount}
     return {**one, **more}
 
 
 def _ports(reader: _Reader) -> Iterator[Port]:
-    """The ports of the node that containers want while they run."""
+    """The host ports of containers and sidecars."""
     on_host = reader.is_true(("hostNetwork",))
-    running = (path for path in reader.paths(("initContainers",)) if _goes_on(reader, path))
+    running = (path for path in reader.paths(("initContainers",)) if _is_sidecar(reader, path))
     for container in (*running, *reader.paths(("containers",))):
         for path in reader.paths((*container, "ports")):
             number = reader.number((*path, "hostPort")) or (on_host and reader.number((*path, "containerPort")))
@@ -325,27 +329,27 @@ def _ports(reader: _Reader) -> Iterator[Port]:
                 yield Port(address or ANY_ADDRESS, protocol or TCP, int(number), path)
 
 
-def _goes_on(reader: _Reader, path: KeyPath) -> bool:
+def _is_sidecar(reader: _Reader, path: KeyPath) -> bool:
     return reader.text((*path, "restartPolicy")) == _ALWAYS
 
 
-# How amounts read
+# Amounts as text
 
 _UNITS = (("Ti", 2**40), ("Gi", 2**30), ("Mi", 2**20), ("Ki", 2**10))
 _BYTES = ("memory", "ephemeral-storage", "hugepages-")
-_ROUGH = 10
-"""Parts of a unit that are still told."""
+_TENTHS = 10
+"""The smallest fraction of a unit that is printed: a tenth."""
 
 
-def worded(resource: str, amount: int, *, up: bool = False) -> str:
-    """The amount as people write it: `14.5`, `500m`, `31.3Gi`; what is told roughly is told too small, or too large."""
+def amount_text(resource: str, amount: int, *, up: bool = False) -> str:
+    """An amount as text, such as `14.5`, `500m` or `31.3Gi`, rounded down, or up if `up`."""
     if resource == CPU:
-        whole, rest = divmod(amount, 1000)
+        total, rest = divmod(amount, 1000)
         # 500m, 2, 14.39
-        return f"{amount}m" if not whole and rest else f"{whole}.{rest:03}".rstrip("0").rstrip(".")
+        return f"{amount}m" if not total and rest else f"{total}.{rest:03}".rstrip("0").rstrip(".")
     if not resource.startswith(_BYTES):
         return quote(amount)[1:-1]
     name, size = next((unit for unit in _UNITS if amount >= unit[1]), ("", 1))
-    tenths = -(-amount * _ROUGH // size) if up else amount * _ROUGH // size
-    whole, rest = divmod(tenths, _ROUGH)
-    return f"{whole}.{rest}{name}" if rest else f"{whole}{name}"
+    tenths = -(-amount * _TENTHS // size) if up else amount * _TENTHS // size
+    total, rest = divmod(tenths, _TENTHS)
+    return f"{total}.{rest}{name}" if rest else f"{total}{name}"

@@ -1,13 +1,12 @@
-"""kube-scheduler's filters: every reason a node does not take a pod.
+"""kube-scheduler's default filters, with every reason why a node rejects a pod.
 
-As its default filters decide, of which each is a row in `FILTERS`; only that the scheduler stops at the first reason,
-and this does not. What it looks at beside them is in `not_modelled.py`.
+The scheduler stops at the first reason; this module reports all of them. `not_modelled.py` lists what is not evaluated.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import TypeAlias
 
@@ -15,24 +14,32 @@ from speccompile.model.diagnostic import quote
 from speccompile.model.key_path import KeyPath
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.placement.machine import Machine, Taint, Usage
-from speccompile.placement.pod_requirements import ANY_ADDRESS, Needs, Pin, Port, Requirement, Term, Toleration
+from speccompile.placement.pod_requirements import (
+    ANY_ADDRESS,
+    Needs,
+    NodeConstraints,
+    Port,
+    Requirement,
+    Term,
+    Toleration,
+)
 
 UNSCHEDULABLE = Taint("node.kubernetes.io/unschedulable", "", "NoSchedule")
-"""What a pod must tolerate to go on a node that is cordoned."""
-KEEPS_OFF = frozenset({"NoSchedule", "NoExecute"})
-"""Effects of taints that count; the third only makes a node less liked."""
-PODS = "pods"
+"""The taint that a pod must tolerate to run on a cordoned node."""
+REJECTING_EFFECTS = frozenset({"NoSchedule", "NoExecute"})
+"""Effects that reject a pod; `PreferNoSchedule` only lowers the score of a node."""
+POD_RESOURCE = "pods"
 _TOLERATIONS: tuple[KeyPath, ...] = (("tolerations",),)
 _NAME = "metadata.name"
 _INTEGER = re.compile(r"[-+]?[0-9]{1,64}", re.ASCII)
 _LEAST, _MOST = -(2**63), 2**63 - 1
+_MAX_LISTED = 3
 
 
 class Filter(StrEnum):
-    """The filters of kube-scheduler, by its own names for them, and what comes before it."""
+    """The filters by their kube-scheduler names, and `API` for pods that the API server rejects."""
 
     API = "API"
-    """The API server would take no such pod."""
     NODE_NAME = "NodeName"
     UNSCHEDULABLE = "NodeUnschedulable"
     TAINTS = "TaintToleration"
@@ -41,115 +48,130 @@ class Filter(StrEnum):
     PORTS = "NodePorts"
 
 
-class Lack(NamedTuple):
-    """How much of a resource a node would need to have free, and has."""
+class Shortfall(NamedTuple):
+    """The amount of a resource that a pod requires, and the amount that is free."""
 
-    asked: int
+    required: int
     free: int
 
 
-class Reason(NamedTuple):
-    """Why a pod does not go on a node.
+class NodeRejection(NamedTuple):
+    """A reason why a node rejects a pod.
 
-    Reasons of two nodes are alike if they differ in what was found there alone.
+    Reasons of two nodes are alike if only `actual`, or the free amount, differs.
     """
 
     filter: Filter
     subject: str
-    """The taint, label, field, resource or port in question."""
-    asked: str
-    """What the pod says, in words."""
+    """The taint, label, field, resource or port."""
+    required: str
+    """What the pod requires, in words."""
     paths: tuple[KeyPath, ...] = ()
-    """Where in the PodSpec it says so; nowhere, if something is missing there."""
-    found: str | None = None
-    """What the node has: the value of the label, or the name; None if it has none."""
-    lack: Lack | None = None
+    """The paths in the PodSpec that require it; empty if something is missing there."""
+    actual: str | None = None
+    """The label or name of the node; None if it has none."""
+    shortfall: Shortfall | None = None
     taint: Taint | None = None
     requirement: Requirement | None = None
 
     @property
     def kind(self) -> tuple[object, ...]:
-        """All that is the same in reasons that are alike."""
-        return (self.filter, self.subject, self.asked, self.paths)
+        """The key under which alike reasons are grouped."""
+        return (self.filter, self.subject, self.required, self.paths)
 
 
-def reasons(needs: Needs, machine: Machine, usage: Usage) -> tuple[Reason, ...]:
-    """Every reason why the pod does not fit the node as it is; none if it does."""
-    return (*standing(needs.pin, machine), *passing(needs, machine, usage))
+def rejection_reasons(needs: Needs, machine: Machine, usage: Usage) -> tuple[NodeRejection, ...]:
+    """Every reason why the node rejects the pod; empty if it fits."""
+    return (*static_reasons(needs.constraints, machine), *usage_reasons(needs, machine, usage))
 
 
-def standing(pin: Pin, machine: Machine) -> tuple[Reason, ...]:
-    """The reasons that hold whatever runs on the node."""
-    return tuple(reason for look in FILTERS for reason in look(pin, machine))
+def static_reasons(constraints: NodeConstraints, machine: Machine) -> tuple[NodeRejection, ...]:
+    """The reasons that do not depend on what runs on the node."""
+    return tuple(reason for static_filter in STATIC_FILTERS for reason in static_filter(constraints, machine))
 
 
-def passing(needs: Needs, machine: Machine, usage: Usage) -> tuple[Reason, ...]:
-    """The reasons that hang on what runs on the node."""
-    found: list[Reason] = []
-    allowed = machine.allocatable.get(PODS, 0)
+def usage_reasons(needs: Needs, machine: Machine, usage: Usage) -> tuple[NodeRejection, ...]:
+    """The reasons that depend on what runs on the node."""
+    reasons: list[NodeRejection] = []
+    allowed = machine.allocatable.get(POD_RESOURCE, 0)
     if usage.pods + 1 > allowed:
-        found.append(Reason(Filter.RESOURCES, PODS, "one more pod", lack=Lack(1, allowed - usage.pods)))
+        reasons.append(
+            NodeRejection(Filter.RESOURCES, POD_RESOURCE, "one more pod", shortfall=Shortfall(1, allowed - usage.pods))
+        )
     for resource, amount, paths in needs.requests:
         free = machine.allocatable.get(resource, 0) - usage.amounts.get(resource, 0)
         if amount > free:
-            found.append(Reason(Filter.RESOURCES, resource, "", paths, lack=Lack(amount, free)))
-    found += (
-        Reason(Filter.PORTS, f"{port.number}/{port.protocol}", f"port {port.number}/{port.protocol}", (port.path,))
+            reasons.append(NodeRejection(Filter.RESOURCES, resource, "", paths, shortfall=Shortfall(amount, free)))
+    reasons += (
+        NodeRejection(
+            Filter.PORTS, f"{port.number}/{port.protocol}", f"port {port.number}/{port.protocol}", (port.path,)
+        )
         for port in needs.ports
-        if any(clash(port, other) for other in usage.ports)
+        if any(ports_conflict(port, other) for other in usage.ports)
     )
-    return tuple(found)
+    return tuple(reasons)
 
 
-def _refused(pin: Pin, _: Machine) -> Iterator[Reason]:
-    for fault in pin.faults:
-        yield Reason(Filter.API, "", fault.what, (fault.path,))
+def _rejected_by_api(constraints: NodeConstraints, _: Machine) -> Iterator[NodeRejection]:
+    for fault in constraints.faults:
+        yield NodeRejection(Filter.API, "", fault.what, (fault.path,))
 
 
-def _named(pin: Pin, machine: Machine) -> Iterator[Reason]:
-    if pin.node is not None and pin.node != machine.name:
-        yield Reason(Filter.NODE_NAME, "nodeName", quote(pin.node), (("nodeName",),), machine.name)
+def _other_node_name(constraints: NodeConstraints, machine: Machine) -> Iterator[NodeRejection]:
+    if constraints.node is not None and constraints.node != machine.name:
+        yield NodeRejection(Filter.NODE_NAME, "nodeName", quote(constraints.node), (("nodeName",),), machine.name)
 
 
-def _cordoned(pin: Pin, machine: Machine) -> Iterator[Reason]:
-    if machine.cordoned and not tolerated(UNSCHEDULABLE, pin.tolerations):
-        yield Reason(Filter.UNSCHEDULABLE, "cordoned", "")
+def _is_cordoned(constraints: NodeConstraints, machine: Machine) -> Iterator[NodeRejection]:
+    if machine.cordoned and not tolerated(UNSCHEDULABLE, constraints.tolerations):
+        yield NodeRejection(Filter.UNSCHEDULABLE, "cordoned", "")
 
 
-def _tainted(pin: Pin, machine: Machine) -> Iterator[Reason]:
+def _untolerated_taints(constraints: NodeConstraints, machine: Machine) -> Iterator[NodeRejection]:
     for taint in machine.taints:
-        if taint.effect in KEEPS_OFF and not tolerated(taint, pin.tolerations):
-            # What is tolerated stands there; where nothing is, nobody says anything of taints.
-            yield Reason(Filter.TAINTS, written(taint), "", _TOLERATIONS if pin.tolerations else (), taint=taint)
+        if taint.effect in REJECTING_EFFECTS and not tolerated(taint, constraints.tolerations):
+            # Without tolerations, no line of the PodSpec is about taints.
+            yield NodeRejection(
+                Filter.TAINTS, taint_text(taint), "", _TOLERATIONS if constraints.tolerations else (), taint=taint
+            )
 
 
-def _selected(pin: Pin, machine: Machine) -> Iterator[Reason]:
-    for key, value in pin.selector:
+def _node_selector(constraints: NodeConstraints, machine: Machine) -> Iterator[NodeRejection]:
+    for key, value in constraints.selector:
         if machine.labels.get(key) != value:
             requirement = Requirement(key, "In", (value,), ("nodeSelector", key))
-            yield _unmet(requirement, machine.labels)
+            yield _unmet_label(requirement, machine.labels)
 
 
-def _allowed(pin: Pin, machine: Machine) -> Iterator[Reason]:
-    if pin.terms is None or any(matches(term, machine.labels, machine.name) for term in pin.terms):
+def _required_affinity(constraints: NodeConstraints, machine: Machine) -> Iterator[NodeRejection]:
+    if constraints.terms is None or any(term_matches(term, machine.labels, machine.name) for term in constraints.terms):
         return
-    if len(pin.terms) == 1:
-        yield from unmet(pin.terms[0], machine)
+    if len(constraints.terms) == 1:
+        yield from unmet_reasons(constraints.terms[0], machine)
         return
-    told = [" and ".join(phrase(reason) for reason in unmet(term, machine)) for term in pin.terms]
-    yield Reason(
+    unmet_terms = [
+        " and ".join(unmet_text(reason) for reason in unmet_reasons(term, machine)) for term in constraints.terms
+    ]
+    yield NodeRejection(
         Filter.AFFINITY,
         "nodeSelectorTerms",
-        f"one of {len(told)} alternatives" if told else "one of no alternatives",
-        tuple(term.path for term in pin.terms) or ((*_REQUIRED, "nodeSelectorTerms"),),
-        "; ".join(told),
+        f"one of {len(unmet_terms)} terms" if unmet_terms else "a term, and there are none",
+        tuple(term.path for term in constraints.terms) or ((*_REQUIRED, "nodeSelectorTerms"),),
+        "; ".join(unmet_terms),
     )
 
 
 _REQUIRED: KeyPath = ("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
 
-Look: TypeAlias = Callable[[Pin, Machine], Iterator[Reason]]
-FILTERS: tuple[Look, ...] = (_refused, _named, _cordoned, _tainted, _selected, _allowed)
+StaticFilter: TypeAlias = Callable[[NodeConstraints, Machine], Iterator[NodeRejection]]
+STATIC_FILTERS: tuple[StaticFilter, ...] = (
+    _rejected_by_api,
+    _other_node_name,
+    _is_cordoned,
+    _untolerated_taints,
+    _node_selector,
+    _required_affinity,
+)
 
 
 # Taints
@@ -160,21 +182,21 @@ def tolerated(taint: Taint, tolerations: Sequence[Toleration]) -> bool:
 
 
 def tolerates(toleration: Toleration, taint: Taint) -> bool:
-    """Whether the one toleration is enough; what it leaves out, any taint has, but for the operator and the value."""
+    """Whether the toleration matches the taint; an unset key or effect matches any."""
     if toleration.effect not in ("", taint.effect) or toleration.key not in ("", taint.key):
         return False
-    holds = _OPERATORS.get(toleration.operator)
-    return holds is not None and holds(toleration.value, taint.value)
+    matches = _OPERATORS.get(toleration.operator)
+    return matches is not None and matches(toleration.value, taint.value)
 
 
-def _is_less(asked: str, found: str) -> bool:
-    mine, theirs = whole_number(asked), whole_number(found)
-    return mine is not None and theirs is not None and theirs < mine
+def _is_less(bound: str, text: str) -> bool:
+    limit, value = parse_int64(bound), parse_int64(text)
+    return limit is not None and value is not None and value < limit
 
 
-def _is_more(asked: str, found: str) -> bool:
-    mine, theirs = whole_number(asked), whole_number(found)
-    return mine is not None and theirs is not None and theirs > mine
+def _is_more(bound: str, text: str) -> bool:
+    limit, value = parse_int64(bound), parse_int64(text)
+    return limit is not None and value is not None and value > limit
 
 
 _OPERATORS: Mapping[str, Callable[[str, str], bool]] = {
@@ -186,98 +208,133 @@ _OPERATORS: Mapping[str, Callable[[str, str], bool]] = {
 }
 
 
-def written(taint: Taint) -> str:
-    """A taint as kubectl writes it."""
+def taint_text(taint: Taint) -> str:
+    """A taint as kubectl prints it."""
     return f"{taint.key}={taint.value}:{taint.effect}" if taint.value else f"{taint.key}:{taint.effect}"
 
 
 # Labels
 
 
-def matches(term: Term, labels: Mapping[str, str], name: str) -> bool:
-    """Whether all that the term asks holds; one that asks nothing matches no node."""
+def term_matches(term: Term, labels: Mapping[str, str], name: str) -> bool:
+    """Whether the node satisfies the term; an empty term matches no node."""
     if not term.expressions and not term.fields:
         return False
-    return all(holds(asked, labels) for asked in term.expressions) and all(_is_so(asked, name) for asked in term.fields)
+    return all(satisfies(requirement, labels) for requirement in term.expressions) and all(
+        _name_satisfies(requirement, name) for requirement in term.fields
+    )
 
 
-def unmet(term: Term, machine: Machine) -> tuple[Reason, ...]:
-    """What the term asks that does not hold."""
+def unmet_reasons(term: Term, machine: Machine) -> tuple[NodeRejection, ...]:
+    """The requirements of the term that the node does not satisfy."""
     if not term.expressions and not term.fields:
-        return (Reason(Filter.AFFINITY, "nodeSelectorTerms", "an empty term, which matches no node", (term.path,)),)
-    labels = (_unmet(asked, machine.labels) for asked in term.expressions if not holds(asked, machine.labels))
-    fields = (_unmet(asked, {_NAME: machine.name}) for asked in term.fields if not _is_so(asked, machine.name))
+        return (NodeRejection(Filter.AFFINITY, "nodeSelectorTerms", "a term that is not empty", (term.path,)),)
+    labels = (
+        _unmet_label(requirement, machine.labels)
+        for requirement in term.expressions
+        if not satisfies(requirement, machine.labels)
+    )
+    fields = (
+        _unmet_label(requirement, {_NAME: machine.name})
+        for requirement in term.fields
+        if not _name_satisfies(requirement, machine.name)
+    )
     return (*labels, *fields)
 
 
-def holds(asked: Requirement, labels: Mapping[str, str]) -> bool:
-    """Whether the labels are as asked; where the requirement is malformed, they never are."""
-    rule = _REQUIREMENTS.get(asked.operator)
-    return rule is not None and rule(labels.get(asked.key), asked.values)
+def satisfies(requirement: Requirement, labels: Mapping[str, str]) -> bool:
+    """Whether the labels satisfy the requirement; a malformed one is never satisfied."""
+    check = _REQUIREMENTS.get(requirement.operator)
+    return check is not None and check(labels.get(requirement.key), requirement.values)
 
 
-def _is_so(asked: Requirement, name: str) -> bool:
-    """The same for a field, of which there is one, and which is compared with one value."""
-    return asked.operator in ("In", "NotIn") and len(asked.values) == 1 and holds(asked, {_NAME: name})
+def _name_satisfies(requirement: Requirement, name: str) -> bool:
+    """Whether the name satisfies a requirement of `matchFields`, which takes one value."""
+    return (
+        requirement.operator in ("In", "NotIn")
+        and len(requirement.values) == 1
+        and satisfies(requirement, {_NAME: name})
+    )
 
 
-def _compares(is_so: Callable[[str, str], bool]) -> Callable[[str | None, tuple[str, ...]], bool]:
-    return lambda found, values: found is not None and len(values) == 1 and is_so(values[0], found)
+def _compares(compare: Callable[[str, str], bool]) -> Callable[[str | None, tuple[str, ...]], bool]:
+    return lambda value, values: value is not None and len(values) == 1 and compare(values[0], value)
 
 
 _REQUIREMENTS: Mapping[str, Callable[[str | None, tuple[str, ...]], bool]] = {
-    "In": lambda found, values: found is not None and found in values,
-    "NotIn": lambda found, values: bool(values) and found not in values,
-    "Exists": lambda found, values: not values and found is not None,
-    "DoesNotExist": lambda found, values: not values and found is None,
+    "In": lambda value, values: value is not None and value in values,
+    "NotIn": lambda value, values: bool(values) and value not in values,
+    "Exists": lambda value, values: not values and value is not None,
+    "DoesNotExist": lambda value, values: not values and value is None,
     "Gt": _compares(_is_more),
     "Lt": _compares(_is_less),
 }
 
 
-def _unmet(asked: Requirement, labels: Mapping[str, str]) -> Reason:
-    return Reason(
+def _unmet_label(requirement: Requirement, labels: Mapping[str, str]) -> NodeRejection:
+    return NodeRejection(
         Filter.AFFINITY,
-        asked.key,
-        condition(asked),
-        (asked.path,),
-        labels.get(asked.key),
-        requirement=asked,
+        requirement.key,
+        condition(requirement),
+        (requirement.path,),
+        labels.get(requirement.key),
+        requirement=requirement,
     )
 
 
 _CONDITIONS: Mapping[str, str] = {
     "In": "{}",
     "NotIn": "not {}",
-    "Exists": "any",
-    "DoesNotExist": "none",
+    "Exists": "any value",
+    "DoesNotExist": "no value",
     "Gt": "more than {}",
     "Lt": "less than {}",
 }
+_REQUIRED_TEXTS: Mapping[str, str] = {
+    "NotIn": "must not be {}",
+    "Exists": "must be set",
+    "DoesNotExist": "must not be set",
+}
+"""How a condition reads after the name of a label; any other reads "needs …"."""
 
 
-def condition(asked: Requirement) -> str:
-    """What a requirement wants of a label, in words."""
-    if asked.operator not in _CONDITIONS:
-        return f"by an operator that there is not, {quote(asked.operator)}"
-    *others, last = [*map(quote, asked.values)] or ["nothing"]
-    return _CONDITIONS[asked.operator].format(f"{', '.join(others)} or {last}" if others else last)
+def condition(requirement: Requirement) -> str:
+    """The values that a requirement accepts."""
+    if requirement.operator not in _CONDITIONS:
+        return f"the unknown operator {quote(requirement.operator)}"
+    return _CONDITIONS[requirement.operator].format(_any_of(map(quote, requirement.values)))
 
 
-def phrase(reason: Reason) -> str:
-    """A reason about a label, short."""
-    return (
-        reason.asked if reason.requirement is None else f"{quote(reason.subject)} {reason.asked}, found {has(reason)}"
-    )
+def required_text(requirement: Requirement) -> str:
+    """A requirement as a predicate: "needs `a100`", "must not be set"."""
+    text = _REQUIRED_TEXTS.get(requirement.operator)
+    if text is None:
+        return f"needs {condition(requirement)}"
+    return text.format(_any_of(map(quote, requirement.values)))
 
 
-def has(reason: Reason) -> str:
-    """What the node has, in words."""
-    return "none" if reason.found is None else quote(reason.found)
+def actual_text(values: Collection[str | None]) -> str:
+    """The values of a label on several nodes as a predicate: "has `cpu` or `gpu`", "is not set"."""
+    distinct = sorted({value for value in values if value is not None})
+    names = [*map(quote, distinct[:_MAX_LISTED]), *(["…"] if len(distinct) > _MAX_LISTED else [])]
+    texts = [f"has {_any_of(names)}"] if names else []
+    return " or ".join([*texts, *(["is not set"] if None in values or not names else [])])
 
 
-def whole_number(text: str) -> int | None:
-    """The text as a number of 64 bits, if it is one."""
+def _any_of(words: Iterable[str]) -> str:
+    *others, last = [*words] or ["no value"]
+    return f"{', '.join(others)} or {last}" if others else last
+
+
+def unmet_text(reason: NodeRejection) -> str:
+    """A reason about a label in short."""
+    if reason.requirement is None:
+        return f"needs {reason.required}"
+    return f"{quote(reason.subject)} {required_text(reason.requirement)}, {actual_text([reason.actual])}"
+
+
+def parse_int64(text: str) -> int | None:
+    """The text as a 64-bit integer, or None."""
     number = int(text) if _INTEGER.fullmatch(text) else None
     return number if number is not None and _LEAST <= number <= _MOST else None
 
@@ -285,7 +342,7 @@ def whole_number(text: str) -> int | None:
 # Ports
 
 
-def clash(one: Port, two: Port) -> bool:
-    """Whether both want one port of one address; without an address, they want it of all."""
+def ports_conflict(one: Port, two: Port) -> bool:
+    """Whether two host ports conflict; a port without an address conflicts on every address."""
     same = (one.protocol, one.number) == (two.protocol, two.number)
     return same and (one.address == two.address or ANY_ADDRESS in (one.address, two.address))

@@ -1,6 +1,6 @@
 """The smallest single change that makes a workload fit a node.
 
-Whatever is suggested was tried: the change is made to the PodSpec, and the filters look at it again.
+Every suggestion is tried: the change is applied to the PodSpec, and the filters evaluate the result.
 """
 
 from __future__ import annotations
@@ -14,120 +14,126 @@ from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Json, Node
 from speccompile.model.source import Span
 from speccompile.placement.cluster_snapshot import Cluster
-from speccompile.placement.fit import Verdict
+from speccompile.placement.fit import WorkloadFit
 from speccompile.placement.machine import Machine, Taint
-from speccompile.placement.pod_requirements import CPU, Requirement, amount_of, needs_of, worded
-from speccompile.placement.scheduler_filters import Filter, Reason, reasons, unmet, written
+from speccompile.placement.pod_requirements import CPU, Requirement, amount_of, amount_text, needs_of
+from speccompile.placement.scheduler_filters import Filter, NodeRejection, rejection_reasons, taint_text, unmet_reasons
 
 _NOT_FOR_PODS = (
     *("node.kubernetes.io/", "node.cloudprovider.kubernetes.io/", "node-role.kubernetes.io/"),
     *("ToBeDeletedByClusterAutoscaler", "DeletionCandidateOfClusterAutoscaler"),
 )
-"""Taints of nodes in trouble, not for everybody, or soon gone: nobody should tolerate them to find a place."""
+"""Prefixes of taints for unhealthy, reserved or terminating nodes; tolerating them is never suggested."""
 _HOSTNAME = "kubernetes.io/hostname"
-"""The label that pins a pod to one node, which nobody should do to find a place."""
-_MEANT = frozenset({CPU, "memory", "ephemeral-storage"})
-"""What every pod takes: asking for none of it is no way to have it."""
-_MOST_TRIED = 20
-"""Changes that are tried on all nodes, of those that give up as much."""
+"""The label of a single node; selecting by it is never suggested."""
+_BASIC_RESOURCES = frozenset({CPU, "memory", "ephemeral-storage"})
+"""Resources that every pod uses; requesting none of them is never suggested."""
+_MAX_TRIED = 20
+"""Changes of equal cost that are tried on all nodes."""
 _REQUIRED: KeyPath = ("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
 _MEBI = 2**20
-_OTHER, _GONE, _ALL_GONE = 1.0, 2.0, 3.0
+_COST_OTHER_VALUE, _COST_REMOVED, _COST_AFFINITY_REMOVED = 1.0, 2.0, 3.0
 
 
-class Edit(NamedTuple):
-    """A value to be written at a path of a PodSpec; None takes away what is there."""
+class PodEdit(NamedTuple):
+    """A value to set at a path of a PodSpec; None removes it."""
 
     path: KeyPath
     value: Json
 
 
-class Change(NamedTuple):
-    """One thing that somebody could say otherwise."""
+class PodChange(NamedTuple):
+    """One change to a PodSpec."""
 
     what: str
-    edits: tuple[Edit, ...]
+    edits: tuple[PodEdit, ...]
     at: KeyPath
-    """Where it stands in the PodSpec now; nowhere, if it is to be added."""
+    """The path of the value to change; empty if one is added."""
     cost: float
-    """How much is given up: the part of an amount; more for what is said otherwise, or not said at all."""
+    """How much the user gives up: the fraction of an amount, more for another value, most for removing one."""
 
 
 class Suggestion(NamedTuple):
-    """A change, and the nodes that the workload would fit then."""
+    """A change, and the nodes that the workload would then fit."""
 
-    change: Change
+    change: PodChange
     machines: tuple[Machine, ...]
 
 
 class _Proposal(NamedTuple):
-    """A change, and the nodes that it might do for."""
+    """A change, and the nodes that it was derived from."""
 
-    change: Change
+    change: PodChange
     machines: list[Machine]
 
 
-class Nearest(NamedTuple):
-    """The node that has least against a workload."""
+class ClosestNode(NamedTuple):
+    """The node with the fewest reasons against a workload."""
 
     machine: Machine
-    reasons: tuple[Reason, ...]
+    reasons: tuple[NodeRejection, ...]
 
 
-def suggestion(verdict: Verdict, cluster: Cluster) -> Suggestion | None:
-    """The best change; None if no single one will do, of those that are known here.
+def suggest_change(fit: WorkloadFit, cluster: Cluster) -> Suggestion | None:
+    """The best change, or None if none of the changes that are tried makes it fit.
 
-    Of those that mend least, the one that gives up least, and of those the one that opens most nodes.
+    Changes are ranked by the reasons that they resolve, fewest first, then by cost, then by the nodes that would fit.
     """
-    pod = verdict.subject.workload.pod
+    pod = fit.subject.workload.pod
     ranked: dict[tuple[int, float], dict[str, _Proposal]] = {}
-    for group in verdict.others:
-        for machine, found in zip(group.machines, group.reasons, strict=True):
-            for change in _cures(verdict, machine, found):
-                proposals = ranked.setdefault((len(found), change.cost), {})
+    for group in fit.others:
+        for machine, reasons in zip(group.machines, group.reasons, strict=True):
+            for change in _fixes(fit, machine, reasons):
+                proposals = ranked.setdefault((len(reasons), change.cost), {})
                 proposals.setdefault(repr(change.edits), _Proposal(change, [])).machines.append(machine)
     for rank in sorted(ranked):
-        # A change that does not even help the node that it was made for helps none; of a thousand that do, a thousand
-        # tries on all nodes would take minutes, and what helps most nodes was proposed by most.
-        helping = [one for one in ranked[rank].values() if _helped(pod, one.change, one.machines[:1], cluster)]
-        first = sorted(helping, key=lambda one: (-len(one.machines), one.change.what))[:_MOST_TRIED]
-        good = [Suggestion(one.change, _helped(pod, one.change, cluster.machines, cluster)) for one in first]
+        # A change that does not help the node it was derived from helps none. Trying a thousand changes on all nodes
+        # would take minutes, and the change that helps the most nodes was derived from the most.
+        helping = [one for one in ranked[rank].values() if _fitting_nodes(pod, one.change, one.machines[:1], cluster)]
+        first = sorted(helping, key=lambda one: (-len(one.machines), one.change.what))[:_MAX_TRIED]
+        good = [Suggestion(one.change, _fitting_nodes(pod, one.change, cluster.machines, cluster)) for one in first]
         if good:
-            return min(good, key=lambda made: (-len(made.machines), made.change.what))
+            return min(good, key=lambda suggestion: (-len(suggestion.machines), suggestion.change.what))
     return None
 
 
-def nearest(verdict: Verdict) -> Nearest | None:
-    """The node with fewest reasons against it, and of several the one that lacks least; None if there are no nodes."""
+def closest_node(fit: WorkloadFit) -> ClosestNode | None:
+    """The node with the fewest reasons against it, then the smallest shortfall; None without nodes."""
     all_nodes = [
-        Nearest(machine, found)
-        for group in verdict.others
-        for machine, found in zip(group.machines, group.reasons, strict=True)
+        ClosestNode(machine, reasons)
+        for group in fit.others
+        for machine, reasons in zip(group.machines, group.reasons, strict=True)
     ]
-    return min(all_nodes, key=lambda one: (len(one.reasons), _lacking(one.reasons), one.machine.name), default=None)
+    return min(
+        all_nodes, key=lambda one: (len(one.reasons), _total_shortfall(one.reasons), one.machine.name), default=None
+    )
 
 
-def _lacking(found: Sequence[Reason]) -> float:
-    return sum((lack.asked - lack.free) / lack.asked for reason in found if (lack := reason.lack) is not None)
+def _total_shortfall(reasons: Sequence[NodeRejection]) -> float:
+    return sum(
+        (shortfall.required - shortfall.free) / shortfall.required
+        for reason in reasons
+        if (shortfall := reason.shortfall) is not None
+    )
 
 
-def _helped(pod: Node, change: Change, machines: Sequence[Machine], cluster: Cluster) -> tuple[Machine, ...]:
-    """Those of the nodes that the PodSpec fits with the change made."""
-    needs = needs_of(changed(pod, change))
-    return tuple(machine for machine in machines if not reasons(needs, machine, cluster.usage(machine)))
+def _fitting_nodes(pod: Node, change: PodChange, machines: Sequence[Machine], cluster: Cluster) -> tuple[Machine, ...]:
+    """The nodes that the changed PodSpec fits."""
+    needs = needs_of(apply_change(pod, change))
+    return tuple(machine for machine in machines if not rejection_reasons(needs, machine, cluster.usage(machine)))
 
 
-def changed(pod: Node, change: Change) -> Node:
-    """The PodSpec with the change made; whatever is new in it stands where the whole does."""
+def apply_change(pod: Node, change: PodChange) -> Node:
+    """Apply the change; new values get the span of their parent."""
     for edit in change.edits:
-        pod = _edited(pod, edit.path, edit.value)
+        pod = _set_value(pod, edit.path, edit.value)
     return pod
 
 
-def _edited(node: Node, path: KeyPath, value: Json) -> Node:
+def _set_value(node: Node, path: KeyPath, value: Json) -> Node:
     step, *rest = path
     inner = node.at((step,))
-    new = _made(value, node.span) if not rest else _edited(inner or Node({}, node.span), tuple(rest), value)
+    new = _wrap(value, node.span) if not rest else _set_value(inner or Node({}, node.span), tuple(rest), value)
     if isinstance(step, str):
         fields = {key: child for key, child in node.fields.items() if key != step}
         return node.with_fields(fields if new.value is None else {**fields, step: new})
@@ -135,43 +141,43 @@ def _edited(node: Node, path: KeyPath, value: Json) -> Node:
     return node.with_value(tuple(items))
 
 
-def _made(value: Any, span: Span) -> Node:
+def _wrap(value: Any, span: Span) -> Node:
     if isinstance(value, Mapping):
-        return Node({key: _made(child, span) for key, child in value.items()}, span)
-    return Node(tuple(_made(child, span) for child in value) if isinstance(value, list) else value, span)
+        return Node({key: _wrap(child, span) for key, child in value.items()}, span)
+    return Node(tuple(_wrap(child, span) for child in value) if isinstance(value, list) else value, span)
 
 
-# What would cure which reasons
+# Changes per filter
 
 
-def _cures(verdict: Verdict, machine: Machine, found: tuple[Reason, ...]) -> Iterator[Change]:
-    """Changes of which each might do away with all reasons at once."""
-    filters = {reason.filter for reason in found}
+def _fixes(fit: WorkloadFit, machine: Machine, reasons: tuple[NodeRejection, ...]) -> Iterator[PodChange]:
+    """Changes that may each resolve all reasons."""
+    filters = {reason.filter for reason in reasons}
     if len(filters) == 1:
-        yield from _CURES.get(filters.pop(), _none)(verdict, machine, found)
+        yield from _FIXES.get(filters.pop(), _none)(fit, machine, reasons)
 
 
-def _none(_: Verdict, __: Machine, ___: tuple[Reason, ...]) -> Iterator[Change]:
+def _none(_: WorkloadFit, __: Machine, ___: tuple[NodeRejection, ...]) -> Iterator[PodChange]:
     return iter(())
 
 
-def _tolerate(verdict: Verdict, _: Machine, found: tuple[Reason, ...]) -> Iterator[Change]:
-    taints = [reason.taint for reason in found if reason.taint]
+def _add_toleration(fit: WorkloadFit, _: Machine, reasons: tuple[NodeRejection, ...]) -> Iterator[PodChange]:
+    taints = [reason.taint for reason in reasons if reason.taint]
     first = taints[0]
     if len({taint.key for taint in taints}) > 1 or first.key.startswith(_NOT_FOR_PODS):
         return
-    tolerations = verdict.subject.workload.pod.fields.get("tolerations")
+    tolerations = fit.subject.workload.pod.fields.get("tolerations")
     end = len(tolerations.items) if tolerations is not None else 0
-    toleration = _tolerating(taints)
-    what = written(first) if len(taints) == 1 else f"{first.key}, whatever its value and effect"
-    edits = (Edit(("tolerations", end), toleration),)
+    toleration = _toleration_for(taints)
+    what = quote(taint_text(first), 100) if len(taints) == 1 else f"{quote(first.key, 100)} with any value and effect"
+    edits = (PodEdit(("tolerations", end), toleration),)
     if end == 0:
-        edits = (Edit(("tolerations",), [toleration]),)
-    yield Change(f"add a toleration of {quote(what, 100)}", edits, (), _OTHER)
+        edits = (PodEdit(("tolerations",), [toleration]),)
+    yield PodChange(f"add a toleration for {what}", edits, (), _COST_OTHER_VALUE)
 
 
-def _tolerating(taints: Sequence[Taint]) -> dict[str, Json]:
-    """The toleration of the one taint, or of all with its key."""
+def _toleration_for(taints: Sequence[Taint]) -> dict[str, Json]:
+    """A toleration for the one taint, or for all with its key."""
     first, *others = taints
     if others:
         return {"key": first.key, "operator": "Exists"}
@@ -179,38 +185,42 @@ def _tolerating(taints: Sequence[Taint]) -> dict[str, Json]:
     return {"key": first.key, **value, "effect": first.effect}
 
 
-def _relabel(verdict: Verdict, machine: Machine, found: tuple[Reason, ...]) -> Iterator[Change]:
-    pod, alone = verdict.subject.workload.pod, found if len(found) == 1 else ()
-    # Of alternatives, it is enough that one is met.
-    alternatives = verdict.needs.pin.terms or () if alone and alone[0].requirement is None else ()
-    for missing in (alone, *(unmet(term, machine) for term in alternatives)):
+def _change_labels(fit: WorkloadFit, machine: Machine, reasons: tuple[NodeRejection, ...]) -> Iterator[PodChange]:
+    pod, single = fit.subject.workload.pod, reasons if len(reasons) == 1 else ()
+    # One term that matches is enough.
+    alternatives = fit.needs.constraints.terms or () if single and single[0].requirement is None else ()
+    for missing in (single, *(unmet_reasons(term, machine) for term in alternatives)):
         if len(missing) == 1 and missing[0].requirement is not None:
-            yield from _relax(pod, machine, missing[0].requirement)
-    if all(reason.paths[0][0] == _REQUIRED[0] for reason in found):
-        yield Change("do not require any node affinity", (Edit(_REQUIRED, None),), _REQUIRED, _ALL_GONE)
+            yield from _relax_requirement(pod, machine, missing[0].requirement)
+    if all(reason.paths[0][0] == _REQUIRED[0] for reason in reasons):
+        yield PodChange(
+            "remove the required node affinity", (PodEdit(_REQUIRED, None),), _REQUIRED, _COST_AFFINITY_REMOVED
+        )
 
 
-def _relax(pod: Node, machine: Machine, asked: Requirement) -> Iterator[Change]:
-    value = machine.labels.get(asked.key) if asked.key != _HOSTNAME else None
-    label, path = quote(asked.key, 100), asked.path
+def _relax_requirement(pod: Node, machine: Machine, requirement: Requirement) -> Iterator[PodChange]:
+    value = machine.labels.get(requirement.key) if requirement.key != _HOSTNAME else None
+    label, path = quote(requirement.key, 100), requirement.path
     if path[0] == "nodeSelector":
         if value is not None:
-            yield Change(f"select {label}: {quote(value)}", (Edit(path, value),), path, _OTHER)
-        yield Change(f"do not select by {label}", (Edit(path, None),), path, _GONE)
+            yield PodChange(
+                f"set {label} to {quote(value)} in the node selector", (PodEdit(path, value),), path, _COST_OTHER_VALUE
+            )
+        yield PodChange(f"remove {label} from the node selector", (PodEdit(path, None),), path, _COST_REMOVED)
         return
-    if asked.operator == "In" and value is not None:
-        edit = Edit((*path, "values", len(asked.values)), value)
-        yield Change(f"allow {quote(value)} for {label}", (edit,), path, _OTHER)
+    if requirement.operator == "In" and value is not None:
+        edit = PodEdit((*path, "values", len(requirement.values)), value)
+        yield PodChange(f"also accept {quote(value)} for label {label}", (edit,), path, _COST_OTHER_VALUE)
         return
-    gone = _without(pod, path)
-    if gone is not None:
-        yield Change(f"do not ask for {label}", (Edit(gone, None),), path, _GONE)
+    removed = _path_to_remove(pod, path)
+    if removed is not None:
+        yield PodChange(f"remove the requirement on label {label}", (PodEdit(removed, None),), path, _COST_REMOVED)
 
 
-def _without(pod: Node, path: KeyPath) -> KeyPath | None:
-    """What has to go with the condition at the path: a list with its last item, and all with the last term.
+def _path_to_remove(pod: Node, path: KeyPath) -> KeyPath | None:
+    """The path to remove with the requirement: its list if it is the last item, the affinity if it is the last term.
 
-    None for the last condition of a term that has alternatives: a term that asks nothing matches no node.
+    None for the last requirement of one of several terms: an empty term matches no node.
     """
     terms, term, side = path[:-3], path[:-2], path[:-1]
     if _count(pod, side) > 1:
@@ -225,63 +235,65 @@ def _count(pod: Node, path: KeyPath) -> int:
     return 0 if node is None else len(node.items)
 
 
-def _unname(_: Verdict, __: Machine, ___: tuple[Reason, ...]) -> Iterator[Change]:
-    yield Change("do not name a node", (Edit(("nodeName",), None),), ("nodeName",), _GONE)
+def _remove_node_name(_: WorkloadFit, __: Machine, ___: tuple[NodeRejection, ...]) -> Iterator[PodChange]:
+    yield PodChange("remove `nodeName`", (PodEdit(("nodeName",), None),), ("nodeName",), _COST_REMOVED)
 
 
-def _lower(verdict: Verdict, _: Machine, found: tuple[Reason, ...]) -> Iterator[Change]:
-    reason = found[0]
-    if len(found) > 1 or reason.lack is None or not reason.paths:
+def _lower_request(fit: WorkloadFit, _: Machine, reasons: tuple[NodeRejection, ...]) -> Iterator[PodChange]:
+    reason = reasons[0]
+    if len(reasons) > 1 or reason.shortfall is None or not reason.paths:
         return
-    pod, (asked, free) = verdict.subject.workload.pod, reason.lack
+    pod, (requirement, free) = fit.subject.workload.pod, reason.shortfall
     amounts = {path: amount_of(node, reason.subject) or 0 for path in reason.paths if (node := pod.at(path))}
-    # One value can be changed at a time, and the largest has most to give.
+    # Only one value is changed, so lower the largest.
     path = max(amounts, key=lambda path: amounts[path])
-    new = _rounded(reason.subject, amounts[path] - (asked - free))
+    new = _round_down(reason.subject, amounts[path] - (requirement - free))
     sides = sorted({path, *_other_side(pod, path, reason.subject)}, key=str)
     if new > 0:
-        text = _spelled(reason.subject, new)
-        what = f"ask for {text} of {reason.subject} instead of {worded(reason.subject, amounts[path], up=True)}"
-        edits = tuple(Edit(side, text) for side in sides)
-        yield Change(what, edits, path, (amounts[path] - new) / amounts[path])
-    elif reason.subject not in _MEANT:
-        yield Change(f"do not ask for {reason.subject}", tuple(Edit(side, None) for side in sides), path, _GONE)
+        text = _quantity_text(reason.subject, new)
+        what = f"request {text} of {reason.subject} instead of {amount_text(reason.subject, amounts[path], up=True)}"
+        edits = tuple(PodEdit(side, text) for side in sides)
+        yield PodChange(what, edits, path, (amounts[path] - new) / amounts[path])
+    elif reason.subject not in _BASIC_RESOURCES:
+        yield PodChange(
+            f"request no {reason.subject}", tuple(PodEdit(side, None) for side in sides), path, _COST_REMOVED
+        )
 
 
 def _other_side(pod: Node, path: KeyPath, resource: str) -> Iterator[KeyPath]:
-    """Where the limit stands of what must be requested as it is limited."""
+    """The path of the limit of a resource whose request and limit must be equal."""
     limit = (*path[:-2], "limits", resource)
-    if resource not in _MEANT and path[-2] == "requests" and pod.at(limit) is not None:
+    if resource not in _BASIC_RESOURCES and path[-2] == "requests" and pod.at(limit) is not None:
         yield limit
 
 
-def _rounded(resource: str, amount: int) -> int:
-    """The amount as people would say it, never more: whole mebibytes of what is counted in bytes."""
+def _round_down(resource: str, amount: int) -> int:
+    """The amount rounded down to mebibytes, for resources counted in bytes."""
     is_bytes = resource in ("memory", "ephemeral-storage")
     return amount // _MEBI * _MEBI if is_bytes and amount >= _MEBI else amount
 
 
-def _spelled(resource: str, amount: int) -> str:
+def _quantity_text(resource: str, amount: int) -> str:
     if resource == CPU:
-        return worded(resource, amount)
+        return amount_text(resource, amount)
     return f"{amount // _MEBI}Mi" if resource in ("memory", "ephemeral-storage") and amount >= _MEBI else str(amount)
 
 
-def _unport(verdict: Verdict, _: Machine, found: tuple[Reason, ...]) -> Iterator[Change]:
-    pod, path = verdict.subject.workload.pod, (*found[0].paths[0], "hostPort")
-    if len(found) == 1 and pod.at(path) is not None:
-        yield Change(f"do not take host port {found[0].subject}", (Edit(path, None),), path, _GONE)
-    # On the network of the node, every port is one of the node.
+def _remove_host_port(fit: WorkloadFit, _: Machine, reasons: tuple[NodeRejection, ...]) -> Iterator[PodChange]:
+    pod, path = fit.subject.workload.pod, (*reasons[0].paths[0], "hostPort")
+    if len(reasons) == 1 and pod.at(path) is not None:
+        yield PodChange(f"remove host port {reasons[0].subject}", (PodEdit(path, None),), path, _COST_REMOVED)
+    # With `hostNetwork`, every container port is a host port.
     if pod.at(_NETWORK) is not None:
-        yield Change("do not use the network of the node", (Edit(_NETWORK, None),), _NETWORK, _GONE)
+        yield PodChange("remove `hostNetwork`", (PodEdit(_NETWORK, None),), _NETWORK, _COST_REMOVED)
 
 
 _NETWORK: KeyPath = ("hostNetwork",)
 
-_CURES: Mapping[Filter, Callable[[Verdict, Machine, tuple[Reason, ...]], Iterator[Change]]] = {
-    Filter.NODE_NAME: _unname,
-    Filter.TAINTS: _tolerate,
-    Filter.AFFINITY: _relabel,
-    Filter.RESOURCES: _lower,
-    Filter.PORTS: _unport,
+_FIXES: Mapping[Filter, Callable[[WorkloadFit, Machine, tuple[NodeRejection, ...]], Iterator[PodChange]]] = {
+    Filter.NODE_NAME: _remove_node_name,
+    Filter.TAINTS: _add_toleration,
+    Filter.AFFINITY: _change_labels,
+    Filter.RESOURCES: _lower_request,
+    Filter.PORTS: _remove_host_port,
 }

@@ -1,7 +1,4 @@
-"""Pods that a cluster makes of Kubernetes objects.
-
-Whatever the objects hold, wrong types too, nothing raises: what cannot be read is taken for not said.
-"""
+"""Pods that a cluster creates from Kubernetes objects. Values of a wrong type are read as unset."""
 
 from __future__ import annotations
 
@@ -12,8 +9,8 @@ from speccompile.model.key_path import KeyPath
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
 from speccompile.placement.object_identity import group_of, kind_of, name_of, namespace_of
-from speccompile.placement.seldon.objects import said
-from speccompile.placement.seldon.operator_merge import over_config
+from speccompile.placement.seldon.objects import non_null_at
+from speccompile.placement.seldon.operator_merge import merge_server
 from speccompile.placement.seldon.server_pods import config_of, replicas_of
 
 _POD: KeyPath = ("spec", "template", "spec")
@@ -22,23 +19,23 @@ _SUSPEND: KeyPath = ("spec", "suspend")
 _DAEMON_SET = ("apps", "DaemonSet")
 
 
-class Workload(NamedTuple):
-    """Pods that are all alike, and the object that makes them."""
+class PodWorkload(NamedTuple):
+    """Identical pods, and the object that creates them."""
 
     owner: Node
-    """The whole object, every node with its origin."""
+    """The object; every value has its origin."""
     pod: Node
-    """The PodSpec as the cluster would come to have it."""
+    """The PodSpec as it would be in the cluster."""
     replicas: int
-    """Pods at once; of what has one on every node, one."""
+    """Pods that run at the same time; 1 for a DaemonSet."""
     is_suspended: bool = False
-    """Whether it makes none until somebody lets it."""
+    """Whether it is suspended, and creates no pods."""
     claims: Node | None = None
-    """The templates of volumes that each pod gets beside those of its PodSpec."""
+    """The `volumeClaimTemplates` of a StatefulSet or ServerConfig."""
 
     @property
     def pods(self) -> int:
-        """Pods that there would be now."""
+        """The number of pods; 0 if suspended."""
         return 0 if self.is_suspended else self.replicas
 
     @property
@@ -54,30 +51,30 @@ class Workload(NamedTuple):
         return namespace_of(self.owner)
 
 
-Maker: TypeAlias = Callable[[Node, Sequence[Node]], Iterator[Workload]]
-"""The workloads of an object, which may hang on the other objects beside it."""
-Makers: TypeAlias = Mapping[tuple[str, str], Maker]
-"""By API group, which is empty for the core, and kind."""
+WorkloadReader: TypeAlias = Callable[[Node, Sequence[Node]], Iterator[PodWorkload]]
+"""Read the workloads of an object, which may depend on the other objects."""
+WorkloadReaders: TypeAlias = Mapping[tuple[str, str], WorkloadReader]
+"""By API group, empty for the core group, and kind."""
 
 
-def workloads(objects: Sequence[Node]) -> tuple[Workload, ...]:
-    """The workloads of the objects, in their order; an object of any other kind has none."""
-    makers = ((tree, MAKERS.get((group_of(tree), kind_of(tree)))) for tree in objects)
-    return tuple(made for tree, maker in makers if maker is not None for made in maker(tree, objects))
+def workloads(objects: Sequence[Node]) -> tuple[PodWorkload, ...]:
+    """The workloads of the objects, in their order."""
+    readers = ((tree, WORKLOAD_READERS.get((group_of(tree), kind_of(tree)))) for tree in objects)
+    return tuple(workload for tree, reader in readers if reader is not None for workload in reader(tree, objects))
 
 
 def not_placed(objects: Sequence[Node]) -> tuple[Node, ...]:
-    """The objects that have a template of pods, but whose pods nobody can place one by one.
+    """The objects with a pod template whose pods are not placed.
 
-    A DaemonSet has one on every node that takes it, and how many pods are made by kinds of others is theirs to say.
+    A DaemonSet runs a pod on every matching node, and the number of pods of an unknown kind is not known.
     """
     return tuple(tree for tree in objects if _has_template(tree) and not is_placed(tree))
 
 
 def is_placed(tree: Node) -> bool:
-    """Whether it is of a kind whose pods the scheduler puts where there is room."""
+    """Whether the pods of its kind are placed."""
     key = (group_of(tree), kind_of(tree))
-    return key in MAKERS and key != _DAEMON_SET
+    return key in WORKLOAD_READERS and key != _DAEMON_SET
 
 
 def _has_template(tree: Node) -> bool:
@@ -85,47 +82,47 @@ def _has_template(tree: Node) -> bool:
     return containers is not None and isinstance(containers.value, tuple)
 
 
-def whole(tree: Node, path: KeyPath) -> int | None:
-    """The whole number at the path, not below zero; None where there is none."""
+def _count_at(tree: Node, path: KeyPath) -> int | None:
+    """The integer at the path, at least 0; None if there is none."""
     node = tree.at(path)
     value = None if node is None else node.value
     return max(value, 0) if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-def _one(tree: Node, _: Sequence[Node]) -> Iterator[Workload]:
-    yield from _made(tree, tree.at(("spec",)), 1)
+def _of_pod(tree: Node, _: Sequence[Node]) -> Iterator[PodWorkload]:
+    yield from _workload(tree, tree.at(("spec",)), 1)
 
 
-def _replicated(tree: Node, _: Sequence[Node]) -> Iterator[Workload]:
-    replicas = whole(tree, ("spec", "replicas"))
-    yield from _made(tree, tree.at(_POD), 1 if replicas is None else replicas)
+def _of_replicas(tree: Node, _: Sequence[Node]) -> Iterator[PodWorkload]:
+    replicas = _count_at(tree, ("spec", "replicas"))
+    yield from _workload(tree, tree.at(_POD), 1 if replicas is None else replicas)
 
 
-def _stateful(tree: Node, objects: Sequence[Node]) -> Iterator[Workload]:
+def _of_stateful_set(tree: Node, objects: Sequence[Node]) -> Iterator[PodWorkload]:
     claims = tree.at(("spec", "volumeClaimTemplates"))
-    yield from (made._replace(claims=claims) for made in _replicated(tree, objects))
+    yield from (workload._replace(claims=claims) for workload in _of_replicas(tree, objects))
 
 
-def _everywhere(tree: Node, _: Sequence[Node]) -> Iterator[Workload]:
-    yield from _made(tree, tree.at(_POD), 1)
+def _of_daemon_set(tree: Node, _: Sequence[Node]) -> Iterator[PodWorkload]:
+    yield from _workload(tree, tree.at(_POD), 1)
 
 
-def _job(tree: Node, _: Sequence[Node]) -> Iterator[Workload]:
-    yield from _made(tree, tree.at(_POD), _at_once(tree), is_suspended=_is_true(tree, _SUSPEND))
+def _of_job(tree: Node, _: Sequence[Node]) -> Iterator[PodWorkload]:
+    yield from _workload(tree, tree.at(_POD), _parallel_pods(tree), is_suspended=_is_true(tree, _SUSPEND))
 
 
-def _cron_job(tree: Node, _: Sequence[Node]) -> Iterator[Workload]:
+def _of_cron_job(tree: Node, _: Sequence[Node]) -> Iterator[PodWorkload]:
     job = tree.at(_JOB)
     if job is not None:
         is_suspended = _is_true(tree, _SUSPEND) or _is_true(job, _SUSPEND)
-        yield from _made(tree, job.at(_POD), _at_once(job), is_suspended=is_suspended)
+        yield from _workload(tree, job.at(_POD), _parallel_pods(job), is_suspended=is_suspended)
 
 
-def _at_once(job: Node) -> int:
-    """Pods of a job that run side by side, which are never more than are still to be completed."""
-    parallelism, completions = whole(job, ("spec", "parallelism")), whole(job, ("spec", "completions"))
-    most = 1 if parallelism is None else parallelism
-    return most if completions is None else min(most, completions)
+def _parallel_pods(job: Node) -> int:
+    """Pods of a Job that run at the same time: its parallelism, at most its completions."""
+    parallelism, completions = _count_at(job, ("spec", "parallelism")), _count_at(job, ("spec", "completions"))
+    parallel = 1 if parallelism is None else parallelism
+    return parallel if completions is None else min(parallel, completions)
 
 
 def _is_true(tree: Node, path: KeyPath) -> bool:
@@ -133,26 +130,26 @@ def _is_true(tree: Node, path: KeyPath) -> bool:
     return node is not None and node.value is True
 
 
-def _made(owner: Node, pod: Node | None, replicas: int, *, is_suspended: bool = False) -> Iterator[Workload]:
+def _workload(owner: Node, pod: Node | None, replicas: int, *, is_suspended: bool = False) -> Iterator[PodWorkload]:
     if pod is not None and isinstance(pod.value, dict):
-        yield Workload(owner, pod, replicas, is_suspended)
+        yield PodWorkload(owner, pod, replicas, is_suspended)
 
 
-def _servers(tree: Node, objects: Sequence[Node]) -> Iterator[Workload]:
-    """The pods of a Seldon Server, merged over the ServerConfig that it names: one of the objects, or a stock one."""
+def _of_seldon_server(tree: Node, objects: Sequence[Node]) -> Iterator[PodWorkload]:
+    """The pods of a Seldon Server, merged over its ServerConfig: one of the objects, or a stock one."""
     config = config_of(tree, objects)
-    claims = said(config, ("spec", "volumeClaimTemplates"))
-    yield Workload(tree, over_config(tree, config).pod, replicas_of(tree), claims=claims)
+    claims = non_null_at(config, ("spec", "volumeClaimTemplates"))
+    yield PodWorkload(tree, merge_server(tree, config).pod, replicas_of(tree), claims=claims)
 
 
-MAKERS: Makers = {
-    ("", "Pod"): _one,
-    ("", "ReplicationController"): _replicated,
-    ("batch", "Job"): _job,
-    ("batch", "CronJob"): _cron_job,
-    ("apps", "Deployment"): _replicated,
-    ("apps", "ReplicaSet"): _replicated,
-    ("apps", "StatefulSet"): _stateful,
-    _DAEMON_SET: _everywhere,
-    ("mlops.seldon.io", "Server"): _servers,
+WORKLOAD_READERS: WorkloadReaders = {
+    ("", "Pod"): _of_pod,
+    ("", "ReplicationController"): _of_replicas,
+    ("batch", "Job"): _of_job,
+    ("batch", "CronJob"): _of_cron_job,
+    ("apps", "Deployment"): _of_replicas,
+    ("apps", "ReplicaSet"): _of_replicas,
+    ("apps", "StatefulSet"): _of_stateful_set,
+    _DAEMON_SET: _of_daemon_set,
+    ("mlops.seldon.io", "Server"): _of_seldon_server,
 }

@@ -1,225 +1,217 @@
-"""Placement as one HTML page, with a chart of capacity."""
+"""Placement as one HTML page."""
 
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from hashlib import sha256
+from typing import TypeAlias
 
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
-from speccompile.placement.capacity import PoolUse, Share
-from speccompile.placement.model_hosting import Hosting
-from speccompile.placement.placement import Answer, Told
-from speccompile.placement.pod_requirements import worded
-from speccompile.report.place_text import (
-    advice_lines,
-    host_name,
-    hosting_text,
-    nodes_text,
-    share_cells,
-    sums,
-    verdict_text,
-    waiting_text,
-)
+from speccompile.placement.capacity import PoolUse, ResourceUse
+from speccompile.placement.model_hosting import ModelHosting
+from speccompile.placement.placement import PlacementResult, WorkloadResult
+from speccompile.report.place_text import resource_cells
 from speccompile.report.place_wording import (
-    EMPTY,
+    EMPTY_NODES,
     ESTIMATE,
     NOT_MODELLED,
-    ignored_text,
-    left_out_text,
-    named,
+    display_order,
+    fit_text,
+    host_fit_text,
+    host_name,
+    hosting_text,
+    node_names,
+    not_considered_lines,
+    not_placed_text,
     origins_text,
+    pending_text,
     plural,
     pods_text,
     printable_name,
     reason_text,
+    suggestion_lines,
+    summary_lines,
     title,
 )
 from speccompile.schema.bundled import asset
 from speccompile.terminal.display_width import printable
 
-_MOST_NAMED = 50
-_COLUMNS = ("allocatable", "taken now", "added by runs", "free", "missing")
-_LEFT, _ROOM, _RIGHT, _STEP = 150, 400, 90, 24
-"""Columns of the chart, for names, bars and amounts, and the height of a row."""
+_MAX_NODES_NAMED = 50
+_MAX_LISTED = 50
+"""Entries of a list in the summary; every workload has a section."""
+_COLUMNS = ("allocatable", "in use", "added by runs", "free", "missing")
+_BAR_WIDTH = 400
 
 
-class _Part(NamedTuple):
+class _Span(NamedTuple):
+    """Text of one kind; identifiers, in backticks elsewhere, are code on the page."""
+
+    text: str
+    is_code: bool
+
+
+_RichText: TypeAlias = tuple[_Span, ...]
+
+
+class _BarPart(NamedTuple):
     kind: str
     x: int
     width: int
 
 
-class _Bar(NamedTuple):
-    """One row of a chart."""
-
+class _ResourceRow(NamedTuple):
     resource: str
-    y: int
-    x: int
+    cells: tuple[tuple[str, str], ...]
+    """Each amount with the name of its column."""
+    parts: tuple[_BarPart, ...]
     room: int
-    """How long the whole of the pool is; what is missing stands beyond."""
-    end: int
-    parts: tuple[_Part, ...]
-    amount: str
+    """The length of what is allocatable; a missing amount is drawn beyond it."""
 
 
-class _Pool(NamedTuple):
+class _PoolSection(NamedTuple):
     name: str
     nodes: str
-    rows: tuple[tuple[str, tuple[str, ...]], ...]
-    bars: tuple[_Bar, ...]
-    text: str
-    """What the chart shows, for whoever cannot see it."""
-    width: int
-    height: int
+    rows: tuple[_ResourceRow, ...]
 
 
-class _Reason(NamedTuple):
-    text: str
+class _ReasonItem(NamedTuple):
+    text: _RichText
     origins: str
 
 
-class _Group(NamedTuple):
+class _NodeGroup(NamedTuple):
     size: str
     names: str
-    reasons: tuple[_Reason, ...]
+    reasons: tuple[_ReasonItem, ...]
 
 
-class _Workload(NamedTuple):
+class _WorkloadSection(NamedTuple):
+    id: str
     title: str
     place: str
     pods: str
-    verdict: str
+    fit: _RichText
     is_good: bool
-    advice: tuple[str, ...]
-    ignored: tuple[str, ...]
-    groups: tuple[_Group, ...]
+    suggestion: tuple[_RichText, ...]
+    not_considered: tuple[_RichText, ...]
+    groups: tuple[_NodeGroup, ...]
 
 
-class _Host(NamedTuple):
+class _ServerRow(NamedTuple):
     name: str
     fit: str
-    reasons: tuple[_Reason, ...]
+    is_good: bool
+    reasons: tuple[_ReasonItem, ...]
 
 
-class _Model(NamedTuple):
+class _ModelSection(NamedTuple):
     title: str
-    verdict: str
-    hosts: tuple[_Host, ...]
+    fit: _RichText
+    is_good: bool
+    servers: tuple[_ServerRow, ...]
 
 
-def as_placed_page(answer: Answer) -> str:
-    """A page that needs nothing but itself, and runs no script; the same answer gives the same page."""
+def as_placed_page(result: PlacementResult) -> str:
+    """A self-contained page without scripts; equal results produce equal pages."""
     from speccompile.report.html_template import filled_page  # Jinja is slow to import, and only pages need it
 
     style = asset("page.css") + asset("placed.css")
-    good = sum(told.fits for told in answer.workloads)
-    nodes = plural(len(answer.cluster.machines), "node")
+    workloads = [
+        _workload(number, workload, result) for number, workload in enumerate(display_order(result.workloads), 1)
+    ]
+    pending = result.capacity.pending
     values = {
-        "summary": f"{good} of {plural(len(answer.workloads), 'workload')} fit, on {nodes}",
-        "sums": sums(answer.fleet),
-        "estimate": ESTIMATE,
-        "notes": tuple(_notes(answer)),
-        "waiting": [waiting_text(one) for one in answer.fleet.unplaced],
+        "summary": [*summary_lines(result)],
+        "is_good": result.everything_fits,
+        "pending": [_rich(pending_text(one)) for one in pending[:_MAX_LISTED]],
+        "more_pending": max(len(pending) - _MAX_LISTED, 0),
+        "unfit": [one for one in workloads if not one.is_good],
+        "fitting": [one for one in workloads if one.is_good],
+        "max_listed": _MAX_LISTED,
+        "notes": tuple(_notes(result)),
         "columns": _COLUMNS,
-        "pools": [_pool(pool) for pool in answer.fleet.pools] if answer.fleet.pods else [],
-        "models": [_model(model) for model in answer.models],
-        "workloads": [_workload(told, answer) for told in answer.workloads],
-        "unmodelled": "; ".join(NOT_MODELLED),
+        "pools": [_pool(pool) for pool in result.capacity.pools] if result.capacity.pods else [],
+        "bar_width": _BAR_WIDTH,
+        "models": [_model(model) for model in result.models],
+        "not_modelled": NOT_MODELLED,
         "style_hash": f"sha256-{b64encode(sha256(style.encode()).digest()).decode('ascii')}",
     }
     return filled_page(asset("placed.html.j2"), values, {"style": style})
 
 
-def _notes(answer: Answer) -> Iterator[str]:
-    if not answer.cluster.knows_pods:
-        yield EMPTY
-    if answer.left_out:
-        yield left_out_text(answer.left_out)
+def _rich(text: str) -> _RichText:
+    """Split a message at its backticks."""
+    return tuple(_Span(part, number % 2 == 1) for number, part in enumerate(text.split("`")) if part)
 
 
-def _pool(pool: PoolUse) -> _Pool:
-    bars = tuple(_bar(share, number) for number, share in enumerate(pool.shares))
-    told = "; ".join(_told(share) for share in pool.shares)
-    return _Pool(
-        printable_name(pool.name),
-        f"nodes: {nodes_text(pool)}: {printable(named(pool.machines, _MOST_NAMED))}",
-        tuple((printable_name(share.resource), share_cells(share)) for share in pool.shares),
-        bars,
-        told,
-        _LEFT + _ROOM + _RIGHT,
-        len(bars) * _STEP,
-    )
+def _notes(result: PlacementResult) -> Iterator[str]:
+    if result.capacity.pods:
+        yield ESTIMATE
+    if not result.cluster.knows_pods:
+        yield EMPTY_NODES
+    if result.not_placed:
+        yield not_placed_text(result.not_placed)
 
 
-def _told(share: Share) -> str:
-    cells = zip(share_cells(share), _COLUMNS, strict=True)
-    return f"{printable_name(share.resource)}: {', '.join(f'{cell} {name}' for cell, name in cells if cell != '-')}"
+def _pool(pool: PoolUse) -> _PoolSection:
+    cordoned = sum(machine.cordoned for machine in pool.machines)
+    nodes = plural(len(pool.machines), "node") + (f" ({cordoned} cordoned)" if cordoned else "")
+    names = printable(node_names(pool.machines, _MAX_NODES_NAMED))
+    return _PoolSection(printable_name(pool.name), f"{nodes}: {names}", tuple(map(_resource_row, pool.resources)))
 
 
-def _bar(share: Share, number: int) -> _Bar:
-    whole = max(share.allocatable, share.before + share.added) + share.missing or 1
-    parts: list[_Part] = []
+def _resource_row(share: ResourceUse) -> _ResourceRow:
+    total = max(share.allocatable, share.in_use + share.added) + share.missing or 1
+    parts: list[_BarPart] = []
     x = 0
-    for kind, amount in zip(
-        ("taken", "added", "free", "missing"), (*share[2:4], share.free, share.missing), strict=True
-    ):
-        width = amount * _ROOM // whole
-        parts += [_Part(kind, _LEFT + x, width)] if width else []
+    amounts = (("used", share.in_use), ("added", share.added), ("free", share.free), ("missing", share.missing))
+    for kind, amount in amounts:
+        width = amount * _BAR_WIDTH // total
+        parts += [_BarPart(kind, x, width)] if width else []
         x += width
-    room = share.allocatable * _ROOM // whole
-    amount_text = worded(share.resource, share.allocatable)
-    return _Bar(
-        _short(printable_name(share.resource)),
-        number * _STEP,
-        _LEFT,
-        room,
-        _LEFT + _ROOM + 8,
-        tuple(parts),
-        amount_text,
+    cells = tuple(zip(_COLUMNS, resource_cells(share), strict=True))
+    return _ResourceRow(printable_name(share.resource), cells, tuple(parts), share.allocatable * _BAR_WIDTH // total)
+
+
+def _workload(number: int, workload: WorkloadResult, result: PlacementResult) -> _WorkloadSection:
+    fit = workload.fit
+    return _WorkloadSection(
+        f"workload-{number}",
+        title(fit),
+        printable(fit.subject.place.label),
+        pods_text(fit),
+        _rich(fit_text(workload, len(result.cluster.machines))),
+        workload.fits,
+        tuple(map(_rich, suggestion_lines(workload))),
+        tuple(_rich(printable(line)) for line in not_considered_lines(workload.not_considered)),
+        tuple(_node_groups(workload)),
     )
 
 
-def _short(name: str, longest: int = 22) -> str:
-    return name if len(name) <= longest else f"…{name[1 - longest :]}"
+def _node_groups(workload: WorkloadResult) -> Iterator[_NodeGroup]:
+    for group in workload.fit.others:
+        reasons = (_reason(reason_text(alike), workload.fit.origins(alike[0].paths)) for alike in group.alike)
+        names = printable(node_names(group.machines, _MAX_NODES_NAMED))
+        yield _NodeGroup(plural(len(group.machines), "node"), names, tuple(reasons))
 
 
-def _workload(told: Told, answer: Answer) -> _Workload:
-    verdict = told.verdict
-    return _Workload(
-        title(verdict),
-        printable(verdict.subject.place.label),
-        pods_text(verdict),
-        verdict_text(told, len(answer.cluster.machines)),
-        told.fits,
-        tuple(advice_lines(told)),
-        tuple(map(printable, ignored_text(told.ignored))),
-        tuple(_groups(told)),
-    )
-
-
-def _groups(told: Told) -> Iterator[_Group]:
-    for group in told.verdict.others:
-        reasons = (_reason(reason_text(alike), told.verdict.origins(alike[0].paths)) for alike in group.alike)
-        names = printable(named(group.machines, _MOST_NAMED))
-        yield _Group(plural(len(group.machines), "node"), names, tuple(reasons))
-
-
-def _model(model: Hosting) -> _Model:
-    hosts = (
-        _Host(
+def _model(model: ModelHosting) -> _ModelSection:
+    servers = (
+        _ServerRow(
             host_name(host),
-            host.fit,
+            host_fit_text(host),
+            host.fit != "no",
             tuple(
-                _reason(one.text, tuple(node for node in (one.asked, one.found) if node is not None))
+                _reason(one.text, [node for node in (one.model_node, one.server_node) if node is not None])
                 for one in host.objections
             ),
         )
         for host in model.hosts
     )
-    return _Model(printable_name(model.title), hosting_text(model), tuple(hosts))
+    return _ModelSection(printable_name(model.title), _rich(hosting_text(model)), model.is_possible, tuple(servers))
 
 
-def _reason(text: str, nodes: tuple[Node, ...]) -> _Reason:
-    return _Reason(printable(text), printable(origins_text(nodes)))
+def _reason(text: str, nodes: Iterable[Node]) -> _ReasonItem:
+    return _ReasonItem(_rich(printable(text)), printable(origins_text(nodes)))

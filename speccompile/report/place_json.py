@@ -7,129 +7,134 @@ from typing import Any
 
 from speccompile.model.node import Node
 from speccompile.model.origin import origin_of
-from speccompile.placement.capacity import Fleet, Share
-from speccompile.placement.fit import Group, Verdict
-from speccompile.placement.model_hosting import Hosting, Objection
+from speccompile.placement.capacity import Capacity, ResourceUse
+from speccompile.placement.fit import NodeGroup, WorkloadFit
+from speccompile.placement.model_hosting import HostObjection, ModelHosting
 from speccompile.placement.object_identity import kind_of, name_of, namespace_of
-from speccompile.placement.placement import Advice, Answer, Told
-from speccompile.placement.scheduler_filters import Reason
+from speccompile.placement.placement import Advice, PlacementResult, WorkloadResult
+from speccompile.placement.scheduler_filters import NodeRejection
 from speccompile.report.explain_json import origin_data
 from speccompile.report.findings_json import REPORT_VERSION, place_data, to_json
 from speccompile.report.place_wording import ESTIMATE, NOT_MODELLED, reason_text
 
 
-def as_placed_json(answer: Answer) -> str:
+def as_placed_json(result: PlacementResult) -> str:
     """Everything as one document, with exact amounts in the units that the scheduler counts in."""
     return to_json(
         {
             "version": REPORT_VERSION,
-            "nodes": [machine.name for machine in answer.cluster.machines],
-            "knows_pods": answer.cluster.knows_pods,
+            "nodes": [machine.name for machine in result.cluster.machines],
+            "knows_pods": result.cluster.knows_pods,
             "not_modelled": list(NOT_MODELLED),
-            "workloads": [_told(told) for told in answer.workloads],
-            "fleet": _fleet(answer.fleet),
-            "models": [_model(model) for model in answer.models],
-            "left_out": [_object(tree) for tree in answer.left_out],
+            "workloads": [_told(workload) for workload in result.workloads],
+            "capacity": _capacity(result.capacity),
+            "models": [_model(model) for model in result.models],
+            "not_placed": [_object(tree) for tree in result.not_placed],
         }
     )
 
 
-def _told(told: Told) -> dict[str, Any]:
-    verdict = told.verdict
+def _told(workload: WorkloadResult) -> dict[str, Any]:
+    fit = workload.fit
     return {
-        **_workload(verdict),
-        "is_suspended": verdict.subject.workload.is_suspended,
-        "fits": [machine.name for machine in verdict.fits],
-        "others": [_group(group, verdict) for group in verdict.others],
-        "ignored": [{"what": what, "origin": _origin(node)} for what, node in told.ignored],
-        "advice": _advice(told.advice, verdict) if told.advice else None,
+        **_workload(fit),
+        "is_suspended": fit.subject.workload.is_suspended,
+        "fits": [machine.name for machine in fit.fits],
+        "others": [_group(group, fit) for group in fit.others],
+        "not_considered": [{"what": what, "origin": _origin(node)} for what, node in workload.not_considered],
+        "advice": _advice(workload.advice, fit) if workload.advice else None,
     }
 
 
-def _workload(verdict: Verdict) -> dict[str, Any]:
-    workload = verdict.subject.workload
+def _workload(fit: WorkloadFit) -> dict[str, Any]:
+    workload = fit.subject.workload
     return {
-        "run": verdict.subject.run,
+        "run": fit.subject.run,
         "kind": workload.kind,
         "name": workload.name,
         "namespace": workload.namespace,
-        "place": place_data(verdict.subject.place),
+        "place": place_data(fit.subject.place),
         "pods": workload.pods,
     }
 
 
-def _group(group: Group, verdict: Verdict) -> dict[str, Any]:
+def _group(group: NodeGroup, fit: WorkloadFit) -> dict[str, Any]:
     return {
         "nodes": [machine.name for machine in group.machines],
-        "reasons": [_reason(alike, verdict) for alike in group.alike],
+        "reasons": [_reason(alike, fit) for alike in group.alike],
     }
 
 
-def _reason(alike: Sequence[Reason], verdict: Verdict) -> dict[str, Any]:
+def _reason(alike: Sequence[NodeRejection], fit: WorkloadFit) -> dict[str, Any]:
     first = alike[0]
     return {
         "filter": str(first.filter),
         "subject": first.subject,
         "message": reason_text(alike),
-        "asked": first.lack.asked if first.lack else first.asked,
-        "found": [reason.lack.free if reason.lack else reason.found for reason in alike],
-        "origins": _origins(verdict.origins(first.paths)),
+        "required": first.shortfall.required if first.shortfall else first.required,
+        "actual": [reason.shortfall.free if reason.shortfall else reason.actual for reason in alike],
+        "origins": _origins(fit.origins(first.paths)),
     }
 
 
-def _advice(advice: Advice, verdict: Verdict) -> dict[str, Any]:
-    made, near = advice
+def _advice(advice: Advice, fit: WorkloadFit) -> dict[str, Any]:
+    suggestion, closest = advice
     return {
         "suggestion": {
-            "what": made.change.what,
-            "origins": _origins(verdict.origins([made.change.at]) if made.change.at else ()),
-            "nodes": [machine.name for machine in made.machines],
+            "what": suggestion.change.what,
+            "origins": _origins(fit.origins([suggestion.change.at]) if suggestion.change.at else ()),
+            "nodes": [machine.name for machine in suggestion.machines],
         }
-        if made
+        if suggestion
         else None,
         "nearest": {
-            "node": near.machine.name,
-            "reasons": [_reason([reason], verdict) for reason in near.reasons],
+            "node": closest.machine.name,
+            "reasons": [_reason([reason], fit) for reason in closest.reasons],
         }
-        if near
+        if closest
         else None,
     }
 
 
-def _fleet(fleet: Fleet) -> dict[str, Any]:
+def _capacity(fleet: Capacity) -> dict[str, Any]:
     return {
         "estimate": ESTIMATE,
         "pods": fleet.pods,
         "placed": fleet.placed,
         "workloads": fleet.workloads,
-        "whole": fleet.whole,
+        "fully_placed": fleet.fully_placed,
         "pools": [
             {
                 "name": pool.name,
                 "nodes": [machine.name for machine in pool.machines],
-                "resources": [_share(share) for share in pool.shares],
+                "resources": [_share(share) for share in pool.resources],
             }
             for pool in fleet.pools
         ],
-        "waiting": [
-            {**_workload(one.verdict), "pods": one.pods, "pools": list(one.pools), "short": [*one.short, *one.ports]}
-            for one in fleet.unplaced
+        "pending": [
+            {
+                **_workload(one.fit),
+                "pods": one.pods,
+                "pools": list(one.pools),
+                "insufficient": [*one.insufficient, *one.ports],
+            }
+            for one in fleet.pending
         ],
     }
 
 
-def _share(share: Share) -> dict[str, Any]:
+def _share(share: ResourceUse) -> dict[str, Any]:
     return {
         "resource": share.resource,
         "allocatable": share.allocatable,
-        "taken": share.before,
+        "in_use": share.in_use,
         "added": share.added,
         "free": share.free,
         "missing": share.missing,
     }
 
 
-def _model(model: Hosting) -> dict[str, Any]:
+def _model(model: ModelHosting) -> dict[str, Any]:
     return {
         **_object(model.model),
         "is_possible": model.is_possible,
@@ -149,8 +154,8 @@ def _object(tree: Node) -> dict[str, Any]:
     return {"kind": kind_of(tree), "name": name_of(tree), "namespace": namespace_of(tree)}
 
 
-def _objection(objection: Objection) -> dict[str, Any]:
-    nodes = [node for node in (objection.asked, objection.found) if node is not None]
+def _objection(objection: HostObjection) -> dict[str, Any]:
+    nodes = [node for node in (objection.model_node, objection.server_node) if node is not None]
     return {"message": objection.text, "origins": _origins(nodes)}
 
 

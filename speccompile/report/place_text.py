@@ -1,4 +1,4 @@
-"""Placement as text: workloads, capacity, models and servers."""
+"""Placement as text: a summary, then workloads, pools and models."""
 
 from __future__ import annotations
 
@@ -6,226 +6,162 @@ import textwrap
 from collections.abc import Iterator, Sequence
 
 from speccompile.model.node import Node
-from speccompile.placement.capacity import ALL, Fleet, PoolUse, Share, Unplaced
-from speccompile.placement.fit import Group, Verdict
-from speccompile.placement.model_hosting import Host, Hosting
-from speccompile.placement.placement import Answer, Told
-from speccompile.placement.pod_requirements import worded
+from speccompile.placement.capacity import PoolUse, ResourceUse
+from speccompile.placement.fit import NodeGroup, WorkloadFit
+from speccompile.placement.model_hosting import ModelHosting
+from speccompile.placement.placement import PlacementResult, WorkloadResult
+from speccompile.placement.pod_requirements import amount_text
 from speccompile.report.place_wording import (
-    EMPTY,
+    EMPTY_NODES,
     ESTIMATE,
     NOT_MODELLED,
-    ignored_text,
-    left_out_text,
-    named,
+    display_order,
+    fit_text,
+    host_fit_text,
+    host_name,
+    hosting_text,
+    node_names,
+    not_considered_lines,
+    not_placed_text,
     origins_text,
+    pending_text,
     plural,
     pods_text,
     printable_name,
     reason_text,
-    suggestion_text,
+    suggestion_lines,
+    summary_lines,
     title,
 )
 from speccompile.terminal.display_width import columns, printable
 from speccompile.terminal.style import Paint, plain
 
-FEW = 20
-"""Workloads that are all shown; of more, only those that fit nowhere are."""
-_MOST_SHOWN = 100
+MAX_WORKLOADS_SHOWN = 20
+"""Up to this many workloads are all shown; of more, only those that fit no node."""
+_MAX_SHOWN = 100
 _GAP = "  "
-_WIDE = 100
-_RIGHT = 3
-"""Columns of the table of pools that hold words; the others hold numbers."""
+_LINE_WIDTH = 100
+_TEXT_COLUMNS = 3
+"""Columns of the pool table that are aligned left; numbers are aligned right."""
 
 
-def as_placed_table(answer: Answer, paint: Paint = plain) -> str:
-    """Everything, in the order in which people ask."""
+def as_placed_table(result: PlacementResult, paint: Paint = plain) -> str:
+    """The whole report, with the answer first."""
     lines = (
-        *_workloads(answer, paint),
-        *_fleet(answer, paint),
-        *_models(answer.models, paint),
-        *_footer(answer, paint),
+        *_summary(result, paint),
+        *_workloads(result, paint),
+        *_pools(result, paint),
+        *_models(result.models, paint),
+        *_notes(result, paint),
     )
     return "".join(f"{line.rstrip()}\n" for line in lines)
 
 
-def _workloads(answer: Answer, paint: Paint) -> Iterator[str]:
-    told = answer.workloads
-    chosen = told if len(told) <= FEW else tuple(one for one in told if not one.fits)
-    for one in chosen[:_MOST_SHOWN]:
-        yield from _workload(one, answer, paint)
+def _summary(result: PlacementResult, paint: Paint) -> Iterator[str]:
+    for line in summary_lines(result):
+        yield paint(line.text, "title" if line.is_good else "error")
+    pending = result.capacity.pending
+    for one in pending[:MAX_WORKLOADS_SHOWN]:
+        yield f"  {pending_text(one)}"
+    if len(pending) > MAX_WORKLOADS_SHOWN:
+        yield f"  … and {len(pending) - MAX_WORKLOADS_SHOWN} more"
+    yield ""
+
+
+def _workloads(result: PlacementResult, paint: Paint) -> Iterator[str]:
+    workloads = display_order(result.workloads)
+    shown = workloads if len(workloads) <= MAX_WORKLOADS_SHOWN else [one for one in workloads if not one.fits]
+    for one in shown[:_MAX_SHOWN]:
+        yield from _workload(one, result, paint)
         yield ""
-    if len(chosen) > _MOST_SHOWN:
-        yield f"… and {len(chosen) - _MOST_SHOWN} more that fit no node"
+    if len(shown) > _MAX_SHOWN:
+        yield f"… and {len(shown) - _MAX_SHOWN} more that do not fit any node"
         yield ""
 
 
-def _workload(told: Told, answer: Answer, paint: Paint) -> Iterator[str]:
-    verdict = told.verdict
-    many = "" if verdict.subject.workload.pods == 1 else f", {pods_text(verdict)}"
-    place = paint(printable(verdict.subject.place.label), "quiet")
-    words = verdict_text(told, len(answer.cluster.machines))
-    yield f"{paint(title(verdict), 'title')}{many} ({place}): {words if told.fits else paint(words, 'error')}"
-    for group in verdict.others:
-        yield from _group(group, verdict, paint)
-    for line in ignored_text(told.ignored):
-        yield f"  not looked at, and this run has it: {printable(line)}"
-    for number, line in enumerate(advice_lines(told)):
-        yield f"  {paint('suggestion:', 'notice')} {line}" if not number else f"  {line}"
+def _workload(workload: WorkloadResult, result: PlacementResult, paint: Paint) -> Iterator[str]:
+    fit = workload.fit
+    pods = "" if fit.subject.workload.pods == 1 else f", {pods_text(fit)}"
+    place = paint(printable(fit.subject.place.label), "quiet")
+    fit_line = fit_text(workload, len(result.cluster.machines))
+    yield f"{paint(title(fit), 'title')}{pods} ({place}): {fit_line if workload.fits else paint(fit_line, 'error')}"
+    for group in fit.others:
+        yield from _node_group(group, fit, paint)
+    for line in not_considered_lines(workload.not_considered):
+        yield f"  {printable(line)}"
+    for number, line in enumerate(suggestion_lines(workload)):
+        yield f"  {line}" if number else f"  {paint('suggestion:', 'notice')} {line}"
 
 
-def verdict_text(told: Told, nodes: int) -> str:
-    """Whether it fits, and where."""
-    fits = told.verdict.fits
-    if not fits:
-        return "fits no node"
-    return f"fits {len(fits)} of {plural(nodes, 'node')}: {printable_name(named(fits))}"
-
-
-def _group(group: Group, verdict: Verdict, paint: Paint) -> Iterator[str]:
-    yield f"  not on {plural(len(group.machines), 'node')}: {printable_name(named(group.machines))}"
+def _node_group(group: NodeGroup, fit: WorkloadFit, paint: Paint) -> Iterator[str]:
+    yield f"  does not fit {plural(len(group.machines), 'node')}: {printable_name(node_names(group.machines))}"
     for alike in group.alike:
-        origin = printable(origins_text(verdict.origins(alike[0].paths)))
-        yield f"    {printable(reason_text(alike))}" + (paint(f"  {origin}", "quiet") if origin else "")
+        yield f"    {printable(reason_text(alike))}{_origins(fit.origins(alike[0].paths), paint)}"
 
 
-def advice_lines(told: Told) -> Iterator[str]:
-    """What would help it, if that was asked for."""
-    if told.advice is None:
+def _pools(result: PlacementResult, paint: Paint) -> Iterator[str]:
+    fleet = result.capacity
+    if not fleet.pods:
         return
-    made, near = told.advice
-    if made is not None:
-        yield printable(suggestion_text(made, told.verdict))
-        return
-    yield "no single change that is tried here would do"
-    if near is not None:
-        reasons = "; ".join(reason_text([reason]) for reason in near.reasons)
-        yield f"the nearest is {printable(f'{near.machine.name}: {reasons}')}"
-
-
-# What fits at once
-
-
-def _fleet(answer: Answer, paint: Paint) -> Iterator[str]:
-    told = answer.fleet
-    if not told.pods:
-        return
-    header = ("POOL", "NODES", "RESOURCE", "ALLOCATABLE", "TAKEN", "RUNS", "FREE", "MISSING")
-    rows = [row for pool in told.pools for row in _pool(pool)]
+    header = ("POOL", "NODES", "RESOURCE", "ALLOCATABLE", "IN USE", "ADDED", "FREE", "MISSING")
+    rows = [row for pool in fleet.pools for row in _pool_rows(pool)]
     yield from _aligned([header, *rows], paint)
     yield ""
-    yield sums(told)
-    for one in told.unplaced[:FEW]:
-        yield f"  {waiting_text(one)}"
-    if len(told.unplaced) > FEW:
-        yield f"  … and {len(told.unplaced) - FEW} more"
-    yield f"  {paint(ESTIMATE, 'quiet')}"
-    yield ""
 
 
-def sums(told: Fleet) -> str:
-    """How much fits at once."""
-    pods, workloads = plural(told.pods, "pod"), plural(told.workloads, "workload")
-    return f"at once: {told.placed} of {pods}, all pods of {told.whole} of {workloads}"
+def _pool_rows(pool: PoolUse) -> Iterator[tuple[str, ...]]:
+    for number, share in enumerate(pool.resources):
+        cordoned = sum(machine.cordoned for machine in pool.machines)
+        nodes = str(len(pool.machines)) + (f" ({cordoned} cordoned)" if cordoned else "")
+        name_cells = ("", "") if number else (printable_name(pool.name), nodes)
+        yield (*name_cells, printable_name(share.resource), *resource_cells(share))
 
 
-def _pool(pool: PoolUse) -> Iterator[tuple[str, ...]]:
-    for number, share in enumerate(pool.shares):
-        name, nodes = (printable_name(pool.name), nodes_text(pool)) if not number else ("", "")
-        yield (name, nodes, printable_name(share.resource), *share_cells(share))
+def resource_cells(share: ResourceUse) -> tuple[str, ...]:
+    """Allocatable, in use, added, free and missing amounts of a resource."""
+    amounts = (share.allocatable, share.in_use, share.added, share.free)
+    missing = amount_text(share.resource, share.missing, up=True) if share.missing else "-"
+    return (*(amount_text(share.resource, amount) for amount in amounts), missing)
 
 
-def nodes_text(pool: PoolUse) -> str:
-    """How many nodes it has, and how many of them take no pods now."""
-    cordoned = sum(machine.cordoned for machine in pool.machines)
-    return str(len(pool.machines)) + (f" ({cordoned} cordoned)" if cordoned else "")
-
-
-def share_cells(share: Share) -> tuple[str, ...]:
-    """Allocatable, taken, added, free and missing of a resource, in words."""
-    amounts = (share.allocatable, share.before, share.added, share.free)
-    missing = worded(share.resource, share.missing, up=True) if share.missing else "-"
-    return (*(worded(share.resource, amount) for amount in amounts), missing)
-
-
-def waiting_text(one: Unplaced) -> str:
-    """How many pods would wait, and for what."""
-    pods = f"{plural(one.pods, 'pod')} of {title(one.verdict)} would wait"
-    if not one.pools:
-        return f"{pods}: no node would take it, had it all the room"
-    pools = "" if one.pools == (ALL,) else f" of {' or '.join(map(printable_name, one.pools))}"
-    short, ports = (", ".join(map(printable_name, names)) for names in (one.short, one.ports))
-    room = f"no node{pools} has enough {short} left" if short else ""
-    taken = f"host port {ports} is taken on every node{pools}" if ports else ""
-    return f"{pods}: {room}{' or ' if room and taken else ''}{taken}"
-
-
-# Models and servers
-
-
-def _models(models: Sequence[Hosting], paint: Paint) -> Iterator[str]:
+def _models(models: Sequence[ModelHosting], paint: Paint) -> Iterator[str]:
     for model in models:
-        state = hosting_text(model)
-        yield f"{paint(printable_name(model.title), 'title')}: {state if model.is_possible else paint(state, 'error')}"
+        fit_line = hosting_text(model) if model.is_possible else paint(hosting_text(model), "error")
+        yield f"{paint(printable_name(model.title), 'title')}: {fit_line}"
         for host in model.hosts:
-            yield f"  {host_name(host)}: {host.fit}"
+            yield f"  {host_name(host)}: {host_fit_text(host)}"
             for objection in host.objections:
-                nodes = [node for node in (objection.asked, objection.found) if node is not None]
-                yield f"    {printable(objection.text)}{_origin(nodes, paint)}"
+                nodes = [node for node in (objection.model_node, objection.server_node) if node is not None]
+                yield f"    {printable(objection.text)}{_origins(nodes, paint)}"
         yield ""
 
 
-def hosting_text(model: Hosting) -> str:
-    """On how many servers it could be."""
-    if model.needs_stock:
-        names = " or ".join(printable_name(host.name) for host in model.possible)
-        surely = any(host.fit != "unknown" for host in model.possible)
-        could = "could" if surely else "might"
-        return f"no server at hand could have it; a stock {names} {could}, if the cluster has one"
-    return f"could go to {len(model.possible)} of {plural(len(model.hosts), 'server')}"
-
-
-def host_name(host: Host) -> str:
-    """What a server is called, and whether it is one that is only supposed to be there."""
-    return printable_name(host.name) + (" (stock, not at hand)" if host.is_stock else "")
-
-
-def _origin(nodes: Sequence[Node], paint: Paint) -> str:
+def _origins(nodes: Sequence[Node], paint: Paint) -> str:
     return paint(f"  {printable(origins_text(nodes))}", "quiet") if nodes else ""
 
 
-def _footer(answer: Answer, paint: Paint) -> Iterator[str]:
-    if not answer.cluster.knows_pods:
-        yield paint(EMPTY, "quiet")
-    if answer.left_out:
-        yield left_out_text(answer.left_out)
-    for line in textwrap.wrap(f"not looked at: {'; '.join(NOT_MODELLED)}", _WIDE, subsequent_indent="  "):
-        yield paint(line, "quiet")
-    nodes = plural(len(answer.cluster.machines), "node")
-    if answer.workloads or not answer.models:
-        fit = [told.fits for told in answer.workloads]
-        yield f"{plural(len(fit), 'workload')} on {nodes}: {_counts(fit, 'some node')}"
-    if answer.models:
-        fit = [model.is_possible for model in answer.models]
-        stock = sum(model.needs_stock for model in answer.models)
-        only = f" ({stock} only a stock one that is not at hand)" if stock else ""
-        yield f"{plural(len(fit), 'model')}: {_counts(fit, f'some server{only}')}"
-
-
-def _counts(fit: Sequence[bool], where: str) -> str:
-    good = sum(fit)
-    return f"all fit {where}" if good == len(fit) else f"{good} fit {where}, {len(fit) - good} fit none"
+def _notes(result: PlacementResult, paint: Paint) -> Iterator[str]:
+    if result.not_placed:
+        yield not_placed_text(result.not_placed)
+    notes = [f"not considered: {'; '.join(NOT_MODELLED)}"]
+    if not result.cluster.knows_pods:
+        notes.insert(0, EMPTY_NODES)
+    if result.capacity.pods:
+        notes.insert(0, ESTIMATE)
+    for note in notes:
+        for line in textwrap.wrap(note, _LINE_WIDTH, subsequent_indent="  "):
+            yield paint(line, "quiet")
 
 
 def _aligned(rows: Sequence[Sequence[str]], paint: Paint) -> Iterator[str]:
     widths = [max(map(columns, column)) for column in zip(*rows, strict=True)]
     for number, row in enumerate(rows):
-        cells = [_filled(cell, width, at) for at, (cell, width) in enumerate(zip(row, widths, strict=True))]
+        cells = [_padded(cell, width, column) for column, (cell, width) in enumerate(zip(row, widths, strict=True))]
         missing = paint(cells[-1], "error") if number and row[-1] != "-" else cells[-1]
         line = _GAP.join([*cells[:-1], missing])
         yield line if number else paint(line.rstrip(), "title")
 
 
-def _filled(cell: str, width: int, at: int) -> str:
+def _padded(cell: str, width: int, column: int) -> str:
     space = " " * (width - columns(cell))
-    return cell + space if at < _RIGHT else space + cell
+    return cell + space if column < _TEXT_COLUMNS else space + cell

@@ -1,4 +1,4 @@
-"""Kubernetes objects checked against the API schemas of Kubernetes versions and CRDs. Imports up to `compiler`."""
+"""Validation of Kubernetes objects against API schemas and CRDs. Imports up to `compiler`."""
 
 from speccompile.verify.verify import violations
 

@@ -1,4 +1,4 @@
-"""Validator of jsonschema with our keywords, and with regular expressions that cannot take forever."""
+"""jsonschema validator with additional keywords, and with regular expressions in linear time."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from jsonschema.exceptions import ValidationError
 from jsonschema.protocols import Validator
 
 from speccompile.schema.library import Schema
-from speccompile.verify.go_regex import Expression, compiled
+from speccompile.verify.go_regex import CompiledPattern, compile_pattern
 from speccompile.verify.server_checks import KEYWORDS, UNLESS_NULL
 
 
 def _keyword(name: str) -> Any:
-    def check(_: Validator, told: Any, value: Any, __: Schema) -> Iterator[ValidationError]:
-        if next(KEYWORDS[name](told, value), None):
+    def check(_: Validator, argument: Any, value: Any, __: Schema) -> Iterator[ValidationError]:
+        if next(KEYWORDS[name](argument, value), None):
             yield ValidationError(name)
 
     return check
@@ -28,8 +28,8 @@ def _unless_null(validator: Any, schema: Schema, value: Any, _: Schema) -> Itera
 
 
 def _pattern(_: Validator, pattern: str, value: Any, __: Schema) -> Iterator[ValidationError]:
-    expression = compiled(pattern)
-    if isinstance(value, str) and isinstance(expression, Expression) and not expression.matches(value):
+    expression = compile_pattern(pattern)
+    if isinstance(value, str) and isinstance(expression, CompiledPattern) and not expression.matches(value):
         yield ValidationError("pattern")
 
 

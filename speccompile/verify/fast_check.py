@@ -1,4 +1,4 @@
-"""Yes or no from a Kubernetes schema, several times as fast as jsonschema."""
+"""Validate against a Kubernetes schema without error messages, several times as fast as jsonschema."""
 
 from __future__ import annotations
 
@@ -23,33 +23,33 @@ _CLASSES: dict[str, tuple[type, ...]] = {
 _ALL = frozenset(one for classes in _CLASSES.values() for one in classes)
 
 
-def accepting(schema: Schema) -> Accepts:
-    """What jsonschema would say of a value, several times as fast, in the keywords that `kubernetes_api.py` writes."""
-    return _made(schema, {})
+def compile_predicate(schema: Schema) -> Accepts:
+    """Compile a schema that `kubernetes_api.py` produced into a predicate."""
+    return _compile(schema, {})
 
 
-def _made(schema: Any, known: dict[int, Accepts]) -> Accepts:
+def _compile(schema: Any, compiled: dict[int, Accepts]) -> Accepts:
     if isinstance(schema, bool):
         return lambda _: schema
-    if id(schema) not in known:
+    if id(schema) not in compiled:
 
-        def finished(value: Any) -> bool:
-            return known[id(schema)](value)
+        def deferred(value: Any) -> bool:
+            return compiled[id(schema)](value)
 
-        # Entered before it is made, as some schemas hold themselves.
-        known[id(schema)] = finished
-        known[id(schema)] = _joined(schema, known)
-    return known[id(schema)]
+        # Registered before it is compiled, because some schemas contain themselves.
+        compiled[id(schema)] = deferred
+        compiled[id(schema)] = _compile_schema(schema, compiled)
+    return compiled[id(schema)]
 
 
-def _joined(schema: Schema, known: dict[int, Accepts]) -> Accepts:
+def _compile_schema(schema: Schema, compiled: dict[int, Accepts]) -> Accepts:
     kinds = schema.get("type", ())
     names = (kinds,) if isinstance(kinds, str) else kinds
     classes = frozenset(one for name in names for one in _CLASSES[name]) or _ALL
     floats = "integer" in names and float not in classes
     scalar = tuple(_scalar_checks(schema))
-    mapping = _mapping_check(schema, known)
-    item = _made(schema["items"], known) if "items" in schema else None
+    mapping = _mapping_check(schema, compiled)
+    item = _compile(schema["items"], compiled) if "items" in schema else None
 
     def accepts(value: Any) -> bool:
         kind = type(value)
@@ -64,10 +64,10 @@ def _joined(schema: Schema, known: dict[int, Accepts]) -> Accepts:
     return accepts
 
 
-def _mapping_check(schema: Schema, known: dict[int, Accepts]) -> Accepts:
-    properties = {key: _made(child, known) for key, child in schema.get("properties", {}).items()}
+def _mapping_check(schema: Schema, compiled: dict[int, Accepts]) -> Accepts:
+    properties = {key: _compile(child, compiled) for key, child in schema.get("properties", {}).items()}
     required = tuple(schema.get(_REQUIRED, ()))
-    others = _made(schema.get("additionalProperties", True), known)
+    others = _compile(schema.get("additionalProperties", True), compiled)
 
     def accepts(value: dict[str, Any]) -> bool:
         return all(value.get(name) is not None for name in required) and all(
@@ -85,6 +85,6 @@ def _scalar_checks(schema: Schema) -> Iterator[Accepts]:
         low, high = schema["minimum"], schema["maximum"]
         yield lambda value: type(value) not in (int, float) or low <= value <= high
     for keyword in KEYWORDS.keys() & schema.keys() - {_REQUIRED}:
-        check, told = KEYWORDS[keyword], schema[keyword]
+        check, argument = KEYWORDS[keyword], schema[keyword]
         # Bound as defaults, because a closure would see the loop's last keyword only.
-        yield lambda value, check=check, told=told: next(check(told, value), None) is None  # type: ignore[misc]
+        yield lambda value, check=check, argument=argument: next(check(argument, value), None) is None  # type: ignore[misc]

@@ -1,4 +1,4 @@
-"""Patterns of CustomResourceDefinitions, matched by RE2, which reads them as the API server's Go does."""
+"""Patterns of CustomResourceDefinitions, matched by RE2, which has the syntax of Go."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from speccompile.model.light_namedtuple import NamedTuple
 
 _MEMORY = 512 * 1024
 """Bytes for one pattern; with RE2's default of 8 MiB, some patterns take more than a minute to compile."""
-_REFUSED = 5_000
-"""Instructions that a pattern counts for if it does not fit into that."""
-_TOGETHER = 100_000
-"""Instructions of all patterns of a definition; the worst ones take less than two seconds to compile."""
+_UNCOMPILED_SIZE = 5_000
+"""Instructions that are assumed for a pattern above that limit."""
+_MAX_TOTAL_SIZE = 100_000
+"""Instructions of all patterns of a definition; compiling them takes less than two seconds."""
 
 
-class Expression(NamedTuple):
+class CompiledPattern(NamedTuple):
     """A compiled pattern."""
 
     program: Any
@@ -28,45 +28,45 @@ class Expression(NamedTuple):
         return self.program.search(_encoded(text)) is not None
 
     def cost(self, text: str) -> int:
-        """Work to match the text, in units of about 4 µs, with that to compile the pattern if no cache has it."""
+        """Work to compile the pattern and match the text, in units of about 4 µs."""
         return 10 + (len(text) + 50) * self.size // 500
 
 
-class Refusal(NamedTuple):
-    """Why a pattern is not compiled."""
+class UnusablePattern(NamedTuple):
+    """A pattern that cannot be matched, and why."""
 
     reason: str
     is_invalid: bool = False
-    """Whether the API server refuses the pattern, too."""
+    """Whether the API server rejects the pattern, too."""
     size: int = 0
-    """Instructions that it counts for."""
+    """Instructions that are assumed for it."""
 
 
-MISSING = Refusal("the package `google-re2` is not installed")
-_TOO_LARGE = Refusal("it takes too much memory", size=_REFUSED)
-_TOO_MANY = Refusal("the patterns of this definition take too much memory")
+MISSING = UnusablePattern("the package `google-re2` is not installed")
+_TOO_LARGE = UnusablePattern("it takes too much memory", size=_UNCOMPILED_SIZE)
+_TOO_MANY = UnusablePattern("the patterns of this definition take too much memory")
 
 
 class Patterns:
-    """The patterns of one definition, compiled within limits that they share."""
+    """The patterns of one definition, compiled within a shared limit."""
 
     def __init__(self) -> None:
-        self._known: dict[str, Refusal | None] = {}
+        self._problems: dict[str, UnusablePattern | None] = {}
         self._size = 0
 
-    def refusal(self, pattern: str) -> Refusal | None:
-        """Why the pattern cannot be matched, if so."""
-        if pattern not in self._known:
-            made = compiled(pattern) if self._size < _TOGETHER else _TOO_MANY
-            self._size += made.size
-            self._known[pattern] = made if isinstance(made, Refusal) else None
-        return self._known[pattern]
+    def problem(self, pattern: str) -> UnusablePattern | None:
+        """Why the pattern cannot be matched; None if it can."""
+        if pattern not in self._problems:
+            result = compile_pattern(pattern) if self._size < _MAX_TOTAL_SIZE else _TOO_MANY
+            self._size += result.size
+            self._problems[pattern] = result if isinstance(result, UnusablePattern) else None
+        return self._problems[pattern]
 
 
 @lru_cache(maxsize=128)
-def compiled(pattern: str) -> Expression | Refusal:
+def compile_pattern(pattern: str) -> CompiledPattern | UnusablePattern:
     try:
-        import re2  # an extra, which not every platform has a wheel of
+        import re2  # an optional dependency without wheels for some platforms
     except ImportError:
         return MISSING
     options = re2.Options()
@@ -76,18 +76,18 @@ def compiled(pattern: str) -> Expression | Refusal:
     try:
         program = re2.compile(_encoded(pattern), options)
     except re2.error as error:
-        return _refusal(error.args[0].decode(errors="replace"))
-    return Expression(program, program.programsize)
+        return _unusable(error.args[0].decode(errors="replace"))
+    return CompiledPattern(program, program.programsize)
 
 
-def _refusal(message: str) -> Refusal:
-    reason, _, part = message.partition(": ")
+def _unusable(message: str) -> UnusablePattern:
+    reason, _, detail = message.partition(": ")
     if reason.startswith("pattern too large"):
         return _TOO_LARGE
-    # Go follows Unicode faster than RE2 does, and knows more names of classes.
-    if reason == "invalid character class range" and part.startswith((r"\p", r"\P")):
-        return Refusal(f"RE2 has no character class {quote(part)}")
-    return Refusal(f"{reason}: {quote(part)}" if part else reason, is_invalid=True)
+    # Go has more Unicode classes than RE2.
+    if reason == "invalid character class range" and detail.startswith((r"\p", r"\P")):
+        return UnusablePattern(f"RE2 has no character class {quote(detail)}")
+    return UnusablePattern(f"{reason}: {quote(detail)}" if detail else reason, is_invalid=True)
 
 
 def _encoded(text: str) -> bytes:

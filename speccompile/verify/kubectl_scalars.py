@@ -26,29 +26,29 @@ _WORDS = {
     for word in words
     for spelling in (word, word.capitalize(), word.upper())
 }
-_MARKS = range(0xE000, 0xF900)
-"""Characters that nobody writes; each stands for a key that is no string while a text is read again."""
+_PLACEHOLDERS = range(0xE000, 0xF900)
+"""Private-use characters that replace non-string keys while a text is parsed again."""
 _LINE_ENDS = re.compile(r"(\r\n|\r|\n)")
 
 
 def as_kubernetes_reads(parsed: Parsed) -> Parsed:
-    """The file as a server gets it from kubectl: `0644` is a number, and the key `1` a text.
+    """Read scalars as kubectl does: `0644` is a number, and key `1` a string.
 
-    That there are such scalars is a warning. Of our own files we ask better, but these are other people's.
+    Such scalars are warnings here, and errors in runs and profiles.
     """
-    odd = _odd_keys(parsed.findings)
-    documents = _with_keys(odd) if odd else parsed.documents
+    keys = _non_string_keys(parsed.findings)
+    documents = _parse_with_keys(keys) if keys else parsed.documents
     findings = (
         finding._replace(severity=Severity.WARNING)
-        if finding.code == _AMBIGUOUS or (finding.span in odd and finding.code == _NO_STRING)
+        if finding.code == _AMBIGUOUS or (finding.span in keys and finding.code == _NO_STRING)
         else finding
         for finding in parsed.findings
     )
-    return Parsed(tuple(one._replace(root=_read_again(one.root)) for one in documents), tuple(findings))
+    return Parsed(tuple(one._replace(root=_reread(one.root)) for one in documents), tuple(findings))
 
 
-def by_go(text: str) -> Scalar:
-    """The value of a plain scalar as the YAML library of kubectl has it, but for null, `.nan` and `.inf`."""
+def go_scalar(text: str) -> Scalar:
+    """The value of a plain scalar in the YAML library of kubectl, except null, `.nan` and `.inf`."""
     if text in _WORDS:
         return _WORDS[text]
     if text[:1] not in _FIRST or len(text) > _LONGEST:
@@ -64,12 +64,14 @@ def by_go(text: str) -> Scalar:
 def _whole(plain: str) -> int | None:
     if match := _BASED.fullmatch(plain):
         sign, *digits = match.groups()
-        return next(int(sign + told, base) for told, base in zip(digits, (16, 2, 8), strict=True) if told)
+        return next(
+            int(sign + digit_text, base) for digit_text, base in zip(digits, (16, 2, 8), strict=True) if digit_text
+        )
     return int(plain) if _WHOLE.fullmatch(plain) else None
 
 
 def _as_key(value: Scalar) -> str | None:
-    """The text of a key that is no string; None for one that kubectl refuses, or that it may round."""
+    """The text of a non-string key; None if kubectl rejects or may round it."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float):
@@ -77,56 +79,61 @@ def _as_key(value: Scalar) -> str | None:
     return str(value) if isinstance(value, int) else None
 
 
-def _read_again(node: Node) -> Node:
+def _reread(node: Node) -> Node:
     if isinstance(node.value, Mapping):
-        fields = {_read_key(key, child): _read_again(child) for key, child in node.value.items()}
+        fields = {_read_key(key, child): _reread(child) for key, child in node.value.items()}
         return node.with_fields(fields)
     if not isinstance(node.value, str):
-        return node.mapped(_read_again)
-    value = by_go(node.value)
+        return node.mapped(_reread)
+    value = go_scalar(node.value)
     return node if value is node.value or not _is_plain(node.value, node.span) else node.but(value=value)
 
 
 def _read_key(key: str, child: Node) -> str:
-    value = by_go(key)
+    value = go_scalar(key)
     if value is key or child.key is None or not _is_plain(key, child.key):
         return key
     return _as_key(value) or key
 
 
 def _is_plain(text: str, span: Span) -> bool:
-    """Whether it stands in the file as it is, without quotes."""
+    """Whether the text is in the file without quotes."""
     return as_written(span) == text
 
 
-def _odd_keys(findings: tuple[Diagnostic, ...]) -> dict[Span, str]:
-    """The places of keys that are no strings, which the parser leaves out, and their text; none if there is no way."""
+def _non_string_keys(findings: tuple[Diagnostic, ...]) -> dict[Span, str]:
+    """The spans and texts of non-string keys, which the parser skips; empty if they cannot be replaced."""
     spans = [finding.span for finding in findings if finding.code == _NO_STRING and finding.span]
-    named = {span: name for span in spans if (name := _as_key(by_go(as_written(span) or "")))}
-    marks = map(chr, _MARKS[: len(named)])
-    is_free = len(named) <= len(_MARKS) and not any(mark in span.source.text for mark in marks for span in spans[:1])
-    return named if is_free else {}
+    texts = {span: name for span in spans if (name := _as_key(go_scalar(as_written(span) or "")))}
+    placeholders = map(chr, _PLACEHOLDERS[: len(texts)])
+    is_unused = len(texts) <= len(_PLACEHOLDERS) and not any(
+        placeholder in span.source.text for placeholder in placeholders for span in spans[:1]
+    )
+    return texts if is_unused else {}
 
 
-def _with_keys(odd: Mapping[Span, str]) -> tuple[Document, ...]:
-    source = next(iter(odd)).source
-    # As long as the key itself, so that everything else stays where it is.
-    marks = {span: chr(mark) * (span.end_column - span.column) for span, mark in zip(odd, _MARKS, strict=False)}
-    again = parse(Source(source.name, _marked(source.text, marks), source.layer))
-    names = {mark: odd[span] for span, mark in marks.items()}
-    return tuple(Document(source, _renamed(one.root, names, source)) for one in again.documents)
+def _parse_with_keys(keys: Mapping[Span, str]) -> tuple[Document, ...]:
+    source = next(iter(keys)).source
+    # As long as the key, so that all positions stay the same.
+    placeholders = {
+        span: chr(placeholder) * (span.end_column - span.column)
+        for span, placeholder in zip(keys, _PLACEHOLDERS, strict=False)
+    }
+    parsed_again = parse(Source(source.name, _replace_keys(source.text, placeholders), source.layer))
+    names = {placeholder: keys[span] for span, placeholder in placeholders.items()}
+    return tuple(Document(source, _renamed(one.root, names, source)) for one in parsed_again.documents)
 
 
-def _marked(text: str, marks: Mapping[Span, str]) -> str:
-    pieces = _LINE_ENDS.split(text)
-    for span, mark in marks.items():
-        line = pieces[2 * (span.line - 1)]
-        pieces[2 * (span.line - 1)] = line[: span.column - 1] + mark + line[span.end_column - 1 :]
-    return "".join(pieces)
+def _replace_keys(text: str, placeholders: Mapping[Span, str]) -> str:
+    lines = _LINE_ENDS.split(text)
+    for span, placeholder in placeholders.items():
+        line = lines[2 * (span.line - 1)]
+        lines[2 * (span.line - 1)] = line[: span.column - 1] + placeholder + line[span.end_column - 1 :]
+    return "".join(lines)
 
 
 def _renamed(node: Node, names: Mapping[str, str], source: Source) -> Node:
-    """The tree with the names in place of the marks, and with its places in the file as it was written."""
+    """Replace the placeholders with the keys, and point to the original file."""
     key = node.key._replace(source=source) if node.key else None
     placed = node.but(span=node.span._replace(source=source), key=key)
     if isinstance(placed.value, Mapping):

@@ -21,90 +21,100 @@ _TIME = re.compile(
     re.ASCII,
 )
 _CONTAINERS = ("cpu", "memory", "ephemeral-storage")
-"""What a container may ask for by a name that has no domain; huge pages beside."""
-_MEANT = {"gpu": "nvidia.com/gpu", "gpus": "nvidia.com/gpu", "mem": "memory", "disk": "ephemeral-storage"}
-"""What people write for it, our own fields among it."""
+"""Resources of containers without a domain, besides huge pages."""
+_COMMON_NAMES = {"gpu": "nvidia.com/gpu", "gpus": "nvidia.com/gpu", "mem": "memory", "disk": "ephemeral-storage"}
+"""Common wrong names, including the fields of runs."""
 _NATIVE, _HUGE_PAGES = "kubernetes.io/", "hugepages-"
 
 
-class Objection(NamedTuple):
-    """What is wrong with a value, or with what stands at the path below it."""
+class Violation(NamedTuple):
+    """A fault in a value, or at a path below it."""
 
     message: str
     help: str | None = None
     path: KeyPath = ()
 
 
-Keyword: TypeAlias = Callable[[Any, Any], Iterator[Objection]]
-"""Takes what the schema says behind the keyword, and the value."""
+Keyword: TypeAlias = Callable[[Any, Any], Iterator[Violation]]
+"""Check a value; the first argument is that of the keyword in the schema."""
 
 
-def _quantity(_: Any, value: Any) -> Iterator[Objection]:
+def _quantity(_: Any, value: Any) -> Iterator[Violation]:
     amount = _amount(value)
     if amount is None or amount.nano < 0:
         fault = FORMAT_CHECKS["quantity"](value)
-        # A server cuts down what is too large, without a word.
+        # A server silently reduces amounts that are too large.
         if fault and not fault.message.endswith("out of range"):
-            yield Objection(fault.message, fault.help)
+            yield Violation(fault.message, fault.help)
 
 
-def _options(options: Sequence[str], value: Any) -> Iterator[Objection]:
+def _options(options: Sequence[str], value: Any) -> Iterator[Violation]:
     if isinstance(value, str) and value not in options:
-        told = [option for option in options if option]
-        meant = near(value, told)
-        names = ", ".join(f"`{option}`" for option in told)
-        yield Objection(f"expected one of {names}, found {quote(value)}", f"did you mean `{meant}`?" if meant else None)
+        named = [option for option in options if option]
+        suggestion = near(value, named)
+        names = ", ".join(f"`{option}`" for option in named)
+        yield Violation(
+            f"expected one of {names}, found {quote(value)}", f"did you mean `{suggestion}`?" if suggestion else None
+        )
 
 
-def _required(required: Sequence[str], value: Any) -> Iterator[Objection]:
-    """To a server, what is null is not there."""
+def _required(required: Sequence[str], value: Any) -> Iterator[Violation]:
+    """A server reads null as missing."""
     missing = [name for name in required if value.get(name) is None] if isinstance(value, dict) else []
     if missing:
         names = ", ".join(f"`{name}`" for name in missing)
-        yield Objection(f"missing {names}", f"add {names}")
+        yield Violation(f"missing {names}", f"add {names}")
 
 
-def _time(_: Any, value: Any) -> Iterator[Objection]:
+def _time(_: Any, value: Any) -> Iterator[Violation]:
     if isinstance(value, str) and not _TIME.fullmatch(value):
-        yield Objection(f"{quote(value)} is not a time", "write it like `2026-01-31T09:30:00Z`")
+        yield Violation(f"{quote(value)} is not a time", "write it like `2026-01-31T09:30:00Z`")
 
 
-def _base64(_: Any, value: Any) -> Iterator[Objection]:
+def _base64(_: Any, value: Any) -> Iterator[Violation]:
     if isinstance(value, str) and not _BASE64.fullmatch(re.sub(r"[\r\n]", "", value)):
-        yield Objection("this is not base64", "encode it; in a Secret, plain text goes into `stringData`")
+        yield Violation("this is not base64", "encode it; in a Secret, plain text goes into `stringData`")
 
 
-def _resources(_: Any, value: Any) -> Iterator[Objection]:
-    """No request is above its limit; of what cannot be promised twice both are alike, and devices are whole."""
+def _resources(_: Any, value: Any) -> Iterator[Violation]:
+    """Requests must not exceed limits; devices and huge pages need equal values, and devices whole numbers."""
     if not isinstance(value, dict):
         return
     for side in ("requests", "limits"):
         yield from _unknown_resources(side, value.get(side))
     requests, limits = _amounts(value.get("requests")), _amounts(value.get("limits"))
     for name, amount in requests.items():
-        path, limit, is_fixed = ("requests", name), limits.get(name), _is_extended(name) or name.startswith(_HUGE_PAGES)
-        if limit is None and is_fixed:
-            yield Objection(f"{quote(name)} is requested and not limited", f"add a limit of `{amount.text}`", path)
-        elif limit is not None and (amount > limit or (is_fixed and amount != limit)):
-            fault, cure = ("differs from", "make the two equal") if is_fixed else ("is above", "lower it")
-            yield Objection(f"the request of `{amount.text}` {fault} the limit of `{limit.text}`", cure, path)
+        path, limit, must_be_equal = (
+            ("requests", name),
+            limits.get(name),
+            _is_extended(name) or name.startswith(_HUGE_PAGES),
+        )
+        if limit is None and must_be_equal:
+            yield Violation(f"{quote(name)} has a request but no limit", f"add a limit of `{amount.text}`", path)
+        elif limit is not None and (amount > limit or (must_be_equal and amount != limit)):
+            fault, help_text = (
+                ("differs from", "set both to the same value") if must_be_equal else ("is above", "lower it")
+            )
+            yield Violation(f"the request of `{amount.text}` {fault} the limit of `{limit.text}`", help_text, path)
     for side, amounts in (("requests", requests), ("limits", limits)):
         for name, amount in amounts.items():
             if _is_extended(name) and not amount.is_whole:
-                yield Objection(f"{quote(amount.text)} is not a whole number", None, (side, name))
+                yield Violation(f"{quote(amount.text)} is not a whole number", None, (side, name))
 
 
-def _unknown_resources(side: str, written: Any) -> Iterator[Objection]:
-    for name in written if isinstance(written, dict) else ():
+def _unknown_resources(side: str, resources: Any) -> Iterator[Violation]:
+    for name in resources if isinstance(resources, dict) else ():
         if "/" not in name and name not in _CONTAINERS and not name.startswith(_HUGE_PAGES):
-            meant = _MEANT.get(name.casefold()) or near(name, _CONTAINERS)
-            cure = f"did you mean `{meant}`?" if meant else "a device has a domain before its name: `example.com/…`"
-            yield Objection(f"a container cannot ask for {quote(name)}", cure, (side, name))
+            suggestion = _COMMON_NAMES.get(name.casefold()) or near(name, _CONTAINERS)
+            help_text = (
+                f"did you mean `{suggestion}`?" if suggestion else "add the domain of the device: `example.com/…`"
+            )
+            yield Violation(f"unknown resource {quote(name)}", help_text, (side, name))
 
 
-def _amounts(written: Any) -> dict[str, Quantity]:
-    """What can be read; the rest is told of each value alone."""
-    read = {name: _amount(value) for name, value in written.items()} if isinstance(written, dict) else {}
+def _amounts(resources: Any) -> dict[str, Quantity]:
+    """The valid quantities; the others are reported separately."""
+    read = {name: _amount(value) for name, value in resources.items()} if isinstance(resources, dict) else {}
     return {name: amount for name, amount in read.items() if amount is not None}
 
 
@@ -112,7 +122,7 @@ def _amount(value: Any) -> Quantity | None:
     return _read(value) if isinstance(value, str | int | float) else None
 
 
-# A thousand runs ask for the same few amounts.
+# Many runs request the same amounts.
 @lru_cache(maxsize=1024, typed=True)
 def _read(value: str | float) -> Quantity | None:
     try:
@@ -126,7 +136,7 @@ def _is_extended(name: str) -> bool:
 
 
 UNLESS_NULL = "x-unless-null"
-"""A keyword of schemas: what holds of a value that is not null."""
+"""A schema keyword: its schema applies to values other than null."""
 KEYWORDS: Mapping[str, Keyword] = {
     "x-base64": _base64,
     "x-options": _options,
@@ -135,4 +145,4 @@ KEYWORDS: Mapping[str, Keyword] = {
     "x-resources": _resources,
     "x-time": _time,
 }
-"""Where each stands in the schemas is said in `kubernetes_api.py`."""
+"""`kubernetes_api.py` adds these keywords to the schemas."""

@@ -1,4 +1,4 @@
-"""Check Kubernetes objects against the APIs of Kubernetes versions."""
+"""Validate Kubernetes objects against the APIs of Kubernetes versions."""
 
 from __future__ import annotations
 
@@ -19,56 +19,56 @@ from speccompile.model.source import Span
 from speccompile.schema.library import Schema
 from speccompile.schema.suggestions import near
 from speccompile.schema.validate import translate_error
-from speccompile.verify.fast_check import Accepts, accepting
-from speccompile.verify.go_regex import Expression, compiled
-from speccompile.verify.kubernetes_api import OBJECT_META, Kind, definition, kinds, known_version, listed, versions
-from speccompile.verify.server_checks import KEYWORDS, UNLESS_NULL, Objection
+from speccompile.verify.fast_check import Accepts, compile_predicate
+from speccompile.verify.go_regex import CompiledPattern, compile_pattern
+from speccompile.verify.kubernetes_api import OBJECT_META, Kind, definition, join_names, kinds, known_version, versions
+from speccompile.verify.server_checks import KEYWORDS, UNLESS_NULL, Violation
 
 if TYPE_CHECKING:
     from jsonschema.exceptions import ValidationError
     from jsonschema.protocols import Validator
 
-CODE = "api/violation"
+VIOLATION = "api/violation"
 UNKNOWN_KIND = "api/unknown-kind"
-NOT_JUDGED = "api/not-judged"
-_MANY = 100
-"""Faults of one object that are worded; nobody reads more."""
-_EFFORT = 2_000_000
-"""Looks at a value that there is time for, in an object of a custom kind."""
-_UNNAMED = ("Review", "List", "Binding", "Eviction", "Scale", "TokenRequest", "Status")
-"""How kinds end whose objects need no name, as no server keeps them."""
+NOT_CHECKED = "api/not-judged"
+_MAX_FAULTS = 100
+"""The maximum number of faults that are reported per object."""
+_MAX_CHECKS = 2_000_000
+"""The maximum number of checks of an object of a custom kind."""
+_NAMELESS_KINDS = ("Review", "List", "Binding", "Eviction", "Scale", "TokenRequest", "Status")
+"""Suffixes of kinds whose objects need no name, because servers do not store them."""
 
 
-class Subject(NamedTuple):
-    """A Kubernetes object to be verified, be it of a run or as somebody wrote it."""
+class LocatedObject(NamedTuple):
+    """A Kubernetes object to verify, from a run or a manifest file."""
 
     tree: Node
     place: Span
-    """What is shown of values that no line is behind."""
+    """The span to report for values without a line."""
 
     @property
     def kind(self) -> Kind:
-        """Its `apiVersion` and `kind`; empty texts for what is none."""
-        told = [self.tree.fields.get(key) for key in ("apiVersion", "kind")]
-        api_version, kind = (node.value if node and isinstance(node.value, str) else "" for node in told)
+        """Its `apiVersion` and `kind`; empty if missing."""
+        result = [self.tree.fields.get(key) for key in ("apiVersion", "kind")]
+        api_version, kind = (node.value if node and isinstance(node.value, str) else "" for node in result)
         return api_version, kind
 
     @property
     def name(self) -> str:
-        """Its name, or how the name begins that the server will give it; empty if there is neither."""
+        """Its `name` or `generateName`; empty if both are missing."""
         named = self.tree.at(("metadata", "name")) or self.tree.at(("metadata", "generateName"))
         return named.value if named and isinstance(named.value, str) else ""
 
 
-class Verdict(NamedTuple):
-    """What the APIs have against an object, by version; nothing where it is fine."""
+class VerifyResult(NamedTuple):
+    """The faults of an object by version; empty for a version that accepts it."""
 
-    subject: Subject
+    subject: LocatedObject
     faults: Mapping[str, tuple[Diagnostic, ...]]
 
 
 class _Identity(NamedTuple):
-    """What makes faults of several versions one; a cure or a note may be a matter of the version."""
+    """The key under which faults of several versions are merged; help and notes may differ."""
 
     code: str
     message: str
@@ -80,24 +80,24 @@ class _Identity(NamedTuple):
 class _Check:
     schema: Schema
     accepts: Accepts | None = None
-    """Says soon that all is well, where there is a way; the validator says what is not."""
+    """A fast check, if available; the validator explains failures."""
 
     @cached_property
     def validator(self) -> Validator:
-        # Most objects are valid, and jsonschema is slow to import: only a fault needs it.
+        # jsonschema is slow to import, and only invalid objects need it.
         from speccompile.verify.api_validator import ApiValidator
 
-        made: Validator = ApiValidator(self.schema)
-        return made
+        result: Validator = ApiValidator(self.schema)
+        return result
 
-    def has_time(self, data: Any) -> bool:
-        """Whether there is: a definition may ask a thousand things of each of a thousand values."""
-        return self.accepts is not None or _left(self.schema, data, _EFFORT) >= 0
+    def is_affordable(self, data: Any) -> bool:
+        """Whether the check is affordable: a definition may have thousands of checks for thousands of values."""
+        return self.accepts is not None or _remaining_checks(self.schema, data, _MAX_CHECKS) >= 0
 
 
 @dataclass(frozen=True, eq=False)
 class Api:
-    """The API of a version of Kubernetes, with the custom kinds that it was given."""
+    """The API of a Kubernetes version, with custom kinds."""
 
     version: str
     customs: Mapping[Kind, Schema] = field(default_factory=dict)
@@ -105,75 +105,79 @@ class Api:
 
     def check(self, kind: Kind) -> _Check | None:
         if kind not in self._checks:
-            self._checks[kind] = self._made(kind)
+            self._checks[kind] = self._build_check(kind)
         return self._checks[kind]
 
-    def _made(self, kind: Kind) -> _Check | None:
+    def _build_check(self, kind: Kind) -> _Check | None:
         name = kinds(self.version).get(kind)
         if name is not None:
             schema = definition(self.version, name)
-            return _Check(schema, accepting(schema))
+            return _Check(schema, compile_predicate(schema))
         custom = self.customs.get(kind)
         metadata = {"$defs": {"metadata": definition(self.version, OBJECT_META)}}
         return _Check({**custom, **metadata}) if custom is not None else None
 
 
 def violations(compiled: Compiled, version: str) -> tuple[Diagnostic, ...]:
-    """What a cluster of the version (`1.33`) would refuse, at the line of the run, profile or template behind it.
+    """What a cluster of the version (`1.33`) would reject, at the line of the run, profile or template that caused it.
 
-    Unknown fields count. The schemas are those of the package `kubernetes-validate`; raises LookupError for a
-    version that it does not have, and ModuleNotFoundError if it is not installed.
+    Unknown fields are violations. The schemas come from the package `kubernetes-validate`; raises LookupError for a
+    version without schemas, and ModuleNotFoundError if the package is not installed.
     """
-    known = known_version(version)
-    if known is None:
-        raise LookupError(f"there are no API schemas of Kubernetes {version}, only of {listed(versions())}")
-    return in_order(found for subject in subjects(compiled) for found in findings(verdict(subject, [_api(known)])))
+    known_kinds = known_version(version)
+    if known_kinds is None:
+        raise LookupError(f"no API schemas for Kubernetes {version}; available: {join_names(versions())}")
+    return in_order(
+        finding
+        for subject in run_objects(compiled)
+        for finding in result_findings(verify_object(subject, [_api(known_kinds)]))
+    )
 
 
-def subjects(compiled: Compiled) -> tuple[Subject, ...]:
+def run_objects(compiled: Compiled) -> tuple[LocatedObject, ...]:
     """The manifests of a run."""
-    return tuple(Subject(manifest.tree, compiled.run.name.span) for manifest in compiled.manifests)
+    return tuple(LocatedObject(manifest.tree, compiled.run.name.span) for manifest in compiled.manifests)
 
 
-def verdict(subject: Subject, apis: Iterable[Api]) -> Verdict:
-    """What each of the APIs has against the object; nothing raises, whatever the object."""
+def verify_object(subject: LocatedObject, apis: Iterable[Api]) -> VerifyResult:
+    """Verify an object against each of the APIs."""
     data = subject.tree.plain()
-    return Verdict(subject, {api.version: _faults(subject, data, api) for api in apis})
+    return VerifyResult(subject, {api.version: _faults(subject, data, api) for api in apis})
 
 
-def findings(told: Verdict) -> Iterator[Diagnostic]:
-    """The faults of all versions, each once, with a note of the versions that have it; the last one words them."""
-    having: dict[_Identity, list[str]] = {}
-    worded: dict[_Identity, Diagnostic] = {}
-    for version, faults in told.faults.items():
+def result_findings(result: VerifyResult) -> Iterator[Diagnostic]:
+    """The distinct faults of all versions, each with a note that lists its versions."""
+    versions_by_fault: dict[_Identity, list[str]] = {}
+    fault_by_identity: dict[_Identity, Diagnostic] = {}
+    for version, faults in result.faults.items():
         for fault in faults:
-            same = _Identity(fault.code, fault.message, fault.span, fault.path)
-            having.setdefault(same, []).append(version)
-            worded[same] = fault
-    (_, kind), name = told.subject.kind, told.subject.name
+            identity = _Identity(fault.code, fault.message, fault.span, fault.path)
+            versions_by_fault.setdefault(identity, []).append(version)
+            fault_by_identity[identity] = fault
+    (_, kind), name = result.subject.kind, result.subject.name
     where = f"in {quote(kind)[1:-1]}{f' {quote(name)}' if name else ''}" if kind else ""
-    for same, fault in worded.items():
+    for identity, fault in fault_by_identity.items():
         place = f"`{format_path(fault.path)}` {where}".strip() if fault.path else where
-        note = Note(f"{place}, by the API of Kubernetes {listed(having[same])}".removeprefix(", "))
+        note = Note(f"{place}, in the API of Kubernetes {join_names(versions_by_fault[identity])}".removeprefix(", "))
         yield fault._replace(notes=(*fault.notes, note))
 
 
-def _faults(subject: Subject, data: Any, api: Api) -> tuple[Diagnostic, ...]:
+def _faults(subject: LocatedObject, data: Any, api: Api) -> tuple[Diagnostic, ...]:
     check = api.check(subject.kind)
     if check is None:
         return (_unknown_kind(subject, api),)
     unnamed = tuple(_unnamed(subject))
     if check.accepts is not None and check.accepts(data):
         return unnamed
-    if not check.has_time(data):
-        return (*unnamed, _not_judged(subject))
-    errors = [*islice(check.validator.iter_errors(data), _MANY)]
-    told = (found for error in _without_echoes(errors) for found in _told(error, subject))
-    return tuple(dict.fromkeys((*unnamed, *islice(told, _MANY))))
+    if not check.is_affordable(data):
+        return (*unnamed, _not_checked(subject))
+    errors = [*islice(check.validator.iter_errors(data), _MAX_FAULTS)]
+    result = (finding for error in _without_echoes(errors) for finding in _error_findings(error, subject))
+    return tuple(dict.fromkeys((*unnamed, *islice(result, _MAX_FAULTS))))
 
 
 def _without_echoes(errors: Sequence[ValidationError]) -> Iterator[ValidationError]:
-    """The errors, one a fault: of what is of the wrong type that it is none of the options, of null that it is null."""
+    """Drop errors that repeat another one: an enum error of a wrong type, a type error of a required null."""
     mistyped = {tuple(error.absolute_path) for error in errors if error.validator == "type"}
     missing = {
         (*error.absolute_path, name) for error in errors if error.validator == "x-required" for name in _names(error)
@@ -190,85 +194,85 @@ def _names(error: ValidationError) -> Sequence[str]:
     return tuple(required)
 
 
-def _unnamed(subject: Subject) -> Iterator[Diagnostic]:
-    """No server keeps an object without a name; that metadata, or a name, is of the wrong type is another fault."""
+def _unnamed(subject: LocatedObject) -> Iterator[Diagnostic]:
+    """Report a missing name; metadata or a name of a wrong type is a separate fault."""
     metadata = subject.tree.fields.get("metadata")
-    said = [metadata.fields.get(name) for name in ("name", "generateName")] if metadata else []
-    is_said = any(node is not None and node.value not in (None, "") for node in said)
-    is_other = metadata is not None and metadata.value is not None and not isinstance(metadata.value, Mapping)
-    if not is_said and not is_other and not subject.kind[1].endswith(_UNNAMED):
+    name_nodes = [metadata.fields.get(name) for name in ("name", "generateName")] if metadata else []
+    is_named = any(node is not None and node.value not in (None, "") for node in name_nodes)
+    is_malformed = metadata is not None and metadata.value is not None and not isinstance(metadata.value, Mapping)
+    if not is_named and not is_malformed and not subject.kind[1].endswith(_NAMELESS_KINDS):
         place = metadata.place if metadata and metadata.span.line else subject.place
-        message, cure = "this object has no name", "add `name`, or `generateName`, to its `metadata`"
-        yield Diagnostic(code=CODE, message=message, span=place, path=("metadata",), help=cure)
+        message, help_text = "this object has no name", "add `name` or `generateName` to its `metadata`"
+        yield Diagnostic(code=VIOLATION, message=message, span=place, path=("metadata",), help=help_text)
 
 
-def _not_judged(subject: Subject) -> Diagnostic:
+def _not_checked(subject: LocatedObject) -> Diagnostic:
     return Diagnostic(
-        code=NOT_JUDGED,
-        message="this object is not judged: its definition asks too many things of too many values",
+        code=NOT_CHECKED,
+        message="this object is not checked: its definition needs too many checks for its size",
         span=subject.place,
         severity=Severity.WARNING,
-        help="take lists or `allOf` in the definition apart, or ask a server: `kubectl apply --dry-run=server`",
+        help="simplify the definition, or check the object with a server: `kubectl apply --dry-run=server`",
     )
 
 
-def _left(schema: Any, data: Any, left: int) -> int:
-    """How much time is left after a schema has looked at data; less than nothing as soon as there is none."""
-    if left < 0 or not isinstance(schema, Mapping):
-        return left - 1
-    left -= 1 + len(schema.get("enum", ())) + len(schema.get("x-required", ())) + len(schema.get("required", ()))
-    around = [one for name in ("allOf", "anyOf", "oneOf") for one in schema.get(name, ())]
-    around += [schema[name] for name in ("not", UNLESS_NULL) if name in schema]
-    pairs = [(one, data) for one in around]
+def _remaining_checks(schema: Any, data: Any, remaining: int) -> int:
+    """Subtract the number of checks from `left`; negative once the limit is exceeded."""
+    if remaining < 0 or not isinstance(schema, Mapping):
+        return remaining - 1
+    remaining -= 1 + len(schema.get("enum", ())) + len(schema.get("x-required", ())) + len(schema.get("required", ()))
+    subschemas = [one for name in ("allOf", "anyOf", "oneOf") for one in schema.get(name, ())]
+    subschemas += [schema[name] for name in ("not", UNLESS_NULL) if name in schema]
+    pairs = [(one, data) for one in subschemas]
     if isinstance(data, str) and "pattern" in schema:
-        expression = compiled(schema["pattern"])
-        left -= expression.cost(data) if isinstance(expression, Expression) else 0
+        expression = compile_pattern(schema["pattern"])
+        remaining -= expression.cost(data) if isinstance(expression, CompiledPattern) else 0
     elif isinstance(data, list):
         pairs += ((schema.get("items"), one) for one in data)
     elif isinstance(data, dict):
         fields, others = schema.get("properties", {}), schema.get("additionalProperties")
-        left -= len(fields)
+        remaining -= len(fields)
         pairs += ((fields.get(key, others), one) for key, one in data.items())
     for one, value in pairs:
-        if left < 0:
+        if remaining < 0:
             break
-        left = _left(one, value, left)
-    return left
+        remaining = _remaining_checks(one, value, remaining)
+    return remaining
 
 
-def _told(error: ValidationError, subject: Subject) -> Iterator[Diagnostic]:
-    for found in _worded(error, subject.tree):
-        yield found._replace(code=CODE, span=_placed(found, subject))
+def _error_findings(error: ValidationError, subject: LocatedObject) -> Iterator[Diagnostic]:
+    for finding in _translate(error, subject.tree):
+        yield finding._replace(code=VIOLATION, span=_fault_span(finding, subject))
 
 
-def _worded(error: ValidationError, tree: Node) -> Iterator[Diagnostic]:
+def _translate(error: ValidationError, tree: Node) -> Iterator[Diagnostic]:
     keyword = str(error.validator)
     if keyword in KEYWORDS:
-        objections = KEYWORDS[keyword](error.validator_value, error.instance)
-    elif keyword in _WORDS and not _is_of_type(error):
-        objections = iter([Objection(_WORDS[keyword](error))])
+        broken = KEYWORDS[keyword](error.validator_value, error.instance)
+    elif keyword in _MESSAGES and not _is_of_type(error):
+        broken = iter([Violation(_MESSAGES[keyword](error))])
     else:
         yield from translate_error(error, tree, bundled_library())
         return
-    for objection in objections:
-        path: KeyPath = (*error.absolute_path, *objection.path)
+    for violation in broken:
+        path: KeyPath = (*error.absolute_path, *violation.path)
         node = tree.at(path)
         yield Diagnostic(
-            code=CODE, message=objection.message, help=objection.help, path=path, span=node.place if node else None
+            code=VIOLATION, message=violation.message, help=violation.help, path=path, span=node.place if node else None
         )
 
 
 def _is_of_type(error: ValidationError) -> bool:
-    """Whether it comes to the types of the alternatives, and to nothing else."""
+    """Whether every alternative fails because of its type."""
     return bool(error.context) and all(inner.validator == "type" for inner in error.context)
 
 
 def _no_alternative(error: ValidationError) -> str:
     which = "none" if error.context else "more than one"
-    return f"this fits {which} of the alternatives that the definition of its kind has"
+    return f"this matches {which} of the alternatives in the definition of its kind"
 
 
-_WORDS: Mapping[str, Callable[[Any], str]] = {
+_MESSAGES: Mapping[str, Callable[[Any], str]] = {
     "anyOf": _no_alternative,
     "oneOf": _no_alternative,
     "not": lambda _: "the definition of its kind excludes this value",
@@ -277,53 +281,53 @@ _WORDS: Mapping[str, Callable[[Any], str]] = {
     "multipleOf": lambda error: f"expected a multiple of {error.validator_value}, found {quote(error.instance)}",
     "maxProperties": lambda error: f"expected at most {error.validator_value} keys, found {len(error.instance)}",
 }
-"""What only custom kinds say."""
+"""Messages of keywords that only custom kinds use."""
 
 
-def _placed(found: Diagnostic, subject: Subject) -> Span:
-    """A line that somebody can change: where no line is behind the value, that of the nearest value around it."""
-    around = (subject.tree.at(found.path[:length]) for length in range(len(found.path), 0, -1))
-    spans = (found.span, *(node.place for node in around if node))
+def _fault_span(finding: Diagnostic, subject: LocatedObject) -> Span:
+    """The span of a fault: its own line, else that of the nearest parent with a line."""
+    subschemas = (subject.tree.at(finding.path[:length]) for length in range(len(finding.path), 0, -1))
+    spans = (finding.span, *(node.place for node in subschemas if node))
     return next((span for span in spans if span and span.line), subject.place)
 
 
-def _unknown_kind(subject: Subject, api: Api) -> Diagnostic:
+def _unknown_kind(subject: LocatedObject, api: Api) -> Diagnostic:
     api_version, kind = subject.kind
     node = subject.tree.fields.get("kind")
     place = node.place if node and node.span.line else subject.place
     if not api_version or not kind:
         return Diagnostic(
             code=UNKNOWN_KIND,
-            message="this is no Kubernetes object: it needs an `apiVersion` and a `kind`, which are strings",
+            message="not a Kubernetes object: `apiVersion` and `kind` must be strings",
             span=place,
-            help="add them, or leave the document out",
+            help="add them, or remove the document",
         )
     elsewhere = [version for version in versions() if (api_version, kind) in kinds(version)]
     have = "has" if len(elsewhere) == 1 else "have"
     return Diagnostic(
         code=UNKNOWN_KIND,
-        message=f"there is no kind {quote(kind)} in {quote(api_version)}",
+        message=f"unknown kind {quote(kind)} in {quote(api_version)}",
         span=place,
-        notes=(Note(f"Kubernetes {listed(elsewhere)} {have} it"),) if elsewhere else (),
-        help=_meant(api_version, kind, api) or (_ELSEWHERE if elsewhere else _CUSTOM),
+        notes=(Note(f"Kubernetes {join_names(elsewhere)} {have} it"),) if elsewhere else (),
+        help=_kind_suggestion(api_version, kind, api) or (_ELSEWHERE if elsewhere else _CUSTOM),
     )
 
 
-_ELSEWHERE = "leave it out for this version, or verify against one that has it"
-_CUSTOM = "give its CustomResourceDefinition with --crd, if it is a custom kind"
+_ELSEWHERE = "remove it for this version, or verify against a version that has it"
+_CUSTOM = "pass its CustomResourceDefinition with --crd, if it is a custom kind"
 
 
-def _meant(api_version: str, kind: str, api: Api) -> str | None:
-    known = (*kinds(api.version), *api.customs)
+def _kind_suggestion(api_version: str, kind: str, api: Api) -> str | None:
+    known_kinds = (*kinds(api.version), *api.customs)
     group = api_version.rpartition("/")[0]
     others = sorted(
-        (version for version, name in known if name == kind), key=lambda one: one.rpartition("/")[0] != group
+        (version for version, name in known_kinds if name == kind), key=lambda one: one.rpartition("/")[0] != group
     )
-    same = [name for version, name in known if version == api_version]
+    identity = [name for version, name in known_kinds if version == api_version]
     if others:
         return f"write `apiVersion: {others[0]}`"
-    meant = near(kind, same)
-    return f"did you mean `{meant}`?" if meant else None
+    suggestion = near(kind, identity)
+    return f"did you mean `{suggestion}`?" if suggestion else None
 
 
 @cache

@@ -19,8 +19,8 @@ from speccompile.model.node import Node
 from speccompile.terminal.style import coloured
 from speccompile.verify import kubernetes_api as apis
 from speccompile.verify.kubernetes_api import versions
-from speccompile.verify.table import FEW, as_table
-from speccompile.verify.verify import Api, Subject, subjects, verdict
+from speccompile.verify.table import MAX_OBJECTS_SHOWN, version_table
+from speccompile.verify.verify import Api, LocatedObject, run_objects, verify_object
 
 NEWEST = versions()[-1]
 MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {a: b}\n"
@@ -47,9 +47,11 @@ spec:
 
 
 def ok(title: str, version: str = NEWEST) -> str:
-    return (
-        f"{'MANIFEST'.ljust(len(title))}  {version}\n{title}  ok\n\n1 manifest by the API of Kubernetes {version}: ok\n"
-    )
+    return f"{'MANIFEST'.ljust(len(title))}  {version}\n{title}  ok\n"
+
+
+def valid(title: str, version: str = NEWEST) -> Answer:
+    return Answer(0, ok(title, version), f"1 manifest valid for Kubernetes {version}\n")
 
 
 # What is verified.
@@ -57,22 +59,22 @@ def ok(title: str, version: str = NEWEST) -> str:
 
 def test_the_manifests_of_a_run_are_verified(call: Call) -> None:
     Path("run.yaml").write_text(run_text())
-    assert call("verify", "run.yaml") == Answer(0, ok("run.yaml: Job train"), "")
+    assert call("verify", "run.yaml") == valid("run.yaml: Job train")
 
 
 def test_manifests_are_verified_as_they_are(call: Call) -> None:
     Path("map.yaml").write_text(MAP)
-    assert call("verify", "map.yaml") == Answer(0, ok("map.yaml: ConfigMap settings"), "")
+    assert call("verify", "map.yaml") == valid("map.yaml: ConfigMap settings")
 
 
 def test_what_render_prints_can_be_piped_into_verify(call: Call) -> None:
     Path("run.yaml").write_text(run_text())
     rendered = call("render", "run.yaml").stdout
-    assert call("verify", "-", stdin=rendered) == Answer(0, ok("<stdin>: Job train"), "")
-    assert call("verify", "-", stdin=run_text()) == Answer(0, ok("<stdin>: Job train"), "")
+    assert call("verify", "-", stdin=rendered) == valid("<stdin>: Job train")
+    assert call("verify", "-", stdin=run_text()) == valid("<stdin>: Job train")
 
 
-def test_runs_and_manifests_may_stand_in_one_file(call: Call) -> None:
+def test_runs_and_manifests_may_be_in_one_file(call: Call) -> None:
     Path("both.yaml").write_text(f"{run_text()}\n---\n{BAD_MAP}")
     answer = call("verify", "both.yaml")
     assert (answer.code, answer.stdout.splitlines()) == (
@@ -82,7 +84,7 @@ def test_runs_and_manifests_may_stand_in_one_file(call: Call) -> None:
             "both.yaml: ConfigMap faulty  1 error",
             "both.yaml: Job train         ok",
             "",
-            f"2 manifests by the API of Kubernetes {NEWEST}: 1 ok, 1 refused",
+            f"2 manifests for Kubernetes {NEWEST}: 1 valid, 1 invalid",
         ],
     )
     assert "--> both.yaml:6:1" in answer.stderr
@@ -94,7 +96,7 @@ def test_without_a_path_the_runs_of_the_project_are_verified(call: Call) -> None
         Path(folder).mkdir()
     Path("runs/train.yaml").write_text(run_text())
     Path("manifests/old.yaml").write_text(BAD_MAP)
-    assert call("verify") == Answer(0, ok("runs/train.yaml: Job train", "1.33"), "")
+    assert call("verify") == valid("runs/train.yaml: Job train", "1.33")
     assert call("verify", "manifests").code == 1
 
 
@@ -110,7 +112,10 @@ def test_a_fault_of_a_run_points_at_the_line_that_caused_it(call: Call) -> None:
 def test_a_run_that_does_not_compile_hides_no_other(call: Call) -> None:
     Path("runs.yaml").write_text(f"{run_text()}\n---\n{run_text('faulty', resources={'mem': '8GB'})}\n")
     answer = call("verify", "runs.yaml")
-    assert (answer.code, answer.stdout) == (1, ok("runs.yaml: Job train"))
+    assert (answer.code, answer.stdout) == (
+        1,
+        f"{ok('runs.yaml: Job train')}\n1 manifest valid for Kubernetes {NEWEST}\n",
+    )
     assert "error[schema/quantity]" in answer.stderr
     ignored = call("verify", "runs.yaml", "--ignore", "schema/quantity")
     assert (ignored.code, ignored.stderr.count("skipped 1 run")) == (0, 1)
@@ -128,14 +133,14 @@ def test_what_kustomize_reads_is_passed_over(call: Call) -> None:
     Path("base").mkdir()
     Path("base/kustomization.yaml").write_text("resources: [map.yaml]\n")
     Path("base/map.yaml").write_text(MAP)
-    assert call("verify", "base") == Answer(0, ok("base/map.yaml: ConfigMap settings"), "")
+    assert call("verify", "base") == valid("base/map.yaml: ConfigMap settings")
     Path("Kustomization").write_text("resources: [base]\n")
     assert call("verify", "Kustomization") == Answer(0, "", "")
 
 
 def test_manifests_may_be_larger_than_runs(call: Call) -> None:
     large = MAP.replace("{a: b}", "{a: " + "b" * 2_000_000 + "}")
-    assert call("verify", "-", stdin=large) == Answer(0, ok("<stdin>: ConfigMap settings"), "")
+    assert call("verify", "-", stdin=large) == valid("<stdin>: ConfigMap settings")
     answer = call("verify", "-", stdin="a" * (MAX_MANIFESTS + 1))
     assert (answer.code, "larger than 8 MiB" in answer.stderr) == (1, True)
 
@@ -189,7 +194,7 @@ def test_values_of_secrets_are_never_shown(form: str, text: str, call: Call) -> 
     assert not [value for value in ("98765", "hunter2", "0123", "aHVudGVyMg") if value in answer.stdout + answer.stderr]
 
 
-def test_a_fault_of_a_secret_is_still_told(call: Call) -> None:
+def test_a_fault_in_a_secret_is_reported(call: Call) -> None:
     answer = call("verify", "-", stdin=f"{HIDDEN}stringdata: {{pin: hunter2}}\ndata: {{pin: 1}}\n")
     assert "unknown key `stringdata`\n" in answer.stderr
     assert "help: did you mean `stringData`?\n" in answer.stderr
@@ -204,7 +209,7 @@ def test_a_definition_beside_a_secret_shows_none_of_it(call: Call) -> None:
     assert (answer.code, "error[api/violation]" in answer.stderr, "hunter2" in answer.stderr) == (1, True, False)
 
 
-def test_a_warning_in_a_line_that_speaks_of_secrets_is_about_no_syntax(call: Call) -> None:
+def test_a_warning_in_a_line_with_secrets_is_not_a_syntax_error(call: Call) -> None:
     text = (
         "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers: [{name: a, image: a}]\n"
         "  volumes: [{name: a, secret: {secretName: a, defaultMode: 0400}}]\n"
@@ -220,31 +225,31 @@ def test_a_warning_in_a_line_that_speaks_of_secrets_is_about_no_syntax(call: Cal
 @pytest.mark.parametrize("version", ["1.33", "1.33.0", "v1.33", "1.33.9"])
 def test_a_version_is_known_by_all_its_names(version: str, call: Call) -> None:
     Path("map.yaml").write_text(MAP)
-    told = ok("map.yaml: ConfigMap settings", "1.33")
-    assert call("verify", "map.yaml", "--kubernetes", version, "--kubernetes", "1.33") == Answer(0, told, "")
+    answer = call("verify", "map.yaml", "--kubernetes", version, "--kubernetes", "1.33")
+    assert answer == valid("map.yaml: ConfigMap settings", "1.33")
 
 
-def test_versions_stand_in_their_order(call: Call) -> None:
+def test_versions_are_sorted(call: Call) -> None:
     Path("map.yaml").write_text(MAP)
     answer = call("verify", "map.yaml", "--kubernetes", "1.33", "--kubernetes", "1.29")
     assert answer.stdout.splitlines()[0].split() == ["MANIFEST", "1.29", "1.33"]
 
 
-def test_the_command_line_wins_over_the_project_file(call: Call) -> None:
+def test_the_command_line_overrides_the_project_file(call: Call) -> None:
     Path("speccompile.yaml").write_text("kubernetes: ['1.31', '1.32']\n")
     Path("map.yaml").write_text(MAP)
-    assert call("verify", "map.yaml").stdout.endswith("Kubernetes 1.31 and 1.32: ok\n")
-    assert call("verify", "map.yaml", "--kubernetes", "1.30").stdout.endswith("Kubernetes 1.30: ok\n")
+    assert call("verify", "map.yaml").stderr == "1 manifest valid for Kubernetes 1.31 and 1.32\n"
+    assert call("verify", "map.yaml", "--kubernetes", "1.30").stderr.endswith("for Kubernetes 1.30\n")
     assert [*load_project(".").kubernetes] == ["1.31", "1.32"]
 
 
 def test_an_unknown_version_is_a_wrong_call_that_lists_the_near_ones_first(call: Call) -> None:
     answer = call("verify", "-", "--kubernetes", "1.2", stdin=MAP)
     assert (answer.code, answer.stdout) == (2, "")
-    assert f"no API schemas of Kubernetes `1.2`; there are those of {', '.join(versions())}\n" in answer.stderr
+    assert f"no API schemas for Kubernetes `1.2`; available: {', '.join(versions())}\n" in answer.stderr
 
 
-def test_an_unknown_version_of_the_project_file_is_told_at_its_line(call: Call) -> None:
+def test_an_unknown_version_in_the_project_file_is_reported_at_its_line(call: Call) -> None:
     Path("speccompile.yaml").write_text("runs: [run.yaml]\nkubernetes:\n- '1.33'\n- '1.2'\n- 1.30\n")
     Path("run.yaml").write_text(run_text())
     answer = call("verify")
@@ -262,13 +267,11 @@ def test_without_the_extra_there_is_a_clear_word(call: Call, monkeypatch: pytest
     Path("run.yaml").write_text(run_text())
     apis._folders.cache_clear()  # what was found before is found no more
     with monkeypatch.context() as without:
-        # As Python says that there is no such package.
+        # As Python reports a missing package.
         without.setitem(sys.modules, "kubernetes_validate", None)
         answer = call("verify", "run.yaml")
     assert (answer.code, answer.stdout) == (2, "")
-    assert answer.stderr.endswith(
-        "the API schemas are not installed; add them with: pip install 'speccompile[verify]'\n"
-    )
+    assert answer.stderr.endswith("the API schemas are not installed; install speccompile with the `verify` extra\n")
 
 
 # Custom kinds.
@@ -281,7 +284,7 @@ def test_a_custom_kind_needs_its_definition(call: Call) -> None:
     Path("crds/other.json").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": []}))
     answer = call("verify", "widget.yaml")
     assert (answer.code, "no such kind" in answer.stdout, "--crd" in answer.stderr) == (1, True, True)
-    assert call("verify", "widget.yaml", "--crd", "crds") == Answer(0, ok("widget.yaml: Widget main"), "")
+    assert call("verify", "widget.yaml", "--crd", "crds") == valid("widget.yaml: Widget main")
     Path("widget.yaml").write_text(WIDGET.replace("size: 1", "size: big"))
     assert "found the string `big`\n  --> widget.yaml:4:14\n" in call("verify", "widget.yaml", "--crd", "crds").stderr
 
@@ -313,7 +316,7 @@ def test_a_definition_at_fault_ends_the_call(text: str | None, code: str, call: 
     assert "crd.yaml" in answer.stderr
 
 
-def test_a_definition_in_json_is_told_at_its_line(call: Call) -> None:
+def test_a_definition_in_json_is_reported_at_its_line(call: Call) -> None:
     crd = yaml.safe_load(CRD)
     Path("crd.json").write_text(json.dumps(crd, indent=1))
     assert call("verify", "-", "--crd", "crd.json", stdin=WIDGET).code == 0
@@ -340,7 +343,7 @@ def test_a_definition_at_fault_is_one_as_a_manifest_too(version: str, call: Call
     assert call("verify", "-", "--kubernetes", version, stdin=CRD).code == 0
 
 
-def test_what_is_not_judged_is_told_and_is_not_called_right(call: Call) -> None:
+def test_an_unchecked_object_is_reported_and_not_valid(call: Call) -> None:
     Path("crd.yaml").write_text(CRD.replace("size: {type: integer}", f"size: {{allOf: [{', '.join(['{}'] * 3_000)}]}}"))
     many = WIDGET.replace("{size: 1}", "{size: 1}\n---\n")
     assert call("verify", "-", "--crd", "crd.yaml", stdin=many).code == 0
@@ -353,21 +356,21 @@ def test_what_is_not_judged_is_told_and_is_not_called_right(call: Call) -> None:
     )
     assert (answer.code, "warning[api/not-judged]" in answer.stderr) == (0, True)
     assert answer.stdout.splitlines()[1:] == [
-        "<stdin>: Widget main  not judged",
+        "<stdin>: Widget main  not checked",
         "",
-        f"1 manifest by the API of Kubernetes {NEWEST}: 0 ok, 0 refused, 1 not judged",
+        f"1 manifest for Kubernetes {NEWEST}: 0 valid, 0 invalid, 1 not checked",
     ]
 
 
-# How it is told.
+# Output.
 
 
 @pytest.mark.parametrize("severity", ["--ignore", "--warning"])
-def test_the_table_says_what_the_exit_code_says(severity: str, call: Call) -> None:
+def test_the_table_agrees_with_the_exit_code(severity: str, call: Call) -> None:
     answer = call("verify", "-", severity, "api/unknown-kind", stdin=WIDGET)
     assert answer.code == 0
-    assert answer.stdout.endswith("0 ok, 0 refused, 1 not judged\n")
-    assert call("verify", "-", stdin=WIDGET).stdout.endswith("0 ok, 1 refused\n")
+    assert answer.stdout.endswith("0 valid, 0 invalid, 1 not checked\n")
+    assert call("verify", "-", stdin=WIDGET).stdout.endswith("0 valid, 1 invalid\n")
 
 
 def test_formats_for_programs_go_to_stdout_alone(call: Call, root: Path) -> None:
@@ -381,34 +384,35 @@ def test_formats_for_programs_go_to_stdout_alone(call: Call, root: Path) -> None
     assert call("verify", "map.yaml", "--format", "github").stdout.startswith("::error file=map.yaml,line=4")
 
 
-def test_what_codes_count_as_is_for_the_call_to_say(call: Call) -> None:
+def test_options_set_the_severity_of_codes(call: Call) -> None:
     Path("map.yaml").write_text(BAD_MAP)
-    assert call("verify", "map.yaml", "--ignore", "api/violation") == Answer(0, ok("map.yaml: ConfigMap faulty"), "")
+    assert call("verify", "map.yaml", "--ignore", "api/violation") == valid("map.yaml: ConfigMap faulty")
     warned = call("verify", "map.yaml", "--warning", "api/violation")
     assert (warned.code, warned.stdout) == (0, ok("map.yaml: ConfigMap faulty"))
     assert "warning[api/violation]" in warned.stderr
 
 
 def test_of_many_manifests_only_those_at_fault_are_listed(call: Call) -> None:
-    Path("maps.yaml").write_text("---\n".join([*[MAP] * FEW, BAD_MAP]))
+    Path("maps.yaml").write_text("---\n".join([*[MAP] * MAX_OBJECTS_SHOWN, BAD_MAP]))
     assert call("verify", "maps.yaml").stdout.splitlines() == [
         f"MANIFEST                     {NEWEST}",
         "maps.yaml: ConfigMap faulty  1 error",
         "",
-        f"{FEW + 1} manifests by the API of Kubernetes {NEWEST}: {FEW} ok, 1 refused",
+        f"{MAX_OBJECTS_SHOWN + 1} manifests for Kubernetes {NEWEST}: {MAX_OBJECTS_SHOWN} valid, 1 invalid",
     ]
-    Path("maps.yaml").write_text("---\n".join([MAP] * (FEW + 1)))
-    assert call("verify", "maps.yaml").stdout == f"{FEW + 1} manifests by the API of Kubernetes {NEWEST}: ok\n"
+    Path("maps.yaml").write_text("---\n".join([MAP] * (MAX_OBJECTS_SHOWN + 1)))
+    answer = call("verify", "maps.yaml")
+    assert (answer.stdout, answer.stderr) == ("", f"{MAX_OBJECTS_SHOWN + 1} manifests valid for Kubernetes {NEWEST}\n")
 
 
 def test_the_table_is_aligned_with_wide_letters_and_in_colour() -> None:
-    (subject,) = subjects(compile_run({"name": "a", "action": "job", "image": "python:3.12"}))
+    (subject,) = run_objects(compile_run({"name": "a", "action": "job", "image": "python:3.12"}))
     named = {"apiVersion": Node("v1", subject.place), "kind": Node("訓練", subject.place)}
-    other = Subject(subject.tree.with_fields(named), subject.place)
-    verdicts = [verdict(one, [Api("1.33")]) for one in (subject, other)]
-    told = as_table(verdicts, ["1.33"], {}).splitlines()
-    assert told[:3] == ["MANIFEST      1.33", "<run>: Job a  ok", "<run>: 訓練   no such kind"]
-    assert "\x1b[1;31mno such kind\x1b[0m" in as_table(verdicts, ["1.33"], {}, coloured)
+    other = LocatedObject(subject.tree.with_fields(named), subject.place)
+    verdicts = [verify_object(one, [Api("1.33")]) for one in (subject, other)]
+    table = version_table(verdicts, ["1.33"], {})
+    assert table.text.splitlines() == ["MANIFEST      1.33", "<run>: Job a  ok", "<run>: 訓練   no such kind"]
+    assert "\x1b[1;31mno such kind\x1b[0m" in version_table(verdicts, ["1.33"], {}, coloured).text
 
 
 # Whatever the input.
@@ -457,9 +461,9 @@ def test_a_definition_as_deep_as_files_may_be_is_no_trouble(call: Call) -> None:
 
 def test_the_work_for_a_thousand_jobs_is_bounded() -> None:
     jobs = [
-        subjects(compile_run(run_text(f"job-{number}", resources={"mem": "6Gi", "gpu": 1}))) for number in range(10)
+        run_objects(compile_run(run_text(f"job-{number}", resources={"mem": "6Gi", "gpu": 1}))) for number in range(10)
     ]
     api = Api("1.33")
     with at_most_calls(1_000_000):
         for _ in range(100):
-            assert all(not verdict(subject, [api]).faults["1.33"] for job in jobs for subject in job)
+            assert all(not verify_object(subject, [api]).faults["1.33"] for job in jobs for subject in job)

@@ -12,9 +12,9 @@ from speccompile.model.node import Node
 from speccompile.model.source import Layer, Source, Span
 from speccompile.placement.cluster_snapshot import Cluster, snapshot
 from speccompile.placement.cluster_snapshot_reader import read_snapshot
-from speccompile.placement.fit import Subject
+from speccompile.placement.fit import LocatedWorkload
 from speccompile.placement.machine import Machine, Taint
-from speccompile.placement.workloads import Workload
+from speccompile.placement.workloads import PodWorkload
 from speccompile.yaml_text.from_python import wrap
 
 Plain = Mapping[str, Any]
@@ -129,6 +129,6 @@ def cluster_of(*objects: Plain, pods: Sequence[Plain] | None = None) -> Cluster:
     return seen.cluster
 
 
-def subject(spec: Plain, replicas: int = 1, name: str = "train") -> Subject:
+def subject(spec: Plain, replicas: int = 1, name: str = "train") -> LocatedWorkload:
     owner = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": name}}
-    return Subject(Workload(tree(owner), tree(spec), replicas), PLACE)
+    return LocatedWorkload(PodWorkload(tree(owner), tree(spec), replicas), PLACE)

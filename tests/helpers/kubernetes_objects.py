@@ -11,7 +11,7 @@ from speccompile.model.node import Node
 from speccompile.model.source import Layer, Source, Span
 from speccompile.testing.plain_data import Data
 from speccompile.verify.kubernetes_api import versions
-from speccompile.verify.verify import Api, Subject, verdict
+from speccompile.verify.verify import Api, LocatedObject, verify_object
 
 ALL = tuple(version for version in versions() if int(version.partition(".")[2]) >= 29)
 VERSIONS = ("1.33", ALL[-1])
@@ -28,7 +28,7 @@ def node_of(data: Any) -> Node:
 
 def faults(manifest: Data, version: str) -> list[str]:
     """What the API has against the manifest, by `jsonschema`, and by the way that only says yes or no, alike."""
-    told = verdict(Subject(node_of(manifest), NOWHERE), [api(version)]).faults[version]
+    told = verify_object(LocatedObject(node_of(manifest), NOWHERE), [api(version)]).faults[version]
     check = api(version).check((manifest["apiVersion"], manifest["kind"]))
     assert check
     assert check.accepts

@@ -36,27 +36,28 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from speccompile.model.source import Layer, Source
-from speccompile.placement.capacity import ALL, Fleet, fleet, pool_of
+from speccompile.placement.capacity import ALL_NODES, Capacity, estimate_capacity, pool_name
 from speccompile.placement.cluster_snapshot import Cluster, snapshot
 from speccompile.placement.cluster_snapshot_reader import read_snapshot, trimmed
-from speccompile.placement.fit import Verdict, verdicts
+from speccompile.placement.fit import WorkloadFit, fit_workloads
 from speccompile.placement.machine import Machine, Taint, Usage
 from speccompile.placement.node_pools import Pool
-from speccompile.placement.placement import Known, answer
+from speccompile.placement.placement import PlacementObjects, place_workloads
 from speccompile.placement.pod_requirements import needs_of
-from speccompile.placement.scheduler_filters import Filter, reasons
-from speccompile.placement.suggest import changed, nearest, suggestion
+from speccompile.placement.scheduler_filters import Filter, rejection_reasons
+from speccompile.placement.suggest import apply_change, closest_node, suggest_change
 from speccompile.report.place_json import as_placed_json
-from speccompile.report.place_text import FEW, as_placed_table, waiting_text
+from speccompile.report.place_text import MAX_WORKLOADS_SHOWN, as_placed_table
+from speccompile.report.place_wording import pending_text
 from speccompile.verify.kubectl_scalars import as_kubernetes_reads
 from speccompile.yaml_text.parse import parse
 
 
-def verdict_of(spec: Plain, machines: Sequence[Machine]) -> tuple[Verdict, Cluster]:
+def fit_of(spec: Plain, machines: Sequence[Machine]) -> tuple[WorkloadFit, Cluster]:
     named = tuple(one._replace(name=f"n{number}") for number, one in enumerate(machines))
     cluster = Cluster(named)
-    (told,) = verdicts([subject(spec)], cluster)
-    return told, cluster
+    (fit,) = fit_workloads([subject(spec)], cluster)
+    return fit, cluster
 
 
 # What kubectl printed
@@ -78,7 +79,7 @@ def test_a_node_is_read_as_it_is() -> None:
     assert (second.name, second.cordoned, first.cordoned) == ("b", True, False)
 
 
-def test_a_node_that_tells_no_allocatable_has_all_its_capacity() -> None:
+def test_a_node_without_allocatable_uses_its_capacity() -> None:
     data = node("a")
     data["status"] = {"capacity": {"cpu": "4"}}
     assert cluster_of(data).machines[0].allocatable == {"cpu": 4000}
@@ -162,11 +163,11 @@ def seen_by(read: Callable[[Source, str], Any], nodes: Plain, pods: Plain, write
 
 
 @given(nodes=st.lists(some_nodes(), max_size=3), pods=st.lists(running_pods(), max_size=4))
-def test_leaving_out_what_nobody_looks_at_changes_nothing(nodes: list[Plain], pods: list[Plain]) -> None:
-    written = listed(*nodes), listed(*pods)
-    plainly = seen_by(lambda source, _: as_kubernetes_reads(parse(source)), *written, printed)
-    quickly = seen_by(lambda source, kind: read_snapshot(source, kind, MOST), *written, printed)
-    as_json = seen_by(lambda source, kind: read_snapshot(source, kind, MOST), *written, json.dumps)
+def test_dropping_unused_parts_changes_nothing(nodes: list[Plain], pods: list[Plain]) -> None:
+    taint_text = listed(*nodes), listed(*pods)
+    plainly = seen_by(lambda source, _: as_kubernetes_reads(parse(source)), *taint_text, printed)
+    quickly = seen_by(lambda source, kind: read_snapshot(source, kind, MOST), *taint_text, printed)
+    as_json = seen_by(lambda source, kind: read_snapshot(source, kind, MOST), *taint_text, json.dumps)
     assert quickly == plainly == as_json
 
 
@@ -187,7 +188,7 @@ def test_of_a_list_by_kubectl_most_lines_are_left_out_and_the_others_keep_their_
 
 
 @pytest.mark.parametrize(
-    "odd",
+    "unusual",
     [
         "    note: &x y\n",
         "    note: |\n      text\n",
@@ -197,17 +198,17 @@ def test_of_a_list_by_kubectl_most_lines_are_left_out_and_the_others_keep_their_
         "    note: {a: b}\n",
     ],
 )
-def test_a_list_with_any_odd_line_is_read_as_it_is(odd: str) -> None:
-    text = printed(listed(node("a"))).replace("  kind: Node\n", f"  kind: Node\n{odd}")
+def test_a_list_with_an_unusual_line_is_parsed_in_full(unusual: str) -> None:
+    text = printed(listed(node("a"))).replace("  kind: Node\n", f"  kind: Node\n{unusual}")
     assert trimmed(text, "Node") is None
 
 
-def test_a_text_that_is_too_long_to_be_read_as_it_is_says_so() -> None:
+def test_a_text_that_is_too_long_is_reported() -> None:
     text = "# by hand\n" + printed(listed(node("a")))
     read = read_snapshot(Source("nodes.yaml", text, Layer.PLATFORM), "Node", 10)
-    (told,) = read.findings
-    assert (told.code, read.documents) == ("input/too-large", ())
-    assert "not written as kubectl writes it" in told.message
+    (finding,) = read.findings
+    assert (finding.code, read.documents) == ("input/too-large", ())
+    assert "not in the format that kubectl prints" in finding.message
 
 
 def test_what_kubectl_itself_prints_is_read_as_its_json_is(tmp_path: Path) -> None:
@@ -248,7 +249,7 @@ json_values: st.SearchStrategy[Any] = st.recursive(
 
 
 @given(nodes=json_values, pods=json_values)
-def test_whatever_a_snapshot_holds_it_is_read_or_refused(nodes: Any, pods: Any) -> None:
+def test_any_snapshot_is_read_or_rejected(nodes: Any, pods: Any) -> None:
     for write in (json.dumps, printed):
         read = [
             read_snapshot(Source("f", write(data), Layer.PLATFORM), kind, MOST)
@@ -261,7 +262,7 @@ def test_whatever_a_snapshot_holds_it_is_read_or_refused(nodes: Any, pods: Any) 
 # Verdicts
 
 
-def test_nodes_that_are_refused_alike_are_one_group() -> None:
+def test_nodes_with_equal_reasons_are_one_group() -> None:
     machines = [
         *(
             machine(f"cpu-{number}", labels={"pool": "cpu"}, allocatable={**ROOMY, "cpu": 1000 * number})
@@ -270,61 +271,65 @@ def test_nodes_that_are_refused_alike_are_one_group() -> None:
         machine("gpu", labels={"pool": "gpu"}),
         machine("other", labels={"pool": "gpu"}, taints=(TAINT,)),
     ]
-    told, _ = verdict_of({"nodeSelector": {"pool": "gpu"}, "containers": [container({"cpu": "9"})]}, machines)
-    assert [one.name for one in told.fits] == ["n5"]
-    first, second = told.others
+    fit, _ = fit_of({"nodeSelector": {"pool": "gpu"}, "containers": [container({"cpu": "9"})]}, machines)
+    assert [one.name for one in fit.fits] == ["n5"]
+    first, second = fit.others
     assert [one.name for one in first.machines] == ["n0", "n1", "n2", "n3", "n4"]
     assert [alike[0].filter for alike in first.alike] == [Filter.AFFINITY, Filter.RESOURCES]
-    assert [reason.lack.free for reason in [*first.alike][1] if reason.lack] == [0, 1000, 2000, 3000, 4000]
+    assert [reason.shortfall.free for reason in [*first.alike][1] if reason.shortfall] == [0, 1000, 2000, 3000, 4000]
     assert [one.name for one in second.machines] == ["n6"]
 
 
 def test_ports_that_are_taken_count() -> None:
     spec: dict[str, Any] = {"containers": [{"name": "c", "ports": [{"containerPort": 80, "hostPort": 80}]}]}
     cluster = cluster_of(node("a"), node("b"), pods=[pod("p", "a", **spec)])
-    (told,) = verdicts([subject(spec)], cluster)
-    assert [one.name for one in told.fits] == ["b"]
+    (fit,) = fit_workloads([subject(spec)], cluster)
+    assert [one.name for one in fit.fits] == ["b"]
 
 
 @given(spec=anything, machines=clusters)
-def test_every_node_is_told_of_once_with_all_its_reasons(spec: Plain, machines: list[Machine]) -> None:
-    told, cluster = verdict_of(spec, machines)
-    apart = {one.name: found for group in told.others for one, found in zip(group.machines, group.reasons, strict=True)}
-    apart |= {one.name: () for one in told.fits}
-    assert apart == {one.name: reasons(told.needs, one, Usage()) for one in cluster.machines}
-    assert sum(len(group.machines) for group in told.others) + len(told.fits) == len(machines)
+def test_every_node_is_reported_once_with_all_reasons(spec: Plain, machines: list[Machine]) -> None:
+    fit, cluster = fit_of(spec, machines)
+    apart = {one.name: found for group in fit.others for one, found in zip(group.machines, group.reasons, strict=True)}
+    apart |= {one.name: () for one in fit.fits}
+    assert apart == {one.name: rejection_reasons(fit.needs, one, Usage()) for one in cluster.machines}
+    assert sum(len(group.machines) for group in fit.others) + len(fit.fits) == len(machines)
 
 
 # What would help
 
 CURED: Mapping[str, tuple[Plain, Machine, str]] = {
-    "a toleration": ({}, machine(taints=(TAINT,)), "add a toleration of `dedicated=gpu:NoSchedule`"),
+    "a toleration": ({}, machine(taints=(TAINT,)), "add a toleration for `dedicated=gpu:NoSchedule`"),
     "a toleration without a value": (
         {"tolerations": [{"key": "x", "operator": "Exists"}]},
         machine(taints=(Taint("k", "", "NoExecute"),)),
-        "add a toleration of `k:NoExecute`",
+        "add a toleration for `k:NoExecute`",
     ),
     "one toleration of two taints": (
         {},
         machine(taints=(TAINT, Taint("dedicated", "other", "NoExecute"))),
-        "add a toleration of `dedicated, whatever its value and effect`",
+        "add a toleration for `dedicated` with any value and effect",
     ),
-    "another label": ({"nodeSelector": {"a": "1", "b": "2"}}, machine(labels={"a": "3", "b": "2"}), "select `a`: `3`"),
-    "no label": ({"nodeSelector": {"a": "1"}}, machine(), "do not select by `a`"),
+    "another label": (
+        {"nodeSelector": {"a": "1", "b": "2"}},
+        machine(labels={"a": "3", "b": "2"}),
+        "set `a` to `3` in the node selector",
+    ),
+    "no label": ({"nodeSelector": {"a": "1"}}, machine(), "remove `a` from the node selector"),
     "another value": (
         wanting({"matchExpressions": [{"key": "a", "operator": "In", "values": ["1"]}]}),
         machine(labels={"a": "2"}),
-        "allow `2` for `a`",
+        "also accept `2` for label `a`",
     ),
     "no expression": (
         wanting({"matchExpressions": [{"key": "a", "operator": "Exists"}, {"key": "b", "operator": "DoesNotExist"}]}),
         machine(labels={"a": "2", "b": "1"}),
-        "do not ask for `b`",
+        "remove the requirement on label `b`",
     ),
     "the last expression": (
         wanting({"matchExpressions": [{"key": "a", "operator": "Exists"}]}),
         machine(),
-        "do not ask for `a`",
+        "remove the requirement on label `a`",
     ),
     "the last expression beside a field": (
         wanting(
@@ -334,7 +339,7 @@ CURED: Mapping[str, tuple[Plain, Machine, str]] = {
             }
         ),
         machine(),
-        "do not ask for `a`",
+        "remove the requirement on label `a`",
     ),
     "one of two in an alternative": (
         wanting(
@@ -342,7 +347,7 @@ CURED: Mapping[str, tuple[Plain, Machine, str]] = {
             {"matchExpressions": [{"key": "c", "operator": "Exists"}]},
         ),
         machine(),
-        "do not ask for `a`",
+        "remove the requirement on label `a`",
     ),
     "no alternative": (
         wanting(
@@ -350,39 +355,39 @@ CURED: Mapping[str, tuple[Plain, Machine, str]] = {
             {"matchExpressions": [{"key": "c", "operator": "Gt", "values": ["3"]}]},
         ),
         machine(),
-        "do not require any node affinity",
+        "remove the required node affinity",
     ),
     "none of two expressions": (
         wanting({"matchExpressions": [{"key": "a", "operator": "Exists"}, {"key": "b", "operator": "Exists"}]}),
         machine(),
-        "do not require any node affinity",
+        "remove the required node affinity",
     ),
-    "no empty term": (wanting({}), machine(), "do not require any node affinity"),
+    "no empty term": (wanting({}), machine(), "remove the required node affinity"),
     "not one node by its label": (
         {"nodeSelector": {"kubernetes.io/hostname": "typo"}},
         machine(labels={"kubernetes.io/hostname": "a"}),
-        "do not select by `kubernetes.io/hostname`",
+        "remove `kubernetes.io/hostname` from the node selector",
     ),
     "no device": (
         {"containers": [container({"nvidia.com/gpu": "1"}, {"nvidia.com/gpu": "1"})]},
         machine(allocatable={"pods": 1}),
-        "do not ask for nvidia.com/gpu",
+        "request no nvidia.com/gpu",
     ),
-    "no node by name": ({"nodeName": "other"}, machine(), "do not name a node"),
+    "no node by name": ({"nodeName": "other"}, machine(), "remove `nodeName`"),
     "less of a resource": (
         {"containers": [container({"cpu": "1"}), container({"cpu": "3"})]},
         machine(allocatable={**ROOMY, "cpu": 3500}),
-        "ask for 2.5 of cpu instead of 3",
+        "request 2.5 of cpu instead of 3",
     ),
     "less memory": (
         {"containers": [container({"memory": "3Gi"})]},
         machine(allocatable={**ROOMY, "memory": 2**30 + 5}),
-        "ask for 1024Mi of memory instead of 3Gi",
+        "request 1024Mi of memory instead of 3Gi",
     ),
     "fewer devices": (
         {"containers": [container({"nvidia.com/gpu": "4"}, {"nvidia.com/gpu": "4"})]},
         machine(allocatable={**ROOMY, "nvidia.com/gpu": 2}),
-        "ask for 2 of nvidia.com/gpu instead of 4",
+        "request 2 of nvidia.com/gpu instead of 4",
     ),
 }
 
@@ -390,54 +395,54 @@ CURED: Mapping[str, tuple[Plain, Machine, str]] = {
 @pytest.mark.parametrize("cured", CURED)
 def test_what_would_help_is_suggested(cured: str) -> None:
     spec, one, what = CURED[cured]
-    told, cluster = verdict_of(spec, [one])
-    made = suggestion(told, cluster)
+    fit, cluster = fit_of(spec, [one])
+    made = suggest_change(fit, cluster)
     assert made is not None
     assert made.change.what == what
-    again = changed(told.subject.workload.pod, made.change)
-    assert reasons(needs_of(again), cluster.machines[0], Usage()) == ()
+    again = apply_change(fit.subject.workload.pod, made.change)
+    assert rejection_reasons(needs_of(again), cluster.machines[0], Usage()) == ()
 
 
-def test_what_a_term_asks_beside_stays() -> None:
+def test_other_requirements_of_a_term_are_unchanged() -> None:
     spec, one, _ = CURED["the last expression beside a field"]
-    told, cluster = verdict_of(spec, [one])
-    made = suggestion(told, cluster)
+    fit, cluster = fit_of(spec, [one])
+    made = suggest_change(fit, cluster)
     assert made is not None
-    (term,) = needs_of(changed(told.subject.workload.pod, made.change)).pin.terms or ()
+    (term,) = needs_of(apply_change(fit.subject.workload.pod, made.change)).constraints.terms or ()
     assert (term.expressions, [asked.key for asked in term.fields]) == ((), ["metadata.name"])
 
 
 @pytest.mark.parametrize(
     ("network", "port", "what"),
     [
-        ({}, {"hostPort": 80}, "do not take host port 80/TCP"),
-        ({"hostNetwork": True}, {"containerPort": 80}, "do not use the network of the node"),
+        ({}, {"hostPort": 80}, "remove host port 80/TCP"),
+        ({"hostNetwork": True}, {"containerPort": 80}, "remove `hostNetwork`"),
         ({"hostNetwork": True}, {"containerPort": 80, "hostPort": 80}, None),
     ],
 )
 def test_a_port_that_is_taken_is_suggested_to_be_left(network: Plain, port: Plain, what: str | None) -> None:
     spec: dict[str, Any] = {**network, "containers": [{"name": "c", "ports": [port]}]}
     cluster = cluster_of(node("a"), pods=[pod("p", "a", **spec)])
-    (told,) = verdicts([subject(spec)], cluster)
-    made = suggestion(told, cluster)
+    (fit,) = fit_workloads([subject(spec)], cluster)
+    made = suggest_change(fit, cluster)
     assert (made.change.what if made else None) == what
 
 
 def test_the_work_for_a_suggestion_among_thousands_is_bounded() -> None:
     machines = [machine(labels={"rack": str(number // 2 if number < 4 else number)}) for number in range(3000)]
-    told, cluster = verdict_of({"nodeSelector": {"rack": "typo"}}, machines)
+    fit, cluster = fit_of({"nodeSelector": {"rack": "typo"}}, machines)
     with at_most_calls(5_000_000):
-        made = suggestion(told, cluster)
+        made = suggest_change(fit, cluster)
     assert made is not None
-    assert (made.change.what, len(made.machines)) == ("select `rack`: `0`", 2)
+    assert (made.change.what, len(made.machines)) == ("set `rack` to `0` in the node selector", 2)
 
 
 def test_a_device_is_limited_as_it_is_requested() -> None:
     spec, one, _ = CURED["fewer devices"]
-    told, cluster = verdict_of(spec, [one])
-    made = suggestion(told, cluster)
+    fit, cluster = fit_of(spec, [one])
+    made = suggest_change(fit, cluster)
     assert made is not None
-    resources = changed(told.subject.workload.pod, made.change).plain()["containers"][0]["resources"]
+    resources = apply_change(fit.subject.workload.pod, made.change).plain()["containers"][0]["resources"]
     assert resources == {"requests": {"nvidia.com/gpu": "2"}, "limits": {"nvidia.com/gpu": "2"}}
 
 
@@ -462,44 +467,44 @@ def test_a_device_is_limited_as_it_is_requested() -> None:
     ],
 )
 def test_where_no_single_change_helps_none_is_suggested(spec: Plain, one: Machine) -> None:
-    told, cluster = verdict_of(spec, [one])
-    assert suggestion(told, cluster) is None
-    near = nearest(told)
+    fit, cluster = fit_of(spec, [one])
+    assert suggest_change(fit, cluster) is None
+    near = closest_node(fit)
     assert near is not None
-    assert near.reasons == told.others[0].reasons[0]
+    assert near.reasons == fit.others[0].reasons[0]
 
 
-def test_the_change_that_gives_up_least_is_suggested() -> None:
+def test_the_cheapest_change_is_suggested() -> None:
     machines = [machine(taints=(TAINT,)), *(machine(allocatable={**ROOMY, "cpu": cpu}) for cpu in (1000, 3900, 3800))]
-    told, cluster = verdict_of({"containers": [container({"cpu": "4"})]}, machines)
-    made = suggestion(told, cluster)
+    fit, cluster = fit_of({"containers": [container({"cpu": "4"})]}, machines)
+    made = suggest_change(fit, cluster)
     assert made is not None
-    assert made.change.what == "ask for 3.9 of cpu instead of 4"
+    assert made.change.what == "request 3.9 of cpu instead of 4"
 
 
 def test_of_equal_changes_the_one_that_opens_most_nodes_is_suggested() -> None:
     machines = [machine(labels={"a": value}) for value in "xyyz"]
-    told, cluster = verdict_of({"nodeSelector": {"a": "w"}}, machines)
-    made = suggestion(told, cluster)
+    fit, cluster = fit_of({"nodeSelector": {"a": "w"}}, machines)
+    made = suggest_change(fit, cluster)
     assert made is not None
-    assert (made.change.what, len(made.machines)) == ("select `a`: `y`", 2)
+    assert (made.change.what, len(made.machines)) == ("set `a` to `y` in the node selector", 2)
 
 
 @given(spec=anything, machines=clusters)
 def test_a_suggestion_is_true(spec: Plain, machines: list[Machine]) -> None:
-    told, cluster = verdict_of(spec, machines)
-    assume(not told.fits)
-    made = suggestion(told, cluster)
+    fit, cluster = fit_of(spec, machines)
+    assume(not fit.fits)
+    made = suggest_change(fit, cluster)
     if made is None:
-        single = [found[0] for group in told.others for found in group.reasons if len(found) == 1]
+        single = [found[0] for group in fit.others for found in group.reasons if len(found) == 1]
         assert [reason for reason in single if reason.filter in (Filter.TAINTS, Filter.AFFINITY)] == []
     else:
-        again = changed(told.subject.workload.pod, made.change)
+        again = apply_change(fit.subject.workload.pod, made.change)
         assert made.machines
         assert {one.name for one in made.machines} == {
-            one.name for one in cluster.machines if not reasons(needs_of(again), one, Usage())
+            one.name for one in cluster.machines if not rejection_reasons(needs_of(again), one, Usage())
         }
-        assert told.subject.workload.pod.plain() == spec
+        assert fit.subject.workload.pod.plain() == spec
 
 
 # How much fits at once
@@ -512,15 +517,15 @@ def first_fit(specs: Sequence[tuple[Plain, int]], cluster: Cluster) -> tuple[int
     for spec, count in specs:
         needs = needs_of(tree(spec))
         for _ in range(count):
-            there = next((one for one in cluster.machines if not reasons(needs, one, used[one.name])), None)
+            there = next((one for one in cluster.machines if not rejection_reasons(needs, one, used[one.name])), None)
             if there is not None:
                 used[there.name] = used[there.name].with_pods(needs, 1)
                 placed += 1
     return placed, used
 
 
-def fleet_of(specs: Sequence[tuple[Plain, int]], cluster: Cluster, pools: Sequence[Pool] = ()) -> Fleet:
-    return fleet(verdicts([subject(spec, count) for spec, count in specs], cluster), cluster, pools)
+def capacity_of(specs: Sequence[tuple[Plain, int]], cluster: Cluster, pools: Sequence[Pool] = ()) -> Capacity:
+    return estimate_capacity(fit_workloads([subject(spec, count) for spec, count in specs], cluster), cluster, pools)
 
 
 @given(specs=st.lists(st.tuples(anything, st.integers(0, 4)), max_size=4), machines=clusters, room=st.integers(0, 5))
@@ -529,50 +534,57 @@ def test_the_estimate_is_first_fit(specs: list[tuple[Plain, int]], machines: lis
         one._replace(name=f"n{number}", allocatable={**one.allocatable, "cpu": 9000, "pods": room})
         for number, one in enumerate(machines)
     )
-    told = fleet_of(specs, Cluster(named))
+    capacity = capacity_of(specs, Cluster(named))
     placed, used = first_fit(specs, Cluster(named))
-    assert told.placed == placed
-    assert told.pods - placed == sum(one.pods for one in told.unplaced)
-    (pool,) = told.pools or (None,)
+    assert capacity.placed == placed
+    assert capacity.pods - placed == sum(one.pods for one in capacity.pending)
+    (pool,) = capacity.pools or (None,)
     if pool is not None:
-        assert {share.resource: share.added for share in pool.shares}["pods"] == sum(one.pods for one in used.values())
-        assert all(share.before + share.added <= share.allocatable for share in pool.shares)
+        assert {share.resource: share.added for share in pool.resources}["pods"] == sum(
+            one.pods for one in used.values()
+        )
+        assert all(share.in_use + share.added <= share.allocatable for share in pool.resources)
 
 
-def test_a_pool_that_is_short_says_of_what_and_by_how_much() -> None:
+def test_a_pool_reports_missing_amounts() -> None:
     cluster = cluster_of(
         node("a", labels={"pool": "x"}), node("b", labels={"pool": "x"}), node("c", labels={"pool": "z"})
     )
     spec = {"nodeSelector": {"pool": "x"}, "containers": [container({"cpu": "3"})]}
-    told = fleet_of([(spec, 6)], cluster, [Pool("mine", {"pool": "x"}, (), {}), Pool("other", {"pool": "z"}, (), {})])
-    assert (told.pods, told.placed, told.workloads, told.whole) == (6, 4, 1, 0)
-    mine, other = told.pools
+    capacity = capacity_of(
+        [(spec, 6)], cluster, [Pool("mine", {"pool": "x"}, (), {}), Pool("other", {"pool": "z"}, (), {})]
+    )
+    assert (capacity.pods, capacity.placed, capacity.workloads, capacity.fully_placed) == (6, 4, 1, 0)
+    mine, other = capacity.pools
     assert (mine.name, len(mine.machines), other.name) == ("mine", 2, "other")
-    cpu = mine.shares[0]
+    cpu = mine.resources[0]
     assert cpu == ("cpu", 16000, 0, 12000, 2000)
     assert cpu.free == 4000
-    (waiting,) = told.unplaced
-    assert (waiting.pods, waiting.pools, waiting.short) == (2, ("mine",), ("cpu",))
+    (pending,) = capacity.pending
+    assert (pending.pods, pending.pools, pending.insufficient) == (2, ("mine",), ("cpu",))
 
 
-def test_pods_that_want_one_port_go_on_nodes_of_their_own() -> None:
+def test_pods_with_one_host_port_need_separate_nodes() -> None:
     spec = {"containers": [{"name": "c", "ports": [{"hostPort": 80}]}]}
-    told = fleet_of([(spec, 3)], cluster_of(node("a"), node("b")))
-    assert (told.placed, told.unplaced[0].short, told.unplaced[0].ports) == (2, (), ("80/TCP",))
-    assert waiting_text(told.unplaced[0]) == "1 pod of Job train would wait: host port 80/TCP is taken on every node"
+    capacity = capacity_of([(spec, 3)], cluster_of(node("a"), node("b")))
+    assert (capacity.placed, capacity.pending[0].insufficient, capacity.pending[0].ports) == (2, (), ("80/TCP",))
+    assert (
+        pending_text(capacity.pending[0])
+        == "1 pod of Job train stays pending: host port 80/TCP is in use on every node"
+    )
 
 
 def test_enormous_numbers_of_pods_take_little_work() -> None:
     with at_most_calls(50_000):
-        told = fleet_of([({}, 2**62)], cluster_of(node("a")))
-    assert (told.placed, told.unplaced[0].pods) == (110, 2**62 - 110)
+        capacity = capacity_of([({}, 2**62)], cluster_of(node("a")))
+    assert (capacity.placed, capacity.pending[0].pods) == (110, 2**62 - 110)
 
 
 def test_a_node_that_is_cordoned_is_no_room() -> None:
-    told = fleet_of(
+    capacity = capacity_of(
         [({"containers": [container({"cpu": "1"})]}, 1)], cluster_of(node("a"), node("b", unschedulable=True))
     )
-    assert told.pools[0].shares[0].allocatable == 8000
+    assert capacity.pools[0].resources[0].allocatable == 8000
 
 
 @pytest.mark.parametrize(
@@ -583,12 +595,12 @@ def test_a_node_that_is_cordoned_is_no_room() -> None:
         ({"karpenter.sh/nodepool": "k", "node-role.kubernetes.io/worker": ""}, "k"),
         ({"node-role.kubernetes.io/worker": ""}, "worker"),
         ({"a": "b", "cloud.google.com/gke-nodepool": "g"}, "declared"),
-        ({}, ALL),
+        ({}, ALL_NODES),
     ],
 )
 def test_a_pool_is_named_by_the_platform_or_by_its_nodes(labels: dict[str, str], expected: str) -> None:
     pools = [Pool("nothing", {}, (), {}), Pool("declared", {"a": "b"}, (), {})]
-    assert pool_of(machine(labels=labels), pools) == expected
+    assert pool_name(machine(labels=labels), pools) == expected
 
 
 # The command line
@@ -610,23 +622,22 @@ def placed(call: Call, *more: str) -> Answer:
 
 
 @pytest.mark.usefixtures("files")
-def test_a_run_that_fits_is_told_where(call: Call) -> None:
-    answer = placed(call)
-    assert (answer.code, answer.stderr) == (0, "")
-    assert answer.stdout.splitlines()[0] == "Job train (run.yaml:1:7): fits 2 of 2 nodes: a, b"
-    assert answer.stdout.splitlines()[-1] == "1 workload on 2 nodes: all fit some node"
+def test_a_run_that_fits_lists_its_nodes(call: Call) -> None:
+    result = placed(call)
+    assert (result.code, result.stderr) == (0, "")
+    assert result.stdout.splitlines()[0] == "Job train fits 2 of 2 nodes: a, b"
+    assert result.stdout.splitlines()[3] == "Job train (run.yaml:1:7): fits 2 of 2 nodes: a, b"
 
 
 @pytest.mark.usefixtures("files")
 def test_a_run_that_fits_nowhere_is_exit_code_4(call: Call) -> None:
     Path("run.yaml").write_text(f"{RUN}node_selector: {{pool: none}}\n")
-    answer = placed(call)
-    assert (answer.code, answer.stderr) == (4, "")
-    assert "label `pool`: asks for `none`, found none or `gpu`  run run.yaml:4:23" in answer.stdout
-    assert "suggestion" not in answer.stdout
-    assert (
-        "suggestion: select `pool`: `gpu` (run run.yaml:4:23): would fit 1 node: b" in placed(call, "--suggest").stdout
-    )
+    result = placed(call)
+    assert (result.code, result.stderr) == (4, "")
+    assert "label `pool`: needs `none`, has `gpu` or is not set  run run.yaml:4:23" in result.stdout
+    assert "suggestion" not in result.stdout
+    suggest_change = "suggestion: set `pool` to `gpu` in the node selector (run run.yaml:4:23), to fit 1 node: b\n"
+    assert suggest_change in placed(call, "--suggest").stdout
 
 
 @pytest.mark.usefixtures("files")
@@ -636,38 +647,38 @@ def test_a_run_of_no_pods_needs_no_node(call: Call) -> None:
 
 
 @pytest.mark.usefixtures("files")
-def test_errors_of_runs_and_of_snapshots_are_told_together(call: Call) -> None:
+def test_errors_of_runs_and_snapshots_are_reported_together(call: Call) -> None:
     Path("run.yaml").write_text(f"{RUN}nope: 1\n")
     Path("nodes.yaml").write_text(RUN)
-    answer = placed(call, "--pods", "missing.yaml")
-    assert (answer.code, answer.stdout) == (1, "")
+    result = placed(call, "--pods", "missing.yaml")
+    assert (result.code, result.stdout) == (1, "")
     for code in ("schema/unknown-key", "snapshot/unexpected-object", "input/missing-file"):
-        assert f"[{code}]" in answer.stderr
+        assert f"[{code}]" in result.stderr
 
 
 @pytest.mark.usefixtures("files")
-def test_what_is_wrong_in_json_is_told_at_its_line(call: Call) -> None:
+def test_a_fault_in_json_is_reported_at_its_line(call: Call) -> None:
     text = json.dumps(node("a", {"cpu": "eight"}), indent=2)
     Path("nodes.yaml").write_text(text)
     line = text[: text.index("eight")].count("\n") + 1
-    answer = placed(call)
-    assert answer.code == 1
-    assert f"--> nodes.yaml:{line}:14\n" in answer.stderr
+    result = placed(call)
+    assert result.code == 1
+    assert f"--> nodes.yaml:{line}:14\n" in result.stderr
 
 
 @pytest.mark.usefixtures("files")
-def test_other_runs_are_told_of_if_one_has_errors_that_are_ignored(call: Call) -> None:
+def test_other_runs_are_placed_if_errors_of_one_are_ignored(call: Call) -> None:
     Path("run.yaml").write_text(f"{RUN}---\n{RUN.replace('train', 'other')}nope: 1\n")
-    answer = placed(call, "--ignore", "schema/unknown-key")
-    assert (answer.code, "skipped 1 run" in answer.stderr) == (0, True)
-    assert "Job train" in answer.stdout
+    result = placed(call, "--ignore", "schema/unknown-key")
+    assert (result.code, "skipped 1 run" in result.stderr) == (0, True)
+    assert "Job train" in result.stdout
 
 
 @pytest.mark.usefixtures("files")
 def test_manifests_are_placed_as_they_are(call: Call) -> None:
     rendered = call("render", "run.yaml").stdout
-    answer = call("place", "-", "--nodes", "nodes.yaml", stdin=rendered)
-    assert answer.stdout.splitlines()[0] == "Job train (<stdin>:1:1): fits 2 of 2 nodes: a, b"
+    result = call("place", "-", "--nodes", "nodes.yaml", stdin=rendered)
+    assert result.stdout.splitlines()[3] == "Job train (<stdin>:1:1): fits 2 of 2 nodes: a, b"
 
 
 MODEL = {
@@ -684,26 +695,26 @@ OTHERS: Mapping[str, Plain] = {
 
 
 @pytest.mark.usefixtures("files")
-def test_models_that_the_cluster_has_are_not_asked_about(call: Call) -> None:
+def test_existing_models_are_not_placed(call: Call) -> None:
     Path("model.yaml").write_text(printed(MODEL))
-    answer = placed(call, "--objects", "model.yaml", "--format", "json")
-    assert (answer.code, json.loads(answer.stdout)["models"]) == (0, [])
+    result = placed(call, "--objects", "model.yaml", "--format", "json")
+    assert (result.code, json.loads(result.stdout)["models"]) == (0, [])
     assert call("place", "model.yaml", "--nodes", "nodes.yaml").code == 4
 
 
 @pytest.mark.usefixtures("files")
-def test_what_has_pods_and_is_not_placed_is_told(call: Call, root: Path) -> None:
+def test_objects_that_are_not_placed_are_reported(call: Call, root: Path) -> None:
     objects = [{**spec, "kind": kind, "metadata": {"name": "x"}} for kind, spec in OTHERS.items()]
     Path("others.yaml").write_text(printed(listed(*objects)))
-    answer = call("place", "others.yaml", "--nodes", "nodes.yaml")
-    assert answer.code == 0
-    assert "pods of 1 DaemonSet, 1 Rollout are not placed\n" in answer.stdout
+    result = call("place", "others.yaml", "--nodes", "nodes.yaml")
+    assert result.code == 0
+    assert "not placed: pods of 1 DaemonSet, 1 Rollout\n" in result.stdout
     data = json.loads(call("place", "others.yaml", "--nodes", "nodes.yaml", "--format", "json").stdout)
     schema = json.loads((root / "schemas" / "reports" / "place.schema.json").read_text())
     assert list(Draft202012Validator(schema).iter_errors(data)) == []
-    assert ([one["kind"] for one in data["left_out"]], data["workloads"]) == (["DaemonSet", "Rollout"], [])
+    assert ([one["kind"] for one in data["not_placed"]], data["workloads"]) == (["DaemonSet", "Rollout"], [])
     page = call("place", "others.yaml", "--nodes", "nodes.yaml", "--html", "-").stdout
-    assert "pods of 1 DaemonSet, 1 Rollout are not placed" in page
+    assert "not placed: pods of 1 DaemonSet, 1 Rollout" in page
 
 
 @pytest.mark.usefixtures("files")
@@ -711,15 +722,15 @@ def test_what_is_suspended_takes_no_room_and_must_still_fit(call: Call) -> None:
     job: dict[str, Any] = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "later"}}
     template: dict[str, Any] = {"spec": {"containers": [container({"cpu": "1"})]}}
     Path("job.yaml").write_text(printed({**job, "spec": {"suspend": True, "template": template}}))
-    answer = call("place", "job.yaml", "--nodes", "nodes.yaml")
-    assert answer.code == 0
-    assert answer.stdout.startswith("Job later, suspended (job.yaml:1:1): fits 2 of 2 nodes: a, b\n")
-    assert "at once" not in answer.stdout
+    result = call("place", "job.yaml", "--nodes", "nodes.yaml")
+    assert result.code == 0
+    assert "Job later, suspended (job.yaml:1:1): fits 2 of 2 nodes: a, b\n" in result.stdout
+    assert "at once" not in result.stdout
     template["spec"] = {"nodeName": "nowhere"}
     Path("job.yaml").write_text(printed({**job, "spec": {"suspend": True, "template": template}}))
-    answer = call("place", "job.yaml", "--nodes", "nodes.yaml", "--format", "json")
-    (told,) = json.loads(answer.stdout)["workloads"]
-    assert (answer.code, told["pods"], told["is_suspended"]) == (4, 0, True)
+    result = call("place", "job.yaml", "--nodes", "nodes.yaml", "--format", "json")
+    (workload,) = json.loads(result.stdout)["workloads"]
+    assert (result.code, workload["pods"], workload["is_suspended"]) == (4, 0, True)
 
 
 @pytest.mark.usefixtures("files")
@@ -737,11 +748,11 @@ def test_claims_of_each_pod_are_volumes_that_are_not_looked_at(call: Call) -> No
     ]
     Path("all.yaml").write_text(printed(listed(*(one | {"metadata": {"name": "own"}} for one in objects))))
     text = call("place", "all.yaml", "--nodes", "nodes.yaml").stdout
-    assert text.count("  not looked at, and this run has it: volumes: ") == 2
+    assert text.count("  not considered: volumes: ") == 2
 
 
 @pytest.mark.usefixtures("files")
-def test_the_json_is_as_its_schema_says(call: Call, root: Path) -> None:
+def test_the_json_matches_its_schema(call: Call, root: Path) -> None:
     Path("run.yaml").write_text(f"{RUN}node_selector: {{pool: none}}\nresources: {{cpu: 90}}\n")
     schema = Draft202012Validator(json.loads((root / "schemas" / "reports" / "place.schema.json").read_text()))
     for more in ((), ("--suggest",), ("--pods", "pods.yaml")):
@@ -754,32 +765,32 @@ def test_the_json_is_as_its_schema_says(call: Call, root: Path) -> None:
 
 
 @pytest.mark.usefixtures("files")
-def test_what_a_run_has_that_is_not_looked_at_is_told(call: Call) -> None:
+def test_features_that_are_not_considered_are_reported(call: Call) -> None:
     Path("run.yaml").write_text(f"{RUN}runtime_class: nvidia\npriority_class: high\n")
     text = placed(call).stdout
-    assert "  not looked at, and this run has it: priority and preemption (run run.yaml:" in text
-    assert "  not looked at, and this run has it: runtimeClassName: " in text
+    assert "  not considered: priority and preemption (run run.yaml:" in text
+    assert "  not considered: runtimeClassName: " in text
 
 
 @pytest.mark.parametrize(
     ("call_with", "reason"),
     [
         ((), "the following arguments are required: --nodes"),
-        (("--nodes", "-"), "only a PATH can be standard input"),
-        (("--nodes", "n", "--html", "-", "--format", "json"), "both go to standard output"),
+        (("--nodes", "-"), "only PATH can be - for standard input"),
+        (("--nodes", "n", "--html", "-", "--format", "json"), "both use standard output"),
     ],
 )
-def test_a_call_that_cannot_be_meant_is_refused(call: Call, call_with: tuple[str, ...], reason: str) -> None:
-    answer = call("place", "run.yaml", *call_with)
-    assert (answer.code, answer.stdout) == (2, "")
-    assert reason in answer.stderr
+def test_a_contradictory_call_is_rejected(call: Call, call_with: tuple[str, ...], reason: str) -> None:
+    result = call("place", "run.yaml", *call_with)
+    assert (result.code, result.stdout) == (2, "")
+    assert reason in result.stderr
 
 
 @pytest.mark.usefixtures("files")
 def test_a_page_is_written_beside_the_table_and_replaces_only_a_page(call: Call) -> None:
-    answer = placed(call, "--html", "page.html")
-    assert (answer.code, Path("page.html").read_text()[:15]) == (0, "<!doctype html>")
-    assert placed(call, "--html", "page.html") == answer
+    result = placed(call, "--html", "page.html")
+    assert (result.code, Path("page.html").read_text()[:15]) == (0, "<!doctype html>")
+    assert placed(call, "--html", "page.html") == result
     before = Path("nodes.yaml").read_text()
     assert placed(call, "--html", "nodes.yaml").code == 1
     assert Path("nodes.yaml").read_text() == before
@@ -791,25 +802,35 @@ def test_the_same_call_prints_the_same(call: Call) -> None:
     assert placed(call, "--suggest", "--format", "json") == placed(call, "--suggest", "--format", "json")
 
 
-def test_many_workloads_are_told_of_only_if_they_fit_nowhere() -> None:
+def test_of_many_workloads_only_those_that_do_not_fit_are_listed() -> None:
     cluster = cluster_of(node("a"))
-    subjects = [subject({}, name=f"fit-{number}") for number in range(FEW)]
-    odd = subject({"nodeSelector": {"a": "b"}}, name="odd")
-    text = as_placed_table(answer([*subjects, odd], Known(), cluster))
-    assert "Job odd (run.yaml): fits no node" in text
+    subjects = [subject({}, name=f"fit-{number}") for number in range(MAX_WORKLOADS_SHOWN)]
+    unusual = subject({"nodeSelector": {"a": "b"}}, name="odd")
+    text = as_placed_table(place_workloads([*subjects, unusual], PlacementObjects(), cluster))
+    assert "Job odd (run.yaml): does not fit any node" in text
     assert "Job fit-1 " not in text
-    assert text.endswith(f"{FEW + 1} workloads on 1 node: {FEW} fit some node, 1 fit none\n")
+    assert text.startswith(
+        f"1 of {MAX_WORKLOADS_SHOWN + 1} workloads does not fit any node (1 node checked): Job odd\n"
+    )
 
 
 def test_names_of_a_cluster_cannot_steer_a_terminal() -> None:
     bad = "x\u202e"
     cluster = Cluster((machine(bad, labels={bad: bad}, taints=(Taint(bad, bad, "NoSchedule"),)),))
-    told = answer(
-        [subject({"nodeSelector": {bad: "y"}}, name=bad), subject({}, name="b")], Known(), cluster, suggests=True
+    placed_result = place_workloads(
+        [subject({"nodeSelector": {bad: "y"}}, name=bad), subject({}, name="b")],
+        PlacementObjects(),
+        cluster,
+        suggests=True,
     )
     evil = Cluster((machine("x\x1b[31m", labels={"\x1b": "\x1b"}, taints=(Taint("\x1b", "\x1b", "NoSchedule"),)),))
-    worse = answer([subject({"nodeSelector": {bad: "y"}})], Known(), evil, suggests=True)
-    for text in (as_placed_table(told), as_placed_json(told), as_placed_table(worse), as_placed_json(worse)):
+    worse = place_workloads([subject({"nodeSelector": {bad: "y"}})], PlacementObjects(), evil, suggests=True)
+    for text in (
+        as_placed_table(placed_result),
+        as_placed_json(placed_result),
+        as_placed_table(worse),
+        as_placed_json(worse),
+    ):
         assert {char for char in text if not char.isprintable()} == {"\n"}
 
 
@@ -822,5 +843,5 @@ def test_the_work_for_a_thousand_pods_on_five_hundred_nodes_is_bounded() -> None
     ]
     subjects = [subject(spec, name=f"run-{number}") for number, spec in enumerate(specs)]
     with at_most_calls(14_000_000):
-        told = answer(subjects, Known(), cluster, suggests=True)
-    assert told.fleet.placed == 1000
+        placed_result = place_workloads(subjects, PlacementObjects(), cluster, suggests=True)
+    assert placed_result.capacity.placed == 1000

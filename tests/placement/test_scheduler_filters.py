@@ -1,4 +1,4 @@
-"""What keeps a pod off a node: each filter by Kubernetes' documentation, and laws with matchers written apart."""
+"""Reasons why a node rejects a pod: each filter as documented, and properties against independent matchers."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ from hypothesis import strategies as st
 
 from speccompile.model.key_path import KeyPath
 from speccompile.placement.machine import Machine, Taint, Usage
-from speccompile.placement.pod_requirements import Needs, Port, needs_of, worded
-from speccompile.placement.scheduler_filters import Filter, Reason, reasons, standing
-from speccompile.placement.workloads import Workload, workloads
+from speccompile.placement.pod_requirements import Needs, Port, amount_text, needs_of
+from speccompile.placement.scheduler_filters import Filter, NodeRejection, rejection_reasons, static_reasons
+from speccompile.placement.workloads import PodWorkload, workloads
 from speccompile.testing.node_matcher import ClusterNode as Witness
 from speccompile.testing.node_matcher import fits
 
@@ -42,11 +42,11 @@ def needs(pod: Plain) -> Needs:
 
 
 def found(pod: Plain, node: Machine | None = None, usage: Usage | None = None) -> list[Filter]:
-    return [reason.filter for reason in reasons(needs(pod), node or machine(), usage or Usage())]
+    return [reason.filter for reason in rejection_reasons(needs(pod), node or machine(), usage or Usage())]
 
 
-def why(pod: Plain, node: Machine, usage: Usage | None = None) -> Reason:
-    (reason,) = reasons(needs(pod), node, usage or Usage())
+def why(pod: Plain, node: Machine, usage: Usage | None = None) -> NodeRejection:
+    (reason,) = rejection_reasons(needs(pod), node, usage or Usage())
     return reason
 
 
@@ -57,7 +57,7 @@ def asking(key: str, operator: str, *values: str) -> Plain:
 # Names, cordons and taints
 
 
-def test_a_pod_that_asks_nothing_fits_any_node() -> None:
+def test_a_pod_without_requirements_fits_any_node() -> None:
     assert found({"containers": [{"name": "main"}]}) == []
 
 
@@ -104,8 +104,8 @@ def test_a_cordoned_node_takes_only_pods_that_tolerate_it(toleration: Plain | No
     ],
 )
 def test_a_taint_is_tolerated_by_key_operator_value_and_effect(toleration: Any, is_enough: bool) -> None:
-    told = found({"tolerations": [toleration]}, machine(taints=(TAINT,)))
-    assert (Filter.TAINTS not in told and Filter.API not in told) == is_enough
+    reasons = found({"tolerations": [toleration]}, machine(taints=(TAINT,)))
+    assert (Filter.TAINTS not in reasons and Filter.API not in reasons) == is_enough
 
 
 @pytest.mark.parametrize(
@@ -125,8 +125,8 @@ def test_a_taint_is_tolerated_by_key_operator_value_and_effect(toleration: Any, 
 )
 def test_a_taint_is_compared_with_a_number(operator: str, value: str, taint: str, is_enough: bool) -> None:
     toleration = {"key": "sla", "operator": operator, "value": value, "effect": "NoSchedule"}
-    told = found({"tolerations": [toleration]}, machine(taints=(Taint("sla", taint, "NoSchedule"),)))
-    assert (told == []) == is_enough
+    reasons = found({"tolerations": [toleration]}, machine(taints=(Taint("sla", taint, "NoSchedule"),)))
+    assert (reasons == []) == is_enough
 
 
 @pytest.mark.parametrize(("effect", "counts"), [("NoSchedule", 1), ("NoExecute", 1), ("PreferNoSchedule", 0)])
@@ -136,7 +136,7 @@ def test_two_effects_of_taints_keep_pods_off_and_the_third_does_not(effect: str,
 
 def test_every_taint_that_is_not_tolerated_is_a_reason() -> None:
     taints = (TAINT, Taint("b", "", "NoExecute"), Taint("c", "", "PreferNoSchedule"))
-    assert [reason.taint for reason in reasons(needs({}), machine(taints=taints), Usage())] == [*taints[:2]]
+    assert [reason.taint for reason in rejection_reasons(needs({}), machine(taints=taints), Usage())] == [*taints[:2]]
 
 
 # Labels
@@ -176,9 +176,9 @@ ZONE = {"zone": "a", "size": "12", "odd": "x1"}
         ("zone", "", ("a",), False),
     ],
 )
-def test_an_expression_holds_as_documented(key: str, operator: str, values: Sequence[str], is_so: bool) -> None:
-    told = found(wanting(asking(key, operator, *values)), machine(labels=ZONE))
-    assert told == ([] if is_so else [Filter.AFFINITY])
+def test_an_expression_matches_as_documented(key: str, operator: str, values: Sequence[str], is_so: bool) -> None:
+    reasons = found(wanting(asking(key, operator, *values)), machine(labels=ZONE))
+    assert reasons == ([] if is_so else [Filter.AFFINITY])
 
 
 @pytest.mark.parametrize(
@@ -197,7 +197,7 @@ def test_a_field_is_compared_with_one_value(field: Plain, is_so: bool) -> None:
     assert found(wanting({"matchFields": [field]})) == ([] if is_so else [Filter.AFFINITY])
 
 
-def test_terms_are_alternatives_and_what_a_term_asks_holds_together() -> None:
+def test_terms_are_alternatives_and_requirements_apply_together() -> None:
     good, bad = asking("zone", "In", "a"), asking("zone", "In", "b")
     both = {"matchExpressions": [*good["matchExpressions"], *bad["matchExpressions"]]}
     node = machine(labels=ZONE)
@@ -208,7 +208,7 @@ def test_terms_are_alternatives_and_what_a_term_asks_holds_together() -> None:
 
 
 @pytest.mark.parametrize("terms", [(), ({},), ({"matchExpressions": []},)])
-def test_a_term_that_asks_nothing_matches_no_node(terms: Sequence[Plain]) -> None:
+def test_an_empty_term_matches_no_node(terms: Sequence[Plain]) -> None:
     assert found(wanting(*terms)) == [Filter.AFFINITY]
 
 
@@ -219,9 +219,9 @@ def test_selector_and_affinity_both_count() -> None:
     assert found(pod, machine(labels={})) == [Filter.AFFINITY, Filter.AFFINITY]
 
 
-def test_a_reason_leads_to_what_asked_for_it() -> None:
+def test_a_reason_points_to_its_requirement() -> None:
     reason = why({"nodeSelector": {"pool": "gpu"}}, machine(labels={"pool": "cpu"}))
-    assert (reason.subject, reason.asked, reason.found) == ("pool", "`gpu`", "cpu")
+    assert (reason.subject, reason.required, reason.actual) == ("pool", "`gpu`", "cpu")
     assert reason.paths == (("nodeSelector", "pool"),)
 
 
@@ -282,7 +282,7 @@ def test_memory_is_counted_in_whole_bytes_and_other_things_whole() -> None:
     assert asked(pod) == {"memory": 2, "nvidia.com/gpu": 2, "hugepages-2Mi": 4 * 2**20}
 
 
-def test_what_the_scheduler_does_not_count_is_not_asked_for() -> None:
+def test_resources_that_the_scheduler_does_not_count_are_skipped() -> None:
     assert asked({"containers": [container({"storage": "1Gi", "pods": "3", "nonsense": "1"})]}) == {}
 
 
@@ -299,13 +299,13 @@ def test_what_the_scheduler_does_not_count_is_not_asked_for() -> None:
         ),
     ],
 )
-def test_what_no_api_server_takes_is_told_once_where_it_stands(pod: Plain, path: KeyPath) -> None:
-    assert [fault.path for fault in needs(pod).pin.faults] == [path]
+def test_an_invalid_field_is_reported_once_at_its_path(pod: Plain, path: KeyPath) -> None:
+    assert [fault.path for fault in needs(pod).constraints.faults] == [path]
 
 
 @pytest.mark.parametrize("pod", [{"affinity": None}, {"affinity": {}}, {"containers": [{"resources": None}]}])
-def test_what_is_not_said_is_no_fault(pod: Plain) -> None:
-    assert needs(pod).pin.faults == ()
+def test_an_unset_field_is_valid(pod: Plain) -> None:
+    assert needs(pod).constraints.faults == ()
 
 
 def test_huge_pages_of_a_pod_as_a_whole_are_those_that_it_is_limited_to() -> None:
@@ -313,23 +313,23 @@ def test_huge_pages_of_a_pod_as_a_whole_are_those_that_it_is_limited_to() -> Non
     assert asked(pod) == {"hugepages-2Mi": 8 * 2**20}
 
 
-def test_a_device_cannot_be_asked_for_a_pod_as_a_whole() -> None:
+def test_a_device_cannot_be_requested_for_a_whole_pod() -> None:
     assert asked({"containers": [container()], "resources": {"requests": {"nvidia.com/gpu": "1"}}}) == {}
 
 
 @pytest.mark.parametrize("resource", ["cpu", "memory", "ephemeral-storage", "nvidia.com/gpu"])
-def test_a_node_must_have_as_much_free_as_is_asked_for(resource: str) -> None:
+def test_a_node_needs_the_requested_amount_free(resource: str) -> None:
     pod = {"containers": [container({resource: "2"})]}
     amount = asked(pod)[resource]
     node = machine(allocatable={resource: amount + 3, "pods": 1})
     assert found(pod, node) == []
     assert found(pod, node, Usage({resource: 3})) == []
     reason = why(pod, node, Usage({resource: 4}))
-    assert (reason.filter, reason.subject, reason.lack) == (Filter.RESOURCES, resource, (amount, amount - 1))
+    assert (reason.filter, reason.subject, reason.shortfall) == (Filter.RESOURCES, resource, (amount, amount - 1))
     assert found(pod, machine(allocatable={"pods": 1})) == [Filter.RESOURCES]
 
 
-def test_a_pod_that_asks_nothing_fits_a_node_that_has_nothing_left() -> None:
+def test_a_pod_without_requests_fits_a_full_node() -> None:
     pod = {"containers": [container({"cpu": "0"})]}
     assert found(pod, machine(allocatable={"pods": 1}), Usage({"cpu": 5000})) == []
 
@@ -357,7 +357,7 @@ def test_a_node_takes_only_so_many_pods() -> None:
     ],
 )
 def test_amounts_read_as_people_write_them(resource: str, amount: int, up: bool, expected: str) -> None:
-    assert worded(resource, amount, up=up) == expected
+    assert amount_text(resource, amount, up=up) == expected
 
 
 # Ports
@@ -381,8 +381,8 @@ def ported(*ports: Plain, **pod: Any) -> Plain:
     ],
 )
 def test_a_port_of_the_node_is_free_unless_a_pod_has_it(port: Plain, taken: Port, is_free: bool) -> None:
-    told = found(ported(port), machine(), Usage(ports=frozenset({taken})))
-    assert told == ([] if is_free else [Filter.PORTS])
+    reasons = found(ported(port), machine(), Usage(ports=frozenset({taken})))
+    assert reasons == ([] if is_free else [Filter.PORTS])
 
 
 def test_on_the_network_of_the_node_every_port_is_one_of_the_node() -> None:
@@ -396,7 +396,7 @@ def test_ports_of_containers_that_only_initialise_do_not_count() -> None:
     assert [port.path for port in needs(pod).ports] == [("initContainers", 1, "ports", 0)]
 
 
-# Laws
+# Properties
 
 
 @st.composite
@@ -431,8 +431,8 @@ def test_labels_are_matched_as_the_witness_matches_them(
     selector: dict[str, str], asked_terms: list[Plain] | None, has: dict[str, str], name: str
 ) -> None:
     pod = {"nodeSelector": selector, **({} if asked_terms is None else wanting(*asked_terms))}
-    told = standing(needs(pod).pin, machine(name, labels=has))
-    assert (told == ()) == fits(pod, Witness(name, has))
+    reasons = static_reasons(needs(pod).constraints, machine(name, labels=has))
+    assert (reasons == ()) == fits(pod, Witness(name, has))
 
 
 def tolerated_by_the_book(taint: Taint, tolerations: Sequence[Plain]) -> bool:
@@ -455,11 +455,15 @@ def tolerated_by_the_book(taint: Taint, tolerations: Sequence[Plain]) -> bool:
     return False
 
 
-@given(has=st.lists(taints, max_size=3), said=st.lists(tolerations, max_size=3))
-def test_taints_are_tolerated_by_the_book(has: list[Taint], said: list[Plain]) -> None:
-    told = standing(needs({"tolerations": said}).pin, machine(taints=tuple(has)))
-    expected = [taint for taint in has if taint.effect != "PreferNoSchedule" and not tolerated_by_the_book(taint, said)]
-    assert [reason.taint for reason in told] == expected
+@given(has=st.lists(taints, max_size=3), toleration_specs=st.lists(tolerations, max_size=3))
+def test_taints_are_tolerated_by_the_book(has: list[Taint], toleration_specs: list[Plain]) -> None:
+    reasons = static_reasons(needs({"tolerations": toleration_specs}).constraints, machine(taints=tuple(has)))
+    expected = [
+        taint
+        for taint in has
+        if taint.effect != "PreferNoSchedule" and not tolerated_by_the_book(taint, toleration_specs)
+    ]
+    assert [reason.taint for reason in reasons] == expected
 
 
 def summed_by_the_book(pod: Plain, resource: str) -> int:
@@ -483,16 +487,16 @@ def summed_by_the_book(pod: Plain, resource: str) -> int:
 def test_a_pod_needs_what_it_needs_at_its_hungriest_moment(pod: Plain, has: dict[str, int]) -> None:
     units = {"cpu": 1000, "memory": 1, "nvidia.com/gpu": 1}
     node = machine(allocatable={"pods": 1, **{name: amount * units[name] for name, amount in has.items()}})
-    short = {reason.subject for reason in reasons(needs(pod), node, Usage())}
+    short = {reason.subject for reason in rejection_reasons(needs(pod), node, Usage())}
     assert short == {name for name in units if summed_by_the_book(pod, name) > has.get(name, 0)}
 
 
 def open_to(pod: Plain, cluster: Sequence[Machine]) -> set[int]:
-    return {at for at, node in enumerate(cluster) if not reasons(needs(pod), node, Usage())}
+    return {at for at, node in enumerate(cluster) if not rejection_reasons(needs(pod), node, Usage())}
 
 
 @given(pod=anything, cluster=clusters, more=tolerations)
-def test_one_more_toleration_never_loses_a_node(pod: Plain, cluster: list[Machine], more: Plain) -> None:
+def test_one_more_toleration_never_excludes_a_node(pod: Plain, cluster: list[Machine], more: Plain) -> None:
     assert open_to(pod, cluster) <= open_to({**pod, "tolerations": [*pod["tolerations"], more]}, cluster)
 
 
@@ -564,9 +568,9 @@ hostile_pods = st.dictionaries(
 
 
 @given(pod=hostile_pods)
-def test_whatever_a_pod_holds_it_is_decided_about(pod: Plain) -> None:
-    told = reasons(needs(pod), machine(labels=ZONE, taints=(TAINT,)), Usage())
-    assert all(isinstance(reason, Reason) for reason in told)
+def test_any_pod_is_evaluated(pod: Plain) -> None:
+    reasons = rejection_reasons(needs(pod), machine(labels=ZONE, taints=(TAINT,)), Usage())
+    assert all(isinstance(reason, NodeRejection) for reason in reasons)
 
 
 # The objects that make pods
@@ -599,7 +603,7 @@ POD: Plain = {"template": {"spec": {"containers": []}}}
         ("apps/v1", "StatefulSet", {**POD, "replicas": -3}, 0),
     ],
 )
-def test_an_object_makes_as_many_pods_as_it_says(version: str, kind: str, spec: Plain, replicas: int) -> None:
+def test_an_object_creates_its_number_of_pods(version: str, kind: str, spec: Plain, replicas: int) -> None:
     data = {"apiVersion": version, "kind": kind, "metadata": {"name": "x", "namespace": "n"}, "spec": spec}
     assert made(data) == [(kind, "x", "n", replicas)]
 
@@ -630,12 +634,12 @@ def test_what_is_suspended_makes_no_pods_now(kind: str, spec: Plain, is_suspende
         {},
     ],
 )
-def test_what_makes_no_pods_gives_none(data: Plain) -> None:
+def test_an_object_without_pods_has_no_workloads(data: Plain) -> None:
     assert made(data) == []
 
 
 @given(kind=st.sampled_from(["Pod", "Job", "CronJob", "Deployment", "Server"]), spec=json_values)
-def test_whatever_an_object_holds_its_workloads_can_be_told(kind: str, spec: object) -> None:
+def test_the_workloads_of_any_object_can_be_read(kind: str, spec: object) -> None:
     groups = {"Pod": "v1", "Deployment": "apps/v1", "Server": "mlops.seldon.io/v1alpha1"}
     data = {"apiVersion": groups.get(kind, "batch/v1"), "kind": kind, "metadata": spec, "spec": spec}
-    assert all(isinstance(one, Workload) and isinstance(one.name, str) for one in workloads([tree(data)]))
+    assert all(isinstance(one, PodWorkload) and isinstance(one.name, str) for one in workloads([tree(data)]))

@@ -11,12 +11,12 @@ from helpers.work import at_most_cpu_seconds
 from hypothesis import given
 from hypothesis import strategies as st
 
-from speccompile.verify.go_regex import MISSING, Expression, Patterns, Refusal, compiled
+from speccompile.verify.go_regex import MISSING, CompiledPattern, Patterns, UnusablePattern, compile_pattern
 
 
-def expression(pattern: str) -> Expression:
-    made = compiled(pattern)
-    assert isinstance(made, Expression), made
+def expression(pattern: str) -> CompiledPattern:
+    made = compile_pattern(pattern)
+    assert isinstance(made, CompiledPattern), made
     return made
 
 
@@ -84,13 +84,13 @@ def test_a_pattern_matches_what_it_should(pattern: str, good: list[str], bad: li
     ],
 )
 def test_a_pattern_that_go_refuses_is_invalid(pattern: str, reason: str) -> None:
-    assert compiled(pattern) == Refusal(reason, is_invalid=True)
+    assert compile_pattern(pattern) == UnusablePattern(reason, is_invalid=True)
 
 
 @pytest.mark.parametrize("pattern", [r"\pL{1000}", "a" * 1_000_000, "|".join(["[a-z]{0,1000}"] * 200), r"\p{Letter}"])
 def test_a_pattern_that_only_go_can_match_is_not_called_invalid(pattern: str) -> None:
-    made = compiled(pattern)
-    assert isinstance(made, Refusal)
+    made = compile_pattern(pattern)
+    assert isinstance(made, UnusablePattern)
     assert not made.is_invalid
 
 
@@ -99,36 +99,36 @@ def test_the_patterns_of_a_definition_share_a_limit(copies: int, most: int) -> N
     """Of patterns that are as large as one may be, or larger, a few are compiled, and the others are not."""
     patterns = Patterns()
     hostile = [f"{'|'.join(['[a-z]{0,1000}'] * copies)}{number}" for number in range(most + 5)]
-    compiled.cache_clear()
-    last = [patterns.refusal(pattern) for pattern in hostile][-5:]
+    compile_pattern.cache_clear()
+    last = [patterns.problem(pattern) for pattern in hostile][-5:]
     assert {made.reason for made in last if made} == {"the patterns of this definition take too much memory"}
     assert all(last)
-    assert compiled.cache_info().misses == most
+    assert compile_pattern.cache_info().misses == most
 
 
 def test_many_ordinary_patterns_stay_within_the_limit() -> None:
     patterns = Patterns()
-    assert [patterns.refusal(f"^[a-z0-9]([-a-z0-9]{{0,61}}[a-z0-9])?{number}$") for number in range(300)] == [
+    assert [patterns.problem(f"^[a-z0-9]([-a-z0-9]{{0,61}}[a-z0-9])?{number}$") for number in range(300)] == [
         None
     ] * 300
 
 
 @pytest.fixture
 def no_package(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    compiled.cache_clear()
+    compile_pattern.cache_clear()
     with monkeypatch.context() as patch:
         patch.setitem(sys.modules, "re2", None)
         yield
-    compiled.cache_clear()
+    compile_pattern.cache_clear()
 
 
 @pytest.mark.usefixtures("no_package")
 def test_without_the_package_no_pattern_is_judged() -> None:
     patterns = Patterns()
-    assert [patterns.refusal(f"(a{number}") for number in range(100)] == [MISSING] * 100
+    assert [patterns.problem(f"(a{number}") for number in range(100)] == [MISSING] * 100
 
 
-pieces = st.recursive(
+patterns = st.recursive(
     st.sampled_from(["a", "b", ".", "[ab]", "[^a]", r"\w", "^", "$"]),
     lambda inner: (
         st.lists(inner, min_size=1, max_size=3).map("".join)
@@ -139,7 +139,7 @@ pieces = st.recursive(
 )
 
 
-@given(pieces, st.text("abc", max_size=8))
+@given(patterns, st.text("abc", max_size=8))
 def test_a_pattern_matches_what_it_matches_in_python(pattern: str, text: str) -> None:
     """On short texts Python is the witness; without line ends, `$` is the end of the text to both."""
     assert expression(pattern).matches(text) == bool(re.search(pattern, text))
@@ -148,7 +148,7 @@ def test_a_pattern_matches_what_it_matches_in_python(pattern: str, text: str) ->
 @pytest.mark.parametrize(
     "pattern", ["^(a+)+$", "^(a|a)*$", "^(a|aa)+$", "(a*)*(a*)*$", "((a?){20}){20}$", ".*.*.*.*b", "(?:a?){1000}c"]
 )
-def test_a_text_takes_as_long_as_its_cost_says(pattern: str) -> None:
+def test_the_cost_of_a_text_bounds_its_time(pattern: str) -> None:
     made = expression(pattern)
     text = "a" * 20_000 + "d"
     # A unit is 4 µs; machines differ.

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from speccompile import CompileError
 from speccompile.testing.plain_data import Data
 from speccompile.testing.strategies.documents import Case, cases
-from speccompile.verify.verify import Subject, verdict
+from speccompile.verify.verify import LocatedObject, verify_object
 
 MANIFESTS = sorted((GOLDEN / "accept").glob("*/manifests.yaml"))
 
@@ -123,8 +123,8 @@ SAMPLES = {"x-time": "2026-01-31T09:30:00Z", "x-quantity": "1Gi", "x-base64": "Y
 
 def filled(schema: Any, depth: int) -> Any:
     """A value of the schema with every field that it names, to some depth."""
-    told = schema.get("type", "object") if isinstance(schema, dict) else "string"
-    kind = told if isinstance(told, str) else told[0]
+    types = schema.get("type", "object") if isinstance(schema, dict) else "string"
+    kind = types if isinstance(types, str) else types[0]
     if kind == "object":
         inner = {"a": schema["additionalProperties"]} if isinstance(schema.get("additionalProperties"), dict) else {}
         fields = {**schema.get("properties", {}), **inner} if depth else {}
@@ -161,25 +161,25 @@ def mutations(data: Any) -> st.SearchStrategy[Any]:
         return with_change(data, tuple(above), rest)
 
     places = st.sampled_from(paths(data))
-    odd = st.sampled_from([None, "", -1, 1.5, 2**31, 2**63, [None], {"a": None}])
+    unusual = st.sampled_from([None, "", -1, 1.5, 2**31, 2**63, [None], {"a": None}])
     deep = st.sampled_from([path for path in paths(data) if path])
-    return st.builds(changed, places, odd | anything, adds=st.booleans()) | st.builds(without, deep)
+    return st.builds(changed, places, unusual | anything, adds=st.booleans()) | st.builds(without, deep)
 
 
 @given(st.data(), st.sampled_from(KINDS), st.sampled_from(["1.25", "1.29", "1.33", ALL[-1]]), st.integers(2, 6))
-def test_the_fast_way_says_what_jsonschema_says(data: st.DataObject, kind: str, version: str, depth: int) -> None:
-    """Of any kind, whatever stands anywhere in a manifest; and nothing raises."""
+def test_the_fast_check_agrees_with_jsonschema(data: st.DataObject, kind: str, version: str, depth: int) -> None:
+    """Manifests of any kind with any content never raise."""
     manifest = data.draw(mutations(whole(kind, version, depth)))
     api_version, _, name = kind.partition(" ")
     check = api(version).check((api_version, name))
     assert check
     assert check.accepts
     assert check.accepts(manifest) == check.validator.is_valid(manifest)
-    verdict(Subject(node_of(manifest), NOWHERE), [api(version)])
+    verify_object(LocatedObject(node_of(manifest), NOWHERE), [api(version)])
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_fast_way_says_what_jsonschema_says_of_null_anywhere(kind: str) -> None:
+def test_the_fast_check_agrees_with_jsonschema_about_null(kind: str) -> None:
     """As drawing finds it seldom in a field that must be there."""
     api_version, _, name = kind.partition(" ")
     check = api(ALL[-1]).check((api_version, name))
@@ -192,12 +192,12 @@ def test_the_fast_way_says_what_jsonschema_says_of_null_anywhere(kind: str) -> N
 
 
 def test_a_whole_object_of_most_kinds_is_valid() -> None:
-    """So that the law above begins where most is right."""
+    """Mostly valid input for the property above."""
     faulty = {kind for kind in KINDS if faults({"metadata": {"name": "a"}} | whole(kind, "1.33", 2), "1.33")}
     assert len(faulty) < len(KINDS) / 2, faulty
 
 
 @given(st.sampled_from(paths(JOB["spec"])), anything, st.sampled_from(VERSIONS))
-def test_whatever_stands_in_a_job_is_judged_alike(path: tuple[Any, ...], value: Any, version: str) -> None:
+def test_any_job_gets_the_same_result(path: tuple[Any, ...], value: Any, version: str) -> None:
     """The comparison is in `faults`."""
     faults(JOB | {"spec": with_change(JOB["spec"], path, value)}, version)

@@ -1,4 +1,4 @@
-"""`speccompile lint`: likely mistakes in where pods would run."""
+"""`speccompile lint`: report likely mistakes in the placement of pods."""
 
 from __future__ import annotations
 
@@ -7,9 +7,16 @@ from collections.abc import Sequence
 from typing import TextIO
 
 from speccompile.cli.cluster_files import read_cluster
-from speccompile.cli.findings import assign_severities, print_findings, report_skipped, severities_of, stream_for
+from speccompile.cli.findings import (
+    assign_severities,
+    print_findings,
+    report_skipped,
+    report_success,
+    severities_of,
+    stream_for,
+)
 from speccompile.cli.inputs import flags_of
-from speccompile.cli.objects import compile_objects, read_objects
+from speccompile.cli.objects import Objects, compile_objects, read_objects
 from speccompile.cli.options import (
     COMMANDS,
     Commands,
@@ -28,8 +35,8 @@ from speccompile.model.findings import CompileError, has_errors, in_order
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.redaction import without_values
 from speccompile.model.severity import Severities
-from speccompile.placement.lint.rules import lint
-from speccompile.placement.lint.scene import Scene
+from speccompile.placement.lint.context import PlacementContext
+from speccompile.placement.lint.rules import lint_placement
 from speccompile.placement.node_pools import Pool, declared_pools, pools_of
 from speccompile.placement.workloads import workloads
 
@@ -37,21 +44,21 @@ DONE, INPUT = 0, 1
 _EXAMPLES = """\
 examples:
   speccompile lint                                     all runs that speccompile.yaml names
-  speccompile lint manifests/ --platform platform.yaml any manifests, by the pools that the platform declares
+  speccompile lint manifests/ --platform platform.yaml any manifests, with the pools of the platform file
   speccompile lint --nodes nodes.yaml --objects servers.yaml
   speccompile explain --code placement/pins-nothing    what a finding means
 
-A document with an apiVersion is a manifest, unless that is speccompile's own; any other is a run.
+A document with an apiVersion other than speccompile.dev is a manifest; any other document is a run.
 """
 
 
 def add_lint(commands: Commands) -> None:
-    """Gives the command line its `lint`."""
+    """Add `lint` to the command line."""
     parser = add_command(commands, "lint", COMMANDS["lint"].summary, _EXAMPLES)
     parser.set_defaults(run=run_lint)
     add_paths(
         parser,
-        "runs or manifests: a file, a directory, or - for standard input; without it, the runs of the project",
+        "runs or manifests: a file, a directory, or - for standard input (default: the runs of the project)",
     )
     parser.add_argument(
         "--nodes",
@@ -59,7 +66,7 @@ def add_lint(commands: Commands) -> None:
         default=[],
         metavar="FILE",
         type=path,
-        help="nodes of the cluster, of kubectl get nodes -o yaml (repeatable); else the platform's pools",
+        help="nodes of the cluster, from kubectl get nodes -o yaml (repeatable; default: the platform's pools)",
     )
     parser.add_argument(
         "--objects",
@@ -67,34 +74,36 @@ def add_lint(commands: Commands) -> None:
         default=[],
         metavar="PATH",
         type=path,
-        help="objects that the cluster has already, which are looked at and not judged (repeatable)",
+        help="existing objects of the cluster, used as context and not linted (repeatable)",
     )
     add_inputs(parser)
     add_format(parser)
-    add_findings(parser, "warnings are errors")
+    add_findings(parser, "treat warnings as errors")
 
 
-class _Answer(NamedTuple):
-    """All that was found."""
+class _Outcome(NamedTuple):
+    """All findings, and what was linted."""
 
     findings: Sequence[Diagnostic] = ()
     stopping: Sequence[Diagnostic] = ()
-    """What there is no way round; errors among it are errors, whatever the call makes of their codes."""
+    """Findings that stop the call; their errors cannot be lowered."""
     skipped: int = 0
+    subjects: str = ""
+    """What was linted, in words."""
 
 
 def run_lint(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:
-    """The exit code of one call; findings go to stderr, or to stdout if for programs."""
-    answer, severity = _Answer(), None
+    """Lint; print findings to stderr, or to stdout in a machine format."""
+    outcome, severity = _Outcome(), None
     try:
         inputs = settle(flags_of(arguments))
         severity = inputs.severity
-        answer = _answer(arguments, inputs, stderr)
+        outcome = _lint(arguments, inputs, stderr)
     except CallError as error:
         arguments.refuse(str(error))
     except CompileError as error:
-        answer = _Answer(stopping=error.diagnostics)
-    findings = _judged(arguments, answer, severity)
+        outcome = _Outcome(stopping=error.diagnostics)
+    findings = _with_severities(arguments, outcome, severity)
     print_findings(
         findings,
         stream_for(arguments.format, stdout, stderr),
@@ -102,48 +111,61 @@ def run_lint(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> i
         quiet=arguments.quiet,
         verbose=arguments.verbose,
     )
-    report_skipped(answer.skipped if not has_errors(findings) else 0, stderr)
+    report_skipped(outcome.skipped if not has_errors(findings) else 0, stderr)
+    if not findings and not outcome.skipped:
+        report_success(f"no findings in {outcome.subjects}", arguments, stderr)
     return INPUT if has_errors(findings) else DONE
 
 
-def _judged(arguments: argparse.Namespace, answer: _Answer, severity: Severities | None) -> tuple[Diagnostic, ...]:
-    """The findings as they count; `--strict` is about each, since one code may be a warning here and a notice there."""
+def _with_severities(
+    arguments: argparse.Namespace, outcome: _Outcome, severity: Severities | None
+) -> tuple[Diagnostic, ...]:
+    """Apply severities; `--strict` applies per finding, because a code may have findings of several severities."""
 
     def is_raised(finding: Diagnostic) -> bool:
         return bool(arguments.strict) and finding.severity is Severity.WARNING
 
-    told = (*answer.findings, *answer.stopping)
-    raised = (finding._replace(severity=Severity.ERROR) for finding in told if is_raised(finding))
+    reported = (*outcome.findings, *outcome.stopping)
+    raised = (finding._replace(severity=Severity.ERROR) for finding in reported if is_raised(finding))
     found, stopping = (
-        [finding for finding in group if not is_raised(finding)] for group in (answer.findings, answer.stopping)
+        [finding for finding in group if not is_raised(finding)] for group in (outcome.findings, outcome.stopping)
     )
-    # What is raised, the project file does not lower.
+    # The project file cannot lower `--strict`.
     others = assign_severities(found, severities_of(arguments, severity), stopping=stopping)
     return in_order((*assign_severities(raised, severities_of(arguments)), *others))
 
 
-def _answer(arguments: argparse.Namespace, inputs: Inputs, stderr: TextIO) -> _Answer:
+def _lint(arguments: argparse.Namespace, inputs: Inputs, stderr: TextIO) -> _Outcome:
     if STREAM in (*arguments.nodes, *arguments.objects):
-        raise CallError("--nodes and --objects are files; only a PATH can be standard input")
+        raise CallError("--nodes and --objects must be files; only PATH can be - for standard input")
     setting = read_setting(inputs.profiles, inputs.platform, inputs.templates)
-    pools, unread = _pools(arguments.nodes, setting)
-    ours, theirs = compile_objects(inputs, setting, stderr), read_objects(arguments.objects)
-    trees = tuple(one.tree for one in (*ours.objects, *theirs.objects))
-    scene = Scene(trees, {id(one.tree): one.place for one in ours.objects}, workloads(trees), pools)
-    # What a profile does to a run's values is for `render` to tell.
-    errors = (finding for finding in ours.findings if finding.severity is Severity.ERROR)
-    hidden = {**theirs.hidden, **ours.hidden}
-    return _Answer(
-        [*without_values((*errors, *lint(scene)), hidden)],
-        [*setting.findings, *unread, *without_values(theirs.findings, hidden)],
-        ours.skipped,
+    pools, snapshot_findings = _pools(arguments.nodes, setting)
+    objects, existing = compile_objects(inputs, setting, stderr), read_objects(arguments.objects)
+    trees = tuple(one.tree for one in (*objects.objects, *existing.objects))
+    context = PlacementContext(trees, {id(one.tree): one.place for one in objects.objects}, workloads(trees), pools)
+    # `render` reports overridden values.
+    errors = (finding for finding in objects.findings if finding.severity is Severity.ERROR)
+    hidden = {**existing.hidden, **objects.hidden}
+    return _Outcome(
+        [*without_values((*errors, *lint_placement(context)), hidden)],
+        [*setting.findings, *snapshot_findings, *without_values(existing.findings, hidden)],
+        objects.skipped,
+        _subjects(objects),
     )
 
 
+def _subjects(objects: Objects) -> str:
+    """The number of runs, and of manifests that no run produced."""
+    manifests = sum(one.run is None for one in objects.objects)
+    counts = ((objects.runs, "run"), (manifests, "manifest"))
+    texts = [f"{count} {noun}{'' if count == 1 else 's'}" for count, noun in counts if count]
+    return " and ".join(texts) or "0 manifests"
+
+
 def _pools(nodes: Sequence[str], setting: Setting) -> tuple[tuple[Pool, ...], list[Diagnostic]]:
-    """The pools of the nodes that are given, by the names that the platform has for them, or those it declares."""
+    """The pools of the given nodes, or those that the platform file declares."""
     declared = declared_pools(setting.platform)
     if not nodes:
         return declared, []
-    seen = read_cluster(nodes)
-    return pools_of(seen.cluster.machines, declared), [*seen.findings]
+    snapshot = read_cluster(nodes)
+    return pools_of(snapshot.cluster.machines, declared), [*snapshot.findings]

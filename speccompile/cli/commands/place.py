@@ -1,4 +1,4 @@
-"""`speccompile place`: which nodes of a saved cluster each run fits."""
+"""`speccompile place`: find the nodes of a saved cluster that each run fits."""
 
 from __future__ import annotations
 
@@ -29,37 +29,37 @@ from speccompile.model.findings import CompileError, has_errors
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.redaction import without_values
 from speccompile.model.severity import STRICT
-from speccompile.placement.fit import Subject
+from speccompile.placement.fit import LocatedWorkload
 from speccompile.placement.node_pools import declared_pools
-from speccompile.placement.placement import Answer, Known, answer
+from speccompile.placement.placement import PlacementObjects, PlacementResult, place_workloads
 from speccompile.placement.workloads import is_placed, workloads
 from speccompile.report.place_html import as_placed_page
 from speccompile.report.place_json import as_placed_json
 from speccompile.report.place_text import as_placed_table
 
-DONE, INPUT, NOWHERE = 0, 1, 4
-_SIGN = '<meta name="generator" content="speccompile place">'
-"""By which a page of ours is known."""
+DONE, INPUT, DOES_NOT_FIT = 0, 1, 4
+_PAGE_MARKER = '<meta name="generator" content="speccompile place">'
+"""The line by which an existing page is recognized before it is replaced."""
 _EXAMPLES = """\
 examples:
   kubectl get nodes -o yaml > nodes.yaml; kubectl get pods -A -o yaml > pods.yaml
-  speccompile place --nodes nodes.yaml                 all runs that speccompile.yaml names, on empty nodes
+  speccompile place --nodes nodes.yaml                 all runs of the project, on empty nodes
   speccompile place run.yaml --nodes nodes.yaml --pods pods.yaml --suggest
-  speccompile place --nodes nodes.yaml --html fleet.html --format json
+  speccompile place --nodes nodes.yaml --html placement.html --format json
 
-Looks at node names, cordons, taints, node selectors and required node affinity, resources and host ports, as
-kube-scheduler does. Not at volumes, topology spread, affinity to other pods, resource claims, preferences,
-priorities, gates, quotas or architectures: what a run has of these is told. Exit code 4: something fits no node.
+Evaluates node names, cordons, taints, node selectors, required node affinity, resources and host ports like
+kube-scheduler. Volumes, topology spread, pod affinity, resource claims, preferences, priorities, scheduling gates,
+quotas and architectures are not considered; the report says if a run uses them. Exit code 4: something does not fit.
 """
 
 
 def add_place(commands: Commands) -> None:
-    """Gives the command line its `place`."""
+    """Add `place` to the command line."""
     parser = add_command(commands, "place", COMMANDS["place"].summary, _EXAMPLES)
     parser.set_defaults(run=run_place)
     add_paths(
         parser,
-        "runs or manifests: a file, a directory, or - for standard input; without it, the runs of the project",
+        "runs or manifests: a file, a directory, or - for standard input (default: the runs of the project)",
     )
     for option, what in _FILES.items():
         parser.add_argument(
@@ -71,32 +71,32 @@ def add_place(commands: Commands) -> None:
             required=option == "nodes",
             help=f"{what} (repeatable)",
         )
-    parser.add_argument("--suggest", action="store_true", help="name the smallest change for what fits no node")
-    parser.add_argument("--html", metavar="FILE", type=path, help="write one page with everything; - prints it")
+    parser.add_argument("--suggest", action="store_true", help="suggest a change for workloads that do not fit")
+    parser.add_argument("--html", metavar="FILE", type=path, help="write the report as an HTML page; - prints it")
     add_inputs(parser)
-    add_format(parser, ("text", "json"), "how to print the answer")
+    add_format(parser, ("text", "json"), "format of the report")
     add_findings(parser)
 
 
 _FILES = {
-    "nodes": "its nodes, by kubectl get nodes -o yaml",
-    "pods": "what runs there, by kubectl get pods -A -o yaml",
-    "objects": "what else it has, such as servers of models",
+    "nodes": "nodes, from kubectl get nodes -o yaml",
+    "pods": "pods, from kubectl get pods -A -o yaml",
+    "objects": "existing objects, such as model servers",
 }
 
 
 class _Outcome(NamedTuple):
-    """What was decided, and all that was found on the way."""
+    """The result, and all findings."""
 
-    answer: Answer | None = None
+    result: PlacementResult | None = None
     findings: Sequence[Diagnostic] = ()
     stopping: Sequence[Diagnostic] = ()
-    """What there is no way round; errors among it are errors, whatever the call makes of their codes."""
+    """Findings that stop the call; their errors cannot be lowered."""
     skipped: int = 0
 
 
 def run_place(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:
-    """The exit code of one call; the answer goes to stdout and into the page, and findings to stderr."""
+    """Place the workloads; print the report to stdout, write the page, and print findings to stderr."""
     outcome, severities, inputs = _Outcome(), severities_of(arguments), None
     try:
         _refuse_contradictions(arguments)
@@ -109,62 +109,70 @@ def run_place(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> 
         outcome = _Outcome(stopping=error.diagnostics)
     findings = assign_severities(outcome.findings, severities, stopping=outcome.stopping)
     print_findings(findings, stderr, quiet=arguments.quiet, verbose=arguments.verbose)
-    if has_errors(findings) or outcome.answer is None or inputs is None:
+    if has_errors(findings) or outcome.result is None or inputs is None:
         return INPUT
     report_skipped(outcome.skipped, stderr)
-    return _told(outcome.answer, arguments, inputs, stdout, stderr)
+    return _report(outcome.result, arguments, inputs, stdout, stderr)
 
 
 def _refuse_contradictions(arguments: argparse.Namespace) -> None:
-    """Raises CallError if standard output, or standard input, is wanted twice."""
+    """Raise CallError if standard output or standard input is used twice."""
     if arguments.html and is_stdout(arguments.html) and arguments.format == "json":
-        raise CallError("--html - and --format json both go to standard output; give --html a file")
+        raise CallError("--html - and --format json both use standard output; pass a file to --html")
     if any(name == STREAM for option in _FILES for name in getattr(arguments, option)):
-        raise CallError("--nodes, --pods and --objects are files; only a PATH can be standard input")
+        raise CallError("--nodes, --pods and --objects must be files; only PATH can be - for standard input")
 
 
-def _told(answer: Answer, arguments: argparse.Namespace, inputs: Inputs, stdout: TextIO, stderr: TextIO) -> int:
-    code = DONE if answer.is_good else NOWHERE
+def _report(
+    result: PlacementResult, arguments: argparse.Namespace, inputs: Inputs, stdout: TextIO, stderr: TextIO
+) -> int:
+    code = DONE if result.everything_fits else DOES_NOT_FIT
     if arguments.html:
-        code = _write_page(answer, arguments, inputs, stdout, stderr) or code
+        code = _write_page(result, arguments, inputs, stdout, stderr) or code
     if arguments.format == "json":
-        stdout.write(as_placed_json(answer))
+        stdout.write(as_placed_json(result))
     elif not arguments.html or not is_stdout(arguments.html):
-        stdout.write(as_placed_table(answer, paint_for(stdout)))
+        stdout.write(as_placed_table(result, paint_for(stdout)))
     return code
 
 
-def _write_page(answer: Answer, arguments: argparse.Namespace, inputs: Inputs, stdout: TextIO, stderr: TextIO) -> int:
+def _write_page(
+    result: PlacementResult, arguments: argparse.Namespace, inputs: Inputs, stdout: TextIO, stderr: TextIO
+) -> int:
     read = [Path(name) for option in _FILES for name in getattr(arguments, option)]
-    return write_report(Report(as_placed_page(answer), arguments.html, _SIGN), (*inputs.files, *read), stdout, stderr)
+    return write_report(
+        Report(as_placed_page(result), arguments.html, _PAGE_MARKER), (*inputs.files, *read), stdout, stderr
+    )
 
 
 def _outcome(arguments: argparse.Namespace, inputs: Inputs, stderr: TextIO) -> _Outcome:
     setting = read_setting(inputs.profiles, inputs.platform, inputs.templates)
-    ours, theirs = compile_objects(inputs, setting, stderr), read_objects(arguments.objects)
-    seen = read_cluster(arguments.nodes, arguments.pods)
-    hidden = {**theirs.hidden, **ours.hidden}
-    stopping = [*seen.findings, *without_values(theirs.findings, hidden)]
-    decided = answer(
-        _subjects(ours, theirs),
-        Known(*(tuple(one.tree for one in side.objects) for side in (ours, theirs))),
-        seen.cluster,
+    objects, existing = compile_objects(inputs, setting, stderr), read_objects(arguments.objects)
+    snapshot = read_cluster(arguments.nodes, arguments.pods)
+    hidden = {**existing.hidden, **objects.hidden}
+    stopping = [*snapshot.findings, *without_values(existing.findings, hidden)]
+    result = place_workloads(
+        _subjects(objects, existing),
+        PlacementObjects(*(tuple(one.tree for one in side.objects) for side in (objects, existing))),
+        snapshot.cluster,
         declared_pools(setting.platform),
         suggests=arguments.suggest,
     )
-    # What is wrong with profiles is no matter of manifests that come from none.
+    # Findings about profiles do not matter for manifests that no run produced.
     return _Outcome(
-        decided,
-        [*without_values(ours.findings, hidden)],
-        [*stopping, *(setting.findings if ours.runs else ())],
-        ours.skipped,
+        result,
+        [*without_values(objects.findings, hidden)],
+        [*stopping, *(setting.findings if objects.runs else ())],
+        objects.skipped,
     )
 
 
-def _subjects(ours: Objects, theirs: Objects) -> list[Subject]:
-    """The workloads that the call is about; what the cluster has already runs, or does not."""
-    given = {id(one.tree): one for one in ours.objects if is_placed(one.tree)}
-    made = workloads([one.tree for one in (*ours.objects, *theirs.objects)])
+def _subjects(objects: Objects, existing: Objects) -> list[LocatedWorkload]:
+    """The workloads to place; those of existing objects already run."""
+    given = {id(one.tree): one for one in objects.objects if is_placed(one.tree)}
+    all_workloads = workloads([one.tree for one in (*objects.objects, *existing.objects)])
     return [
-        Subject(workload, one.place, one.run) for workload in made if (one := given.get(id(workload.owner))) is not None
+        LocatedWorkload(workload, one.place, one.run)
+        for workload in all_workloads
+        if (one := given.get(id(workload.owner))) is not None
     ]

@@ -1,4 +1,4 @@
-"""`speccompile verify`: check manifests against Kubernetes API schemas."""
+"""`speccompile verify`: validate manifests against Kubernetes API schemas."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from speccompile.cli.findings import (
     paint_for,
     print_findings,
     report_skipped,
+    report_success,
     severities_of,
     stream_for,
 )
@@ -40,43 +41,43 @@ from speccompile.model.redaction import Hidden, hidden_parts, without_values
 from speccompile.model.severity import STRICT
 from speccompile.model.source import Layer, Source, Span
 from speccompile.report.formats import TEXT
-from speccompile.verify.crds import CODE, definitions, is_definition, with_schemas
-from speccompile.verify.documents import quickly
+from speccompile.verify.crds import BAD_DEFINITION, add_schema_faults, definitions, is_definition
+from speccompile.verify.documents import parse_quickly
 from speccompile.verify.kubectl_scalars import as_kubernetes_reads
 from speccompile.verify.kubernetes_api import in_version_order, known_version, near_versions, versions
-from speccompile.verify.table import as_table
-from speccompile.verify.verify import Api, Subject, Verdict, findings, verdict
+from speccompile.verify.table import version_table
+from speccompile.verify.verify import Api, LocatedObject, VerifyResult, result_findings, verify_object
 from speccompile.yaml_text.parse import parse
 from speccompile.yaml_text.parsed import Parsed
 
 DONE, INPUT = 0, 1
-_INSTALL = "the API schemas are not installed; add them with: pip install 'speccompile[verify]'"
+_INSTALL = "the API schemas are not installed; install speccompile with the `verify` extra"
 _EXAMPLES = """\
 examples:
   speccompile verify                                   all runs that speccompile.yaml names
   speccompile verify runs/ --kubernetes 1.31 --kubernetes 1.33
-  speccompile verify manifests/ --crd crds/            any manifests, custom kinds among them
+  speccompile verify manifests/ --crd crds/            any manifests, including custom kinds
   helm template chart | speccompile verify -
 
-A document with an apiVersion is a manifest, unless that is speccompile's own; any other is a run.
-Needs the extra: pip install 'speccompile[verify]'
+A document with an apiVersion other than speccompile.dev is a manifest; any other document is a run.
+Requires the `verify` extra.
 """
 
 
 def add_verify(commands: Commands) -> None:
-    """Gives the command line its `verify`."""
+    """Add `verify` to the command line."""
     parser = add_command(commands, "verify", COMMANDS["verify"].summary, _EXAMPLES)
     parser.set_defaults(run=run_verify)
     add_paths(
         parser,
-        "runs or manifests: a file, a directory, or - for standard input; without it, the runs of the project",
+        "runs or manifests: a file, a directory, or - for standard input (default: the runs of the project)",
     )
     parser.add_argument(
         "--kubernetes",
         action="append",
         default=[],
         metavar="VERSION",
-        help="a version, such as 1.33 (repeatable); without it, those of the project file, or the newest known",
+        help="a version, such as 1.33 (repeatable; default: those of the project file, or the newest known)",
     )
     parser.add_argument(
         "--crd",
@@ -91,25 +92,25 @@ def add_verify(commands: Commands) -> None:
     add_findings(parser)
 
 
-class _Answer(NamedTuple):
-    """What was verified, and all that was found on the way."""
+class _Outcome(NamedTuple):
+    """The results, and all findings."""
 
-    verdicts: Sequence[Verdict] = ()
+    verdicts: Sequence[VerifyResult] = ()
     findings: Sequence[Diagnostic] = ()
     stopping: Sequence[Diagnostic] = ()
-    """What there is no way round; errors among it are errors, whatever the call makes of their codes."""
+    """Findings that stop the call; their errors cannot be lowered."""
     skipped: int = 0
 
 
 def run_verify(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:
-    """The exit code of one call; the table goes to stdout and findings to stderr, or to stdout if for programs."""
-    answer, severities = _Answer(), severities_of(arguments)
+    """Verify; print the table to stdout, and findings to stderr, or to stdout in a machine format."""
+    outcome, severities = _Outcome(), severities_of(arguments)
     versions: tuple[str, ...] = ()
     try:
         inputs = settle(flags_of(arguments))
         severities = severities_of(arguments, inputs.severity, STRICT)
         versions = _versions(arguments.kubernetes, inputs)
-        answer = _answer(arguments, inputs, versions, stderr)
+        outcome = _verify(arguments, inputs, versions, stderr)
     except CallError as error:
         arguments.refuse(str(error))
     except ModuleNotFoundError as error:
@@ -117,9 +118,8 @@ def run_verify(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) ->
             raise
         arguments.refuse(_INSTALL)
     except CompileError as error:
-        answer = _Answer(stopping=error.diagnostics)
-    findings = assign_severities(answer.findings, severities, stopping=answer.stopping)
-    is_text = arguments.format == TEXT
+        outcome = _Outcome(stopping=error.diagnostics)
+    findings = assign_severities(outcome.findings, severities, stopping=outcome.stopping)
     print_findings(
         findings,
         stream_for(arguments.format, stdout, stderr),
@@ -127,58 +127,63 @@ def run_verify(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) ->
         quiet=arguments.quiet,
         verbose=arguments.verbose,
     )
-    report_skipped(answer.skipped if not has_errors(findings) else 0, stderr)
-    if is_text and answer.verdicts:
-        stdout.write(as_table(answer.verdicts, versions, severities, paint_for(stdout)))
+    report_skipped(outcome.skipped if not has_errors(findings) else 0, stderr)
+    if arguments.format == TEXT and outcome.verdicts:
+        table = version_table(outcome.verdicts, versions, severities, paint_for(stdout))
+        stdout.write(table.text)
+        if table.is_valid and not has_errors(findings):
+            report_success(table.summary, arguments, stderr)
+        else:
+            stdout.write(f"\n{table.summary}\n" if table.text else f"{table.summary}\n")
     return INPUT if has_errors(findings) else DONE
 
 
-def _versions(given: Sequence[str], inputs: Inputs) -> tuple[str, ...]:
-    """The versions to verify against, oldest first; raises for one that there are no schemas of."""
-    wanted = given or [*inputs.kubernetes]
+def _versions(options: Sequence[str], inputs: Inputs) -> tuple[str, ...]:
+    """The versions to verify against, oldest first; raises for a version without schemas."""
+    wanted = options or [*inputs.kubernetes]
     unknown = [text for text in wanted if known_version(text) is None]
-    told = {text: f"there are no API schemas of Kubernetes {quote(text)}" for text in unknown}
-    if unknown and given:
-        raise CallError(f"{told[unknown[0]]}; there are those of {', '.join(near_versions(unknown[0]))}")
+    messages = {text: f"no API schemas for Kubernetes {quote(text)}" for text in unknown}
+    if unknown and options:
+        raise CallError(f"{messages[unknown[0]]}; available: {', '.join(near_versions(unknown[0]))}")
     if unknown:
         raise CompileError(
             Diagnostic(
                 code="api/unknown-version",
-                message=told[text],
+                message=messages[text],
                 span=inputs.kubernetes[text],
                 path=("kubernetes", [*inputs.kubernetes].index(text)),
-                help=f"the nearest that there are schemas of is {near_versions(text)[0]}",
+                help=f"use the nearest available version, {near_versions(text)[0]}",
             )
             for text in unknown
         )
     return in_version_order(known_version(text) or text for text in wanted or versions()[-1:])
 
 
-def _answer(arguments: argparse.Namespace, inputs: Inputs, versions: Sequence[str], stderr: TextIO) -> _Answer:
-    apis, found = _apis(arguments.crd, versions)
+def _verify(arguments: argparse.Namespace, inputs: Inputs, versions: Sequence[str], stderr: TextIO) -> _Outcome:
+    apis, all_findings = _apis(arguments.crd, versions)
     setting = read_setting(inputs.profiles, inputs.platform, inputs.templates)
-    ours = compile_objects(inputs, setting, stderr)
-    verdicts: list[Verdict] = []
-    for one in ours.objects:
-        told = verdict(Subject(one.tree, one.place), apis)
-        verdicts.append(with_schemas(told) if one.run is None else told)
-    found += (*ours.findings, *(finding for told in verdicts for finding in findings(told)))
-    # What is wrong with profiles is no matter of manifests that come from none.
-    stopping = setting.findings if ours.runs else ()
-    return _Answer(verdicts, [*without_values(found, ours.hidden)], stopping, ours.skipped)
+    objects = compile_objects(inputs, setting, stderr)
+    results: list[VerifyResult] = []
+    for one in objects.objects:
+        result = verify_object(LocatedObject(one.tree, one.place), apis)
+        results.append(add_schema_faults(result) if one.run is None else result)
+    all_findings += (*objects.findings, *(finding for result in results for finding in result_findings(result)))
+    # Findings about profiles do not matter for manifests that no run produced.
+    stopping = setting.findings if objects.runs else ()
+    return _Outcome(results, [*without_values(all_findings, objects.hidden)], stopping, objects.skipped)
 
 
 def _apis(crds: Sequence[str], versions: Sequence[str]) -> tuple[list[Api], list[Diagnostic]]:
-    """The API of each version with the custom kinds; raises everything wrong with the definitions of these."""
-    for read in (quickly, parse):
+    """The API of each version with the custom kinds; raises if their definitions have errors."""
+    for read in (parse_quickly, parse):
         trees, faults, hidden = _crd_trees(crds, read)
         known = definitions(trees, Api(versions[-1]))
-        told = [*without_values((*faults, *known.findings), hidden)]
-        # What is read quickly does not know its line; what was not read at all has none.
-        if all(found.span and (found.span.line or not found.span.source.text) for found in told):
+        findings = [*without_values((*faults, *known.findings), hidden)]
+        # A fast parse has no lines; a file that could not be read has none either.
+        if all(found.span and (found.span.line or not found.span.source.text) for found in findings):
             break
-    stop_if_any(told)
-    return [Api(version, known.kinds) for version in versions], told
+    stop_if_any(findings)
+    return [Api(version, known.kinds) for version in versions], findings
 
 
 class _Crds(NamedTuple):
@@ -193,8 +198,8 @@ def _crd_trees(crds: Sequence[str], read: Callable[[Source], Parsed]) -> _Crds:
     hidden: dict[Source, Hidden] = {}
     for crd in crds:
         files = [as_kubernetes_reads(_loaded(entry, Layer.PLATFORM, read)) for entry in expand([Path(crd)])]
-        told = [finding for file in files for finding in file.findings]
-        found = [
+        read_findings = [finding for file in files for finding in file.findings]
+        found_definitions = [
             tree
             for file in files
             for document in file.documents
@@ -203,21 +208,21 @@ def _crd_trees(crds: Sequence[str], read: Callable[[Source], Parsed]) -> _Crds:
         ]
         for file in files:
             hidden |= hidden_parts(*file)
-        trees += found
-        faults += told
-        if not found and not told:
+        trees += found_definitions
+        faults += read_findings
+        if not found_definitions and not read_findings:
             faults.append(
                 Diagnostic(
-                    code=CODE,
-                    message="there is no CustomResourceDefinition here",
+                    code=BAD_DEFINITION,
+                    message="no CustomResourceDefinition here",
                     span=Span(Source(crd, "", Layer.PLATFORM)),
-                    help="name the file that defines the custom kind, or a directory with it",
+                    help="pass the file that defines the custom kind, or its directory",
                 )
             )
     return _Crds(trees, faults, hidden)
 
 
 def _loaded(entry: Path | Unlisted, layer: Layer, read: Callable[[Source], Parsed]) -> Parsed:
-    """As `load`, for what others wrote."""
+    """Load a file with the size limit of manifests."""
     text = read_file(entry, layer, MAX_MANIFESTS)
     return read(text) if isinstance(text, Source) else text

@@ -1,1 +1,1 @@
-"""Lint rules for placement, on plain pods and on Seldon Core 2. Imports what `placement` may."""
+"""Lint rules for the placement of pods and of Seldon Core 2 models. Imports what `placement` may."""

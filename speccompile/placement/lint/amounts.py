@@ -9,8 +9,8 @@ from speccompile.model.diagnostic import Diagnostic, Severity, quote
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
 from speccompile.model.quantity import Quantity, QuantityError, parse_quantity
-from speccompile.placement.lint.pod_questions import containers
-from speccompile.placement.lint.scene import Rule, Scene, Told, finding_at, stands
+from speccompile.placement.lint.context import LintRule, LintWording, PlacementContext, finding_at, location_note
+from speccompile.placement.lint.pod_facts import pod_containers
 
 
 class _Amount(NamedTuple):
@@ -18,66 +18,73 @@ class _Amount(NamedTuple):
     node: Node
 
 
-def _requests_keep_the_limits(scene: Scene) -> Iterator[Diagnostic]:
-    for owner, requests, limits in _sides(scene):
+def _check_requests_within_limits(context: PlacementContext) -> Iterator[Diagnostic]:
+    for owner, requests, limits in _sides(context):
         for name, request in requests.items():
             limit = limits.get(name)
             if limit is not None and not is_extended(name) and request.quantity > limit.quantity:
-                told = Told(
+                wording = LintWording(
                     "policy/request-above-limit",
-                    f"{quote(name)}: the request {quote(request.quantity.text)} is above"
-                    f" the limit {quote(limit.quantity.text)}",
+                    f"{quote(name)}: request {quote(request.quantity.text)} is above"
+                    f" limit {quote(limit.quantity.text)}",
                     f"lower the request or raise the limit of {quote(name)}",
                     Severity.ERROR,
                 )
-                yield finding_at(scene, told, owner, request.node, *stands("the limit", limit.node))
+                yield finding_at(context, wording, owner, request.node, *location_note("the limit", limit.node))
 
 
-def _devices_are_whole(scene: Scene) -> Iterator[Diagnostic]:
-    """Kubernetes hands devices out one by one: as many as are asked for, and no more."""
-    for owner, requests, limits in _sides(scene):
+def _check_devices_are_whole(context: PlacementContext) -> Iterator[Diagnostic]:
+    """Kubernetes assigns whole devices, so requests and limits must be equal integers."""
+    for owner, requests, limits in _sides(context):
         for name in dict.fromkeys((*requests, *limits)):
             request, limit = requests.get(name), limits.get(name)
             fault = _fault(name, request, limit)
             if is_extended(name) and fault:
-                message, cure = fault
-                at = request or limit
-                assert at is not None
-                told = Told("placement/uneven-device", f"{quote(name)}: {message}", cure, Severity.ERROR)
+                message, fix = fault
+                amount = request or limit
+                assert amount is not None
+                wording = LintWording("placement/uneven-device", f"{quote(name)}: {message}", fix, Severity.ERROR)
                 yield finding_at(
-                    scene, told, owner, at.node, *(stands("the limit", limit.node) if request and limit else ())
+                    context,
+                    wording,
+                    owner,
+                    amount.node,
+                    *(location_note("the limit", limit.node) if request and limit else ()),
                 )
 
 
 def _fault(name: str, request: _Amount | None, limit: _Amount | None) -> tuple[str, str] | None:
-    uneven = [one for one in (request, limit) if one and is_device(name) and not one.quantity.is_whole]
-    if uneven:
-        return f"there is no part of a device, such as {quote(uneven[0].quantity.text)}", "ask for a whole number"
+    fractional = [one for one in (request, limit) if one and is_device(name) and not one.quantity.is_whole]
+    if fractional:
+        return (
+            f"devices cannot be split: {quote(fractional[0].quantity.text)} is not an integer",
+            "request a whole number",
+        )
     if request and limit is None:
-        return "Kubernetes refuses a request without a limit", f"write limits of {quote(request.quantity.text)} as well"
+        return "Kubernetes rejects a request without a limit", f"add a limit of {quote(request.quantity.text)}"
     if request and limit and request.quantity != limit.quantity:
-        return "request and limit must be equal", "make the two equal"
+        return "request and limit must be equal", "set both to the same value"
     return None
 
 
-def _sides(scene: Scene) -> Iterator[tuple[Node, dict[str, _Amount], dict[str, _Amount]]]:
-    """The requests and limits of each container, with the object it is in."""
-    for workload in scene.own_workloads:
-        for holder in containers(workload.pod):
-            yield workload.owner, _amounts(holder, "requests"), _amounts(holder, "limits")
+def _sides(context: PlacementContext) -> Iterator[tuple[Node, dict[str, _Amount], dict[str, _Amount]]]:
+    """The requests and limits of each container, with its object."""
+    for workload in context.linted_workloads:
+        for container in pod_containers(workload.pod):
+            yield workload.owner, _amounts(container, "requests"), _amounts(container, "limits")
 
 
 def _amounts(container: Node, side: str) -> dict[str, _Amount]:
-    """What is no quantity is for `verify` to say."""
+    """The valid quantities; `verify` reports the others."""
     node = container.at(("resources", side))
-    told: dict[str, _Amount] = {}
+    amounts: dict[str, _Amount] = {}
     for name, child in (node.fields if node else {}).items():
         if isinstance(child.value, str | int | float):
             try:
-                told[name] = _Amount(parse_quantity(child.value), child)
+                amounts[name] = _Amount(parse_quantity(child.value), child)
             except QuantityError:
                 continue
-    return told
+    return amounts
 
 
-AMOUNTS: tuple[Rule, ...] = (_requests_keep_the_limits, _devices_are_whole)
+AMOUNT_RULES: tuple[LintRule, ...] = (_check_requests_within_limits, _check_devices_are_whole)

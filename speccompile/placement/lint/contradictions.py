@@ -8,90 +8,89 @@ from itertools import combinations
 from speccompile.model.diagnostic import quote
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
-from speccompile.placement.pod_requirements import Pin, Requirement, Term
-from speccompile.placement.scheduler_filters import holds, whole_number
+from speccompile.placement.pod_requirements import NodeConstraints, Requirement, Term
+from speccompile.placement.scheduler_filters import parse_int64, satisfies
 
 _LEAST, _MOST = -(2**63), 2**63 - 1
-_LISTED = 4
+_MAX_LISTED = 4
 
 
-class Ask(NamedTuple):
-    """One thing that is asked of a node: of a label of its, or of its name."""
+class LocatedRequirement(NamedTuple):
+    """A requirement on a label or on the name of a node, and its node in the PodSpec."""
 
     requirement: Requirement
-    of_name: bool
+    is_node_name: bool
     node: Node
-    """Where it is written."""
 
     @property
-    def what(self) -> str:
-        return "its name" if self.of_name else f"label {quote(self.requirement.key)}"
+    def subject(self) -> str:
+        return "the node name" if self.is_node_name else f"label {quote(self.requirement.key)}"
 
     @property
-    def says(self) -> str:
-        """What would have to be true of it: "be `a100`"."""
-        return SAYS[self.requirement.operator].format(_either(self.requirement.values))
+    def predicate(self) -> str:
+        """The requirement as a predicate: "be `a100`"."""
+        return PREDICATES[self.requirement.operator].format(_either(self.requirement.values))
 
 
-SAYS: Mapping[str, str] = {
+PREDICATES: Mapping[str, str] = {
     "In": "be {}",
     "NotIn": "not be {}",
-    "Exists": "be there",
-    "DoesNotExist": "be absent",
+    "Exists": "be set",
+    "DoesNotExist": "be unset",
     "Gt": "be above {}",
     "Lt": "be below {}",
 }
-"""The operators."""
+"""By operator."""
 _ABSENT = frozenset({"NotIn", "DoesNotExist"})
-"""Those that hold where the label is not there."""
+"""Operators that a missing label satisfies."""
 
 
 def _either(values: Sequence[str]) -> str:
-    words = [*map(quote, values[:_LISTED]), *(["…"] if len(values) > _LISTED else [])]
+    words = [*map(quote, values[:_MAX_LISTED]), *(["…"] if len(values) > _MAX_LISTED else [])]
     return " or ".join((", ".join(words[:-1]), words[-1])) if len(words) > 1 else "".join(words)
 
 
-def asked_always(pod: Node, pin: Pin) -> tuple[Ask, ...]:
-    """What the `nodeSelector` of a pod asks."""
-    told = (Requirement(key, "In", (value,), ("nodeSelector", key)) for key, value in pin.selector)
-    return tuple(_ask(pod, one, of_name=False) for one in told)
+def selector_requirements(pod: Node, constraints: NodeConstraints) -> tuple[LocatedRequirement, ...]:
+    """The requirements of `nodeSelector`."""
+    plain = (Requirement(key, "In", (value,), ("nodeSelector", key)) for key, value in constraints.selector)
+    return tuple(_locate(pod, one, is_node_name=False) for one in plain)
 
 
-def asked_by(pod: Node, term: Term) -> tuple[Ask, ...]:
-    """What a term of the required node affinity asks."""
-    labels = (_ask(pod, one, of_name=False) for one in term.expressions)
-    return (*labels, *(_ask(pod, one, of_name=True) for one in term.fields))
+def term_requirements(pod: Node, term: Term) -> tuple[LocatedRequirement, ...]:
+    """The requirements of a term of the required node affinity."""
+    labels = (_locate(pod, one, is_node_name=False) for one in term.expressions)
+    return (*labels, *(_locate(pod, one, is_node_name=True) for one in term.fields))
 
 
-def _ask(pod: Node, requirement: Requirement, *, of_name: bool) -> Ask:
+def _locate(pod: Node, requirement: Requirement, *, is_node_name: bool) -> LocatedRequirement:
     node = pod.at(requirement.path)
-    return Ask(requirement, of_name, pod if node is None else node)
+    return LocatedRequirement(requirement, is_node_name, pod if node is None else node)
 
 
-def pins(ask: Ask) -> bool:
-    """Whether it holds of certain nodes alone, and not of whatever has no labels."""
-    return ask.of_name or ask.requirement.operator not in _ABSENT
+def restricts_nodes(located: LocatedRequirement) -> bool:
+    """Whether a node without labels does not satisfy it."""
+    return located.is_node_name or located.requirement.operator not in _ABSENT
 
 
-def faults_of(requirement: Requirement) -> Iterator[str]:
-    """What a cluster has against the values of something asked by a known operator."""
+def value_faults(requirement: Requirement) -> Iterator[str]:
+    """Why the API server rejects the values of a known operator."""
     operator, values = requirement.operator, requirement.values
     if operator in ("In", "NotIn") and not values:
         yield "it needs `values`"
     if operator in ("Exists", "DoesNotExist") and values:
         yield "it takes no `values`"
-    if operator in ("Gt", "Lt") and (len(values) != 1 or whole_number(values[0]) is None):
-        yield "it needs one whole number, quoted, as its `values`"
+    if operator in ("Gt", "Lt") and (len(values) != 1 or parse_int64(values[0]) is None):
+        yield "it needs one integer, quoted, in `values`"
 
 
-def clash(asks: Sequence[Ask]) -> tuple[Ask, ...]:
-    """The fewest of the things asked that no node can satisfy together; none if some node could satisfy all.
+def find_conflict(requirements: Sequence[LocatedRequirement]) -> tuple[LocatedRequirement, ...]:
+    """The fewest requirements that no node can satisfy together; empty if there is no conflict.
 
-    Nodes are free to have any labels here, so what clashes fits no node of any cluster. All must be well formed.
+    Nodes may have any labels here, so a conflict excludes every node of every cluster. All requirements must be valid.
     """
-    by_key: dict[tuple[bool, str], list[Ask]] = {}
-    for ask in asks:
-        by_key.setdefault((ask.of_name, ask.requirement.key), []).append(ask)
+    by_key: dict[tuple[bool, str], list[LocatedRequirement]] = {}
+    for located in requirements:
+        by_key.setdefault((located.is_node_name, located.requirement.key), []).append(located)
     for group in by_key.values():
         if not _is_possible(group):
             pairs = (pair for pair in combinations(group, 2) if not _is_possible(pair))
@@ -99,24 +98,24 @@ def clash(asks: Sequence[Ask]) -> tuple[Ask, ...]:
     return ()
 
 
-def _is_possible(asks: Sequence[Ask]) -> bool:
-    """Whether one value of one label, or its absence, satisfies all that is asked of it."""
-    told = [ask.requirement for ask in asks]
-    operators = {one.operator for one in told}
+def _is_possible(requirements: Sequence[LocatedRequirement]) -> bool:
+    """Whether some value of the label, or its absence, satisfies all requirements."""
+    plain = [located.requirement for located in requirements]
+    operators = {one.operator for one in plain}
     if operators <= _ABSENT:
         return True
     if "DoesNotExist" in operators:
         return False
-    named = next((one.values for one in told if one.operator == "In"), None)
-    if named is not None:
-        return any(all(holds(one, {one.key: value}) for one in told) for value in named)
-    # Numbers have many spellings, so no list of values to keep away from leaves a range empty.
-    lowest = max((_bound(one) + 1 for one in told if one.operator == "Gt"), default=_LEAST)
-    highest = min((_bound(one) - 1 for one in told if one.operator == "Lt"), default=_MOST)
+    allowed = next((one.values for one in plain if one.operator == "In"), None)
+    if allowed is not None:
+        return any(all(satisfies(one, {one.key: value}) for one in plain) for value in allowed)
+    # A number has many spellings, so `NotIn` cannot exclude a whole range.
+    lowest = max((_bound(one) + 1 for one in plain if one.operator == "Gt"), default=_LEAST)
+    highest = min((_bound(one) - 1 for one in plain if one.operator == "Lt"), default=_MOST)
     return lowest <= highest
 
 
 def _bound(requirement: Requirement) -> int:
-    found = whole_number(requirement.values[0])
-    assert found is not None
-    return found
+    number = parse_int64(requirement.values[0])
+    assert number is not None
+    return number

@@ -7,198 +7,225 @@ from collections.abc import Iterator, Sequence
 from speccompile.compiler.container_resources import is_device
 from speccompile.model.diagnostic import Diagnostic, Note, Severity, quote
 from speccompile.model.node import Node
-from speccompile.placement.lint.affinity import faults_of_affinity, is_impossible
-from speccompile.placement.lint.contradictions import Ask, pins
-from speccompile.placement.lint.pod_questions import (
+from speccompile.placement.lint.affinity import affinity_faults, is_impossible
+from speccompile.placement.lint.context import LintRule, LintWording, PlacementContext, finding_at, location_note
+from speccompile.placement.lint.contradictions import LocatedRequirement, restricts_nodes
+from speccompile.placement.lint.pod_facts import (
     ROLES,
-    alternatives,
-    asks_for_devices,
     is_for_all_nodes,
     is_gpu,
     is_pinned,
-    needs,
-    tolerations,
+    needs_devices,
+    pod_needs,
+    pod_tolerations,
+    requirement_sets,
 )
-from speccompile.placement.lint.reachable_pools import Reach, may_hold, reaches
-from speccompile.placement.lint.scene import Rule, Scene, Told, finding_at, stands
-from speccompile.placement.lint.tolerations import faults
+from speccompile.placement.lint.reachable_pools import PoolMatch, match_pools, may_match
+from speccompile.placement.lint.tolerations import toleration_faults
 from speccompile.placement.machine import Taint
 from speccompile.placement.node_pools import Pool
-from speccompile.placement.pod_requirements import Request, worded
-from speccompile.placement.scheduler_filters import tolerates, written
-from speccompile.placement.workloads import Workload
+from speccompile.placement.pod_requirements import Request, amount_text
+from speccompile.placement.scheduler_filters import taint_text, tolerates
+from speccompile.placement.workloads import PodWorkload
 from speccompile.schema.suggestions import near
 
-_NAMED = 4
+_MAX_NAMED = 4
 
 
-def _pods_have_a_pool(scene: Scene) -> Iterator[Diagnostic]:
-    """The first thing that keeps a pod off all pools; what comes after it would be told of no pool."""
-    for workload, told in _judged(scene):
-        asked_for = [reach for reach in told if reach.is_asked_for]
-        tolerated = [reach for reach in asked_for if not reach.refused]
-        if not asked_for:
-            yield _no_pool(scene, workload)
+def _check_pool_exists(context: PlacementContext) -> Iterator[Diagnostic]:
+    """Report the first reason that excludes all pools: labels, then taints, then resources."""
+    for workload, matches in _matched_workloads(context):
+        labelled = [match for match in matches if match.has_labels]
+        tolerated = [match for match in labelled if not match.untolerated]
+        if not labelled:
+            yield _no_pool(context, workload)
         elif not tolerated:
-            yield _untolerated(scene, workload, asked_for)
-        elif not any(reach.is_open for reach in tolerated):
-            yield from _too_large(scene, workload, told, tolerated)
+            yield _untolerated(context, workload, labelled)
+        elif not any(match.is_usable for match in tolerated):
+            yield from _too_large(context, workload, matches, tolerated)
 
 
-def _judged(scene: Scene) -> Iterator[tuple[Workload, tuple[Reach, ...]]]:
-    """The workloads that a scheduler would find a pool for, as far as all that they ask is read and can be."""
-    for workload in scene.own_workloads:
-        pin = needs(workload.pod).pin
-        is_read = not pin.faults and not any(faults_of_affinity(workload.pod))
-        if scene.pools and pin.node is None and is_read and not is_impossible(workload.pod):
-            yield workload, reaches(workload.pod, scene.pools)
+def _matched_workloads(context: PlacementContext) -> Iterator[tuple[PodWorkload, tuple[PoolMatch, ...]]]:
+    """The workloads with valid, satisfiable requirements, each matched with all pools."""
+    for workload in context.linted_workloads:
+        restriction = pod_needs(workload.pod).constraints
+        is_read = not restriction.faults and not any(affinity_faults(workload.pod))
+        if context.pools and restriction.node is None and is_read and not is_impossible(workload.pod):
+            yield workload, match_pools(workload.pod, context.pools)
 
 
-def _no_pool(scene: Scene, workload: Workload) -> Diagnostic:
-    way = alternatives(workload.pod)[0]
-    hopeless = [ask for ask in way if not any(may_hold(ask, pool) for pool in scene.pools)]
-    if not hopeless:
-        told = Told("placement/no-pool", "no pool has nodes with all that is asked here", _CHECK_PINS, Severity.ERROR)
-        *others, last = way
-        return finding_at(scene, told, workload.owner, last.node, *(note for ask in others for note in _asked(ask)))
-    ask = hopeless[0]
-    message = f"no pool has such nodes: {ask.what} would have to {ask.says}"
-    told = Told("placement/no-pool", message, _instead(ask, scene.pools), Severity.ERROR)
-    return finding_at(scene, told, workload.owner, ask.node)
+def _no_pool(context: PlacementContext, workload: PodWorkload) -> Diagnostic:
+    requirements = requirement_sets(workload.pod)[0]
+    unmet = [located for located in requirements if not any(may_match(located, pool) for pool in context.pools)]
+    if not unmet:
+        wording = LintWording(
+            "placement/no-pool", "no pool satisfies all of these requirements", _CHECK_REQUIREMENT, Severity.ERROR
+        )
+        *others, last = requirements
+        return finding_at(
+            context,
+            wording,
+            workload.owner,
+            last.node,
+            *(note for located in others for note in _requirement_note(located)),
+        )
+    located = unmet[0]
+    message = f"no pool matches: {located.subject} must {located.predicate}"
+    wording = LintWording("placement/no-pool", message, _no_pool_help(located, context.pools), Severity.ERROR)
+    return finding_at(context, wording, workload.owner, located.node)
 
 
-_CHECK_PINS = "change what is asked, or declare the pool that is meant"
+_CHECK_REQUIREMENT = "change the requirement, or declare the intended pool"
 
 
-def _asked(ask: Ask) -> Iterator[Note]:
-    return stands(f"that {ask.what} must {ask.says}", ask.node)
+def _requirement_note(located: LocatedRequirement) -> Iterator[Note]:
+    return location_note(f"the requirement that {located.subject} must {located.predicate}", located.node)
 
 
-def _instead(ask: Ask, pools: Sequence[Pool]) -> str:
-    key = ask.requirement.key
+def _no_pool_help(located: LocatedRequirement, pools: Sequence[Pool]) -> str:
+    key = located.requirement.key
     values = sorted({pool.labels[key] for pool in pools if key in pool.labels})
     if values:
-        return f"the pools have {_listed(values)} there"
-    meant = near(key, sorted({label for pool in pools for label in pool.labels}))
-    return f"did you mean label {quote(meant)}?" if meant else _CHECK_PINS
+        return f"use a value that a pool has: {_join(values)}"
+    suggestion = near(key, sorted({label for pool in pools for label in pool.labels}))
+    return f"did you mean label {quote(suggestion)}?" if suggestion else _CHECK_REQUIREMENT
 
 
-def _listed(names: Sequence[str]) -> str:
-    words = [*map(quote, names[:_NAMED]), *(["…"] if len(names) > _NAMED else [])]
+def _join(names: Sequence[str]) -> str:
+    words = [*map(quote, names[:_MAX_NAMED]), *(["…"] if len(names) > _MAX_NAMED else [])]
     return f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else words[0]
 
 
-def _untolerated(scene: Scene, workload: Workload, asked_for: Sequence[Reach]) -> Diagnostic:
-    """The pool with the fewest taints is the one that is told of, those of the cluster itself after all others."""
-    nearest = min(asked_for, key=lambda reach: (_is_for_a_role(reach), len(reach.refused)))
-    told = Told(
+def _untolerated(context: PlacementContext, workload: PodWorkload, labelled: Sequence[PoolMatch]) -> Diagnostic:
+    """Report the pool with the fewest untolerated taints, role taints last."""
+    closest = min(labelled, key=lambda match: (_has_role_taint(match), len(match.untolerated)))
+    wording = LintWording(
         "placement/untolerated-taint",
-        f"the pods fit no pool: pool {quote(nearest.pool.name)} lets none in that do not tolerate"
-        f" {_listed([written(taint) for taint in nearest.refused])}{_closed(len(asked_for) - 1)}",
+        f"the pods do not fit any pool: pool {quote(closest.pool.name)} requires a toleration for"
+        f" {_join([taint_text(taint) for taint in closest.untolerated])}{_others_text(len(labelled) - 1)}",
         _NOT_FOR_PODS
-        if _is_for_a_role(nearest)
-        else f"add {' and '.join(map(_toleration, nearest.refused))} to the tolerations",
+        if _has_role_taint(closest)
+        else f"add {' and '.join(map(_toleration, closest.untolerated))} to the tolerations",
         Severity.ERROR,
     )
-    pin = next((ask.node for way in alternatives(workload.pod) for ask in way if pins(ask)), None)
-    where = pin or workload.owner.at(("metadata", "name")) or workload.owner
-    return finding_at(scene, told, workload.owner, where, *_declared(nearest.pool))
+    restriction = next(
+        (
+            located.node
+            for requirements in requirement_sets(workload.pod)
+            for located in requirements
+            if restricts_nodes(located)
+        ),
+        None,
+    )
+    where = restriction or workload.owner.at(("metadata", "name")) or workload.owner
+    return finding_at(context, wording, workload.owner, where, *_declaration_note(closest.pool))
 
 
-def _closed(others: int) -> str:
+def _others_text(others: int) -> str:
     if not others:
         return ""
-    return (
-        f", and {others} other pools are tainted as well" if others > 1 else ", and one other pool is tainted as well"
-    )
+    return f", and {others} other pools are tainted as well" if others > 1 else ", and 1 other pool is tainted as well"
 
 
-_NOT_FOR_PODS = "ask for nodes of another pool: such a taint keeps nodes for the cluster itself"
+_NOT_FOR_PODS = "select another pool: this taint reserves nodes for the cluster itself"
 
 
-def _is_for_a_role(reach: Reach) -> bool:
-    return any(taint.key.startswith(ROLES) for taint in reach.refused)
+def _has_role_taint(match: PoolMatch) -> bool:
+    return any(taint.key.startswith(ROLES) for taint in match.untolerated)
 
 
 def _toleration(taint: Taint) -> str:
-    says = f'operator: Equal, value: "{taint.value}"' if taint.value else "operator: Exists"
-    return f"`{{key: {taint.key}, {says}, effect: {taint.effect}}}`"
+    predicate = f'operator: Equal, value: "{taint.value}"' if taint.value else "operator: Exists"
+    return f"`{{key: {taint.key}, {predicate}, effect: {taint.effect}}}`"
 
 
-def _declared(pool: Pool) -> Iterator[Note]:
+def _declaration_note(pool: Pool) -> Iterator[Note]:
     if pool.written is not None:
         yield Note("the pool is declared here", pool.written.fields["name"].place)
 
 
 def _too_large(
-    scene: Scene, workload: Workload, told: Sequence[Reach], tolerated: Sequence[Reach]
+    context: PlacementContext, workload: PodWorkload, matches: Sequence[PoolMatch], tolerated: Sequence[PoolMatch]
 ) -> Iterator[Diagnostic]:
-    """The pool that lacks least is the one that is told of."""
-    nearest = min(tolerated, key=lambda reach: len(reach.lacking))
-    for request in nearest.lacking:
-        most = max(reach.pool.resources.get(request.resource, 0) for reach in tolerated)
-        node = next((at for path in request.paths if (at := workload.pod.at(path))), workload.pod)
+    """Report the pool with the fewest insufficient resources."""
+    closest = min(tolerated, key=lambda match: len(match.insufficient))
+    for request in closest.insufficient:
+        most = max(match.pool.resources.get(request.resource, 0) for match in tolerated)
+        node = next((found_node for path in request.paths if (found_node := workload.pod.at(path))), workload.pod)
         if is_device(request.resource) and not most:
-            word = Told(
+            wording = LintWording(
                 "placement/no-such-device",
-                f"the pods ask for {quote(request.resource)}, which no pool has that they may use",
-                "ask for a device that the pool has, or for another pool",
+                f"the pods request {quote(request.resource)}, which no pool that they can use has",
+                "request a device that the pool has, or select another pool",
                 Severity.ERROR,
             )
-            yield finding_at(scene, word, workload.owner, node, *_elsewhere(told, request))
+            yield finding_at(context, wording, workload.owner, node, *_other_pool_notes(matches, request))
         else:
-            asked, had = worded(request.resource, request.amount, up=True), worded(request.resource, most)
-            word = Told(
+            requested, available = (
+                amount_text(request.resource, request.amount, up=True),
+                amount_text(request.resource, most),
+            )
+            wording = LintWording(
                 "placement/too-large",
-                f"the pods ask for {asked} of {quote(request.resource)}, and {_HAVE}{had}",
-                "ask for less, or for another pool",
+                f"the pods request {requested} of {quote(request.resource)}, but {_HAVE}{available}",
+                "request less, or select another pool",
                 Severity.ERROR,
             )
-            yield finding_at(scene, word, workload.owner, node, *_declared(nearest.pool))
+            yield finding_at(context, wording, workload.owner, node, *_declaration_note(closest.pool))
 
 
-_HAVE = "no node of the pools that they may use has more than "
+_HAVE = "no node in the pools that they can use has more than "
 
 
-def _elsewhere(told: Sequence[Reach], request: Request) -> Iterator[Note]:
-    """The pools that have enough, and why the pods cannot use them."""
-    for reach in told:
-        if reach.pool.resources.get(request.resource, 0) >= request.amount:
-            taints = _listed([written(taint) for taint in reach.refused]) if reach.refused else ""
-            why = f"is tainted {taints}" if reach.is_asked_for else "has other labels than the pods ask for"
-            where = reach.pool.written.fields["name"].place if reach.pool.written else None
-            yield Note(f"pool {quote(reach.pool.name)} has it, and {why}", where)
+def _other_pool_notes(matches: Sequence[PoolMatch], request: Request) -> Iterator[Note]:
+    """The pools with enough of the resource, and why the pods cannot use them."""
+    for match in matches:
+        if match.pool.resources.get(request.resource, 0) >= request.amount:
+            taints = _join([taint_text(taint) for taint in match.untolerated]) if match.untolerated else ""
+            why = f"has taint {taints}" if match.has_labels else "its labels do not match"
+            where = match.pool.written.fields["name"].place if match.pool.written else None
+            yield Note(f"pool {quote(match.pool.name)} has it, but {why}", where)
 
 
 # GPUs
 
 
-def _gpu_nodes_are_for_gpus(scene: Scene) -> Iterator[Diagnostic]:
-    told = Told(
+def _check_gpu_nodes(context: PlacementContext) -> Iterator[Diagnostic]:
+    wording = LintWording(
         "placement/no-gpu-asked",
-        "the pods are pinned to nodes with GPUs, and no container asks for one",
-        "ask for a GPU, or pin the pods to nodes without",
+        "the pods are pinned to nodes with GPUs, but no container requests one",
+        "request a GPU, or pin the pods to nodes without GPUs",
     )
-    for workload in scene.own_workloads:
+    for workload in context.linted_workloads:
         pod = workload.pod
-        asks = [ask for way in alternatives(pod) for ask in way if pins(ask)]
-        if asks and not asks_for_devices(pod) and _is_among_gpus(workload, scene):
+        restricting = [
+            located for requirements in requirement_sets(pod) for located in requirements if restricts_nodes(located)
+        ]
+        if restricting and not needs_devices(pod) and _uses_only_gpu_nodes(workload, context):
             yield finding_at(
-                scene, told, workload.owner, asks[0].node, Note("they take up room that GPUs need beside them")
+                context,
+                wording,
+                workload.owner,
+                restricting[0].node,
+                Note("they use CPU and memory that pods with GPUs need"),
             )
 
 
-def _is_among_gpus(workload: Workload, scene: Scene) -> bool:
-    """By what the pools have, or where none is known, by labels that only nodes with GPUs have."""
-    if not scene.pools:
-        return all(any(map(_is_of_gpus, way)) for way in alternatives(workload.pod))
-    open_to = [reach.pool for reach in reaches(workload.pod, scene.pools) if reach.is_open]
-    return is_pinned(workload.pod) and bool(open_to) and all(map(_has_gpus, open_to))
+def _uses_only_gpu_nodes(workload: PodWorkload, context: PlacementContext) -> bool:
+    """Decided by the resources of the pools or, without pools, by labels that only GPU nodes have."""
+    if not context.pools:
+        return all(any(map(_is_gpu_label, requirements)) for requirements in requirement_sets(workload.pod))
+    usable = [match.pool for match in match_pools(workload.pod, context.pools) if match.is_usable]
+    return is_pinned(workload.pod) and bool(usable) and all(map(_has_gpus, usable))
 
 
-def _is_of_gpus(ask: Ask) -> bool:
-    asked = ask.requirement
-    return pins(ask) and asked.key.startswith(_GPU_LABELS) and not {"false", "0"} & {*asked.values}
+def _is_gpu_label(located: LocatedRequirement) -> bool:
+    requirement = located.requirement
+    return (
+        restricts_nodes(located)
+        and requirement.key.startswith(_GPU_LABELS)
+        and not {"false", "0"} & {*requirement.values}
+    )
 
 
 _GPU_LABELS = (
@@ -214,90 +241,92 @@ def _has_gpus(pool: Pool) -> bool:
 # Exclusive pools
 
 
-def _exclusive_pools_stay_so(scene: Scene) -> Iterator[Diagnostic]:
-    """A pod that may run on an exclusive pool, and elsewhere as well, is not one that the pool is there for."""
-    for workload, told in _judged(scene):
-        open_to = [reach.pool for reach in told if reach.is_open and not is_for_all_nodes(workload)]
-        for pool in open_to:
-            if pool.exclusive and pool.hard_taints and not all(other.exclusive for other in open_to):
-                word = Told(
+def _check_exclusive_pools(context: PlacementContext) -> Iterator[Diagnostic]:
+    """A pod that can use an exclusive pool should be pinned to exclusive pools."""
+    for workload, matches in _matched_workloads(context):
+        usable = [match.pool for match in matches if match.is_usable and not is_for_all_nodes(workload)]
+        for pool in usable:
+            if pool.exclusive and pool.hard_taints and not all(other.exclusive for other in usable):
+                wording = LintWording(
                     "placement/leaks-onto-pool",
-                    f"the pods may run on pool {quote(pool.name)}, which is exclusive, and are not pinned to it",
-                    "take the toleration out, or add a node selector, or a required node affinity, for the pool",
+                    f"the pods can use exclusive pool {quote(pool.name)} without being pinned to it",
+                    "remove the toleration, or add a node selector or a required node affinity for the pool",
                 )
-                yield finding_at(scene, word, workload.owner, _letting_in(workload.pod, pool), *_declared(pool))
+                yield finding_at(
+                    context, wording, workload.owner, _tolerating_node(workload.pod, pool), *_declaration_note(pool)
+                )
 
 
-def _letting_in(pod: Node, pool: Pool) -> Node:
+def _tolerating_node(pod: Node, pool: Pool) -> Node:
     taints = pool.hard_taints
-    return next((one.node for one in tolerations(pod) if any(tolerates(one.toleration, t) for t in taints)), pod)
+    return next((one.node for one in pod_tolerations(pod) if any(tolerates(one.toleration, t) for t in taints)), pod)
 
 
-def _exclusive_pools_are_tainted(scene: Scene) -> Iterator[Diagnostic]:
-    for pool in scene.pools:
+def _check_exclusive_taints(context: PlacementContext) -> Iterator[Diagnostic]:
+    for pool in context.pools:
         if not pool.exclusive or pool.written is None:
             continue
         if not pool.hard_taints:
-            yield _about(
+            yield _pool_finding(
                 pool,
-                Told(
+                LintWording(
                     "placement/open-pool",
-                    f"pool {quote(pool.name)} is exclusive, and no taint keeps other pods off it",
-                    "taint its nodes, and say so in its `taints`",
+                    f"pool {quote(pool.name)} is exclusive, but has no taint that rejects other pods",
+                    "taint its nodes, and declare the taint in `taints`",
                 ),
             )
         elif all(taint.effect == "NoSchedule" for taint in pool.hard_taints):
-            yield _about(
+            yield _pool_finding(
                 pool,
-                Told(
+                LintWording(
                     "placement/stays-on-pool",
-                    f"pool {quote(pool.name)} keeps new pods off, and pods stay that ran there before it was tainted",
+                    f"pool {quote(pool.name)} rejects new pods, but pods from before it was tainted keep running",
                     "taint its nodes with `NoExecute`, or drain them once",
                     Severity.NOTICE,
                 ),
             )
 
 
-def _about(pool: Pool, told: Told) -> Diagnostic:
+def _pool_finding(pool: Pool, wording: LintWording) -> Diagnostic:
     assert pool.written is not None
     return Diagnostic(
-        code=told.code,
-        message=told.message,
+        code=wording.code,
+        message=wording.message,
         span=pool.written.fields.get("taints", pool.written.fields["name"]).place,
-        severity=told.severity,
-        help=told.help,
+        severity=wording.severity,
+        help=wording.help,
     )
 
 
 # Tolerations
 
 
-def _tolerations_are_of_some_pool(scene: Scene) -> Iterator[Diagnostic]:
-    taints = [taint for pool in scene.pools for taint in pool.taints]
-    for workload in scene.own_workloads if scene.pools else ():
-        for allowed in tolerations(workload.pod):
-            is_idle = not any(tolerates(allowed.toleration, taint) for taint in taints)
-            if allowed.is_of_pools and is_idle and not any(faults(allowed)):
-                told = Told(
+def _check_unused_tolerations(context: PlacementContext) -> Iterator[Diagnostic]:
+    taints = [taint for pool in context.pools for taint in pool.taints]
+    for workload in context.linted_workloads if context.pools else ():
+        for located in pod_tolerations(workload.pod):
+            is_unused = not any(tolerates(located.toleration, taint) for taint in taints)
+            if located.is_for_pool and is_unused and not any(toleration_faults(located)):
+                wording = LintWording(
                     "placement/idle-toleration",
                     "no pool has a taint that this tolerates",
-                    _meant(allowed.toleration.key, taints),
+                    _toleration_help(located.toleration.key, taints),
                 )
-                yield finding_at(scene, told, workload.owner, allowed.node)
+                yield finding_at(context, wording, workload.owner, located.node)
 
 
-def _meant(key: str, taints: Sequence[Taint]) -> str:
-    same = sorted({written(taint) for taint in taints if taint.key == key})
-    if same:
-        return f"there is {_listed(same)}"
-    meant = near(key, sorted({taint.key for taint in taints}))
-    return f"did you mean {quote(meant)}?" if meant else "take it out, or declare the pool that is meant"
+def _toleration_help(key: str, taints: Sequence[Taint]) -> str:
+    same_key = sorted({taint_text(taint) for taint in taints if taint.key == key})
+    if same_key:
+        return f"tolerate {_join(same_key)}"
+    suggestion = near(key, sorted({taint.key for taint in taints}))
+    return f"did you mean {quote(suggestion)}?" if suggestion else "remove it, or declare the intended pool"
 
 
-POOLS: tuple[Rule, ...] = (
-    _pods_have_a_pool,
-    _gpu_nodes_are_for_gpus,
-    _exclusive_pools_stay_so,
-    _exclusive_pools_are_tainted,
-    _tolerations_are_of_some_pool,
+POOL_RULES: tuple[LintRule, ...] = (
+    _check_pool_exists,
+    _check_gpu_nodes,
+    _check_exclusive_pools,
+    _check_exclusive_taints,
+    _check_unused_tolerations,
 )

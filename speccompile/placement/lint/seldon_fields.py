@@ -8,16 +8,16 @@ from speccompile.model.diagnostic import Diagnostic, quote
 from speccompile.model.key_path import KeyPath
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
-from speccompile.placement.lint.scene import Rule, Scene, finding_at
-from speccompile.placement.lint.seldon_scene import error, own, warning
+from speccompile.placement.lint.context import LintRule, PlacementContext, finding_at
+from speccompile.placement.lint.seldon_context import error, linted_of_kind, warning
 from speccompile.placement.object_identity import name_of
-from speccompile.placement.seldon.objects import listed, number, said, texts
+from speccompile.placement.seldon.objects import int_at, items_at, non_null_at, strings_at
 from speccompile.schema.formats.text_format import Shape, shape_fault
 
 _SCALED = ("Server", "Model")
 _REPLICAS = ("replicas", "minReplicas", "maxReplicas")
 _NAMES: Mapping[str, Shape] = {
-    # Each replica has a Service of the Server's name, a dash and a number; and StatefulSets add a hash to the name.
+    # Each replica has a Service named after the Server and a number, and StatefulSets append a hash to the name.
     "Server": Shape(
         "a Server's name",
         r"[a-z](?:[-a-z0-9]*[a-z0-9])?",
@@ -33,81 +33,88 @@ _NAMES: Mapping[str, Shape] = {
 }
 
 
-class _Dead(NamedTuple):
+class _IgnoredField(NamedTuple):
     kind: str
     path: KeyPath
-    cure: str
+    fix: str
 
 
-_DEAD = (
-    _Dead("Server", ("spec", "imageOverrides"), "set the `image` in `podSpec.containers`"),
-    _Dead("Model", ("spec", "dedicated"), "give a Server a capability of its own, and ask for it"),
-    _Dead("Model", ("spec", "preloaded"), "take it out"),
-    _Dead("Model", ("spec", "schemaUri"), "take it out"),
+_IGNORED_FIELDS = (
+    _IgnoredField("Server", ("spec", "imageOverrides"), "set the `image` in `podSpec.containers`"),
+    _IgnoredField("Model", ("spec", "dedicated"), "give a Server a unique capability, and require it"),
+    _IgnoredField("Model", ("spec", "preloaded"), "remove it"),
+    _IgnoredField("Model", ("spec", "schemaUri"), "remove it"),
 )
-"""Fields that the API takes and nobody reads."""
+"""Fields that the API accepts but Seldon ignores."""
 
 
-def _names_are_taken(scene: Scene) -> Iterator[Diagnostic]:
+def _check_names(context: PlacementContext) -> Iterator[Diagnostic]:
     for kind, shape in _NAMES.items():
-        for tree in own(scene, kind):
+        for tree in linted_of_kind(context, kind):
             name = name_of(tree)
-            fault = shape_fault(name, shape, lambda text: text.lower().replace(".", "-").replace("_", "-"))
+            fault = shape_fault(name, shape, lambda string_at: string_at.lower().replace(".", "-").replace("_", "-"))
             if name and fault is not None:
-                told = error("seldon/name", fault.message, fault.help or shape.rule)
-                yield finding_at(scene, told, tree, said(tree, ("metadata", "name")) or tree)
+                wording = error("seldon/name", fault.message, fault.help or shape.rule)
+                yield finding_at(context, wording, tree, non_null_at(tree, ("metadata", "name")) or tree)
 
 
-def _scaling_agrees(scene: Scene) -> Iterator[Diagnostic]:
-    """The operator refuses what contradicts itself, and does not try again."""
-    for tree in (tree for kind in _SCALED for tree in own(scene, kind)):
-        told = {key: value for key in _REPLICAS if (value := number(tree, ("spec", key))) is not None}
-        for key, value in told.items():
+def _check_scaling(context: PlacementContext) -> Iterator[Diagnostic]:
+    """The operator rejects contradictory values and does not retry."""
+    for tree in (tree for kind in _SCALED for tree in linted_of_kind(context, kind)):
+        values = {key: value for key in _REPLICAS if (value := int_at(tree, ("spec", key))) is not None}
+        for key, value in values.items():
             if value < 0:
-                words = f"`{key}` is negative, which counts as not said"
-                told_all = warning("seldon/negative-replicas", words, "leave it out")
-                yield finding_at(scene, told_all, tree, said(tree, ("spec", key)) or tree)
-        asked, least, most = (told.get(key, -1) for key in _REPLICAS)
+                message = f"`{key}` is negative, which counts as unset"
+                wording = warning("seldon/negative-replicas", message, "remove it")
+                yield finding_at(context, wording, tree, non_null_at(tree, ("spec", key)) or tree)
+        replicas, minimum, maximum = (values.get(key, -1) for key in _REPLICAS)
         faults = (
-            (0 <= asked < least, "replicas", f"{asked} is below `minReplicas`, {least}"),
-            (asked > most > 0, "replicas", f"{asked} is above `maxReplicas`, {most}"),
-            (least > most > 0, "minReplicas", f"{least} is above `maxReplicas`, {most}"),
+            (0 <= replicas < minimum, "replicas", f"{replicas} is below `minReplicas`, {minimum}"),
+            (replicas > maximum > 0, "replicas", f"{replicas} is above `maxReplicas`, {maximum}"),
+            (minimum > maximum > 0, "minReplicas", f"{minimum} is above `maxReplicas`, {maximum}"),
         )
-        for is_fault, key, words in faults:
+        for is_fault, key, message in faults:
             if is_fault:
-                told_all = error("seldon/scaling", f"`{key}`: {words}", "change one of the two")
-                yield finding_at(scene, told_all, tree, said(tree, ("spec", key)) or tree)
+                wording = error("seldon/scaling", f"`{key}`: {message}", "change one of the two")
+                yield finding_at(context, wording, tree, non_null_at(tree, ("spec", key)) or tree)
 
 
-def _fields_are_read(scene: Scene) -> Iterator[Diagnostic]:
-    for kind, path, cure in _DEAD:
-        for tree in own(scene, kind):
-            node = said(tree, path)
+def _check_ignored_fields(context: PlacementContext) -> Iterator[Diagnostic]:
+    for kind, path, fix in _IGNORED_FIELDS:
+        for tree in linted_of_kind(context, kind):
+            node = non_null_at(tree, path)
             if node is not None and node.value is not False:
-                yield _dead(scene, tree, node, str(path[-1]), cure)
-    for config in own(scene, "SeldonConfig"):
-        for component in listed(config, ("spec", "components")):
-            node = said(component, ("replicas",))
+                yield _ignored_field(context, tree, node, str(path[-1]), fix)
+    for config in linted_of_kind(context, "SeldonConfig"):
+        for component in items_at(config, ("spec", "components")):
+            node = non_null_at(component, ("replicas",))
             if node is not None:
-                yield _dead(scene, config, node, "replicas", "set it in `overrides` of the SeldonRuntime")
+                yield _ignored_field(context, config, node, "replicas", "set it in `overrides` of the SeldonRuntime")
 
 
-def _dead(scene: Scene, tree: Node, node: Node, name: str, cure: str) -> Diagnostic:
-    told = f"`{name}` has no effect: neither Seldon's operator nor its scheduler reads it"
-    return finding_at(scene, warning("seldon/dead-field", told, cure), tree, node)
+def _ignored_field(context: PlacementContext, tree: Node, node: Node, name: str, fix: str) -> Diagnostic:
+    message = f"`{name}` has no effect: neither Seldon's operator nor its scheduler reads it"
+    return finding_at(context, warning("seldon/dead-field", message, fix), tree, node)
 
 
-def _capabilities_are_names(scene: Scene) -> Iterator[Diagnostic]:
+def _check_capability_names(context: PlacementContext) -> Iterator[Diagnostic]:
     places = (("Server", "capabilities"), ("Server", "extraCapabilities"), ("Model", "requirements"))
-    for tree, key in ((tree, key) for kind, key in places for tree in own(scene, kind)):
-        for item in texts(tree, ("spec", key)):
+    for tree, key in ((tree, key) for kind, key in places for tree in linted_of_kind(context, kind)):
+        for item in strings_at(tree, ("spec", key)):
             name = str(item.value)
             if "," in name:
-                told = f"{quote(name)} holds a comma, at which agents split their capabilities"
-                yield finding_at(scene, error("seldon/capability-name", told, "write an item for each"), tree, item)
+                message = f"{quote(name)} contains a comma, at which agents split capabilities"
+                yield finding_at(
+                    context, error("seldon/capability-name", message, "use a list item per capability"), tree, item
+                )
             elif not name.strip():
-                told = "the name of a capability is empty"
-                yield finding_at(scene, error("seldon/capability-name", told, "take the item out"), tree, item)
+                message = "empty capability name"
+                yield finding_at(context, error("seldon/capability-name", message, "remove the item"), tree, item)
 
 
-FIELDS: tuple[Rule, ...] = (_names_are_taken, _scaling_agrees, _fields_are_read, _capabilities_are_names)
+SELDON_FIELD_RULES: tuple[LintRule, ...] = (
+    _check_names,
+    _check_scaling,
+    _check_ignored_fields,
+    _check_capability_names,
+)

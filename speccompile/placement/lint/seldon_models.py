@@ -7,65 +7,95 @@ from collections.abc import Iterator, Sequence
 from speccompile.model.diagnostic import Diagnostic, Note, quote
 from speccompile.model.key_path import KeyPath
 from speccompile.model.node import Node
-from speccompile.placement.lint.scene import Rule, Scene, Told, called, finding_at, stands
-from speccompile.placement.lint.seldon_scene import at, error, notice, own, own_matches, scarcity, seen, warning
+from speccompile.placement.lint.context import (
+    LintRule,
+    LintWording,
+    PlacementContext,
+    finding_at,
+    location_note,
+    object_title,
+)
+from speccompile.placement.lint.seldon_context import (
+    error,
+    finding_at_path,
+    linted_matches,
+    linted_of_kind,
+    notice,
+    scarcity,
+    seldon_state,
+    warning,
+)
 from speccompile.placement.object_identity import group_of, kind_of, name_of, namespace_of
-from speccompile.placement.pod_requirements import worded
-from speccompile.placement.seldon.model_match import Candidate, Cause, Fit, Match, candidate, loads
-from speccompile.placement.seldon.objects import GROUP, listed, model_bytes, of_kind, quantity, said, text
-from speccompile.placement.seldon.server_pods import STOCK, Host
+from speccompile.placement.pod_requirements import amount_text
+from speccompile.placement.seldon.model_match import Candidate, Cause, Fit, ModelMatch, check_host, server_loads
+from speccompile.placement.seldon.objects import (
+    GROUP,
+    items_at,
+    model_bytes,
+    non_null_at,
+    of_kind,
+    quantity_of,
+    string_at,
+)
+from speccompile.placement.seldon.server_pods import STOCK, ServerHost
 from speccompile.schema.suggestions import near
 
 _REQUIREMENTS: KeyPath = ("spec", "requirements")
 _MEMORY: KeyPath = ("spec", "memory")
 _SERVER: KeyPath = ("spec", "server")
 _NAME: KeyPath = ("metadata", "name")
-_NAMED = 3
-"""Servers that one finding names."""
-_LATER = frozenset({Cause.MEMORY, Cause.REPLICAS})
-"""What has rules of its own, for Servers that would otherwise do."""
+_MAX_NAMED = 3
+"""Servers that one finding names at most."""
+_OTHER_RULES = frozenset({Cause.MEMORY, Cause.REPLICAS})
+"""Causes with separate rules, for Servers that match otherwise."""
 
 
-# Which Servers
+# Matching Servers
 
 
-def _pins_are_there(scene: Scene) -> Iterator[Diagnostic]:
-    for match in own_matches(scene):
+def _check_pinned_server(context: PlacementContext) -> Iterator[Diagnostic]:
+    for match in linted_matches(context):
         pin = match.need.pin
         if not pin or pin in match.names or pin in STOCK:
             continue
-        elsewhere = next((host.server for host in seen(scene).hosts if host.name == pin), None)
-        told = f"the Model is pinned to Server {quote(pin)}, which is not among the objects of its namespace"
-        meant = near(pin, (*sorted(match.names), *STOCK))
-        cure = f"did you mean {quote(meant)}?" if meant else "name a Server that is there, or give it with --objects"
+        elsewhere = next((host.server for host in seldon_state(context).hosts if host.name == pin), None)
+        message = f"the Model is pinned to Server {quote(pin)}, which is not in its namespace"
+        suggestion = near(pin, (*sorted(match.names), *STOCK))
+        fix = (
+            f"did you mean {quote(suggestion)}?" if suggestion else "use an existing Server, or pass it with --objects"
+        )
         if elsewhere is not None:
-            cure = f"that Server is in namespace {quote(namespace_of(elsewhere))}: Models and Servers must share one"
-        wording = error if match.hosts else notice
-        yield at(scene, wording("seldon/unknown-server", told, cure), match.model, _SERVER)
+            fix = f"use one namespace for both: the Server is in {quote(namespace_of(elsewhere))}"
+        make_wording = error if match.hosts else notice
+        yield finding_at_path(context, make_wording("seldon/unknown-server", message, fix), match.model, _SERVER)
 
 
-def _models_match(scene: Scene) -> Iterator[Diagnostic]:
-    """A Model whose capabilities no Server has is never loaded; what it lacks otherwise has rules of its own."""
-    for match in own_matches(scene):
+def _check_matches(context: PlacementContext) -> Iterator[Diagnostic]:
+    """A Model is not loaded if no Server has its capabilities; other causes have separate rules."""
+    for match in linted_matches(context):
         if match.possible or any(one.fit is not Fit.NO for one in match.stock):
             continue
         candidates = [one for one in (*match.candidates, *match.stock) if not _has(one, Cause.PIN)]
-        if not candidates or any(_LATER.issuperset(_causes(one)) for one in candidates):
+        if not candidates or any(_OTHER_RULES.issuperset(_causes(one)) for one in candidates):
             continue
-        nearest = min(candidates, key=lambda one: (len(one.reasons), one.host.is_stock))
-        told = f"no Server matches: the nearest, {quote(nearest.server)}, cannot have the Model"
-        # Servers that nobody showed may well be there, and stock ones may have been changed.
-        wording = notice if all(one.host.is_stock for one in candidates) else error
-        cure = "ask for what a Server offers, or give Servers that are in the cluster with --objects"
-        meant = next((reason.meant for reason in nearest.reasons if reason.meant), None)
-        cure = f"did you mean {quote(meant)}?" if meant else cure
-        asked = next((reason.asked for reason in nearest.reasons if reason.asked is not None), match.model)
-        yield finding_at(scene, wording("seldon/no-server", told, cure), match.model, asked, *_because(nearest))
+        closest = min(candidates, key=lambda one: (len(one.reasons), one.host.is_stock))
+        message = f"no Server can load the Model; the closest one is {quote(closest.server)}"
+        # The cluster may have other Servers, and stock ones may have been changed.
+        make_wording = notice if all(one.host.is_stock for one in candidates) else error
+        fix = "require capabilities that a Server offers, or pass the Servers of the cluster with --objects"
+        suggestion = next((reason.nearest_capability for reason in closest.reasons if reason.nearest_capability), None)
+        fix = f"did you mean {quote(suggestion)}?" if suggestion else fix
+        requested = next(
+            (reason.model_node for reason in closest.reasons if reason.model_node is not None), match.model
+        )
+        yield finding_at(
+            context, make_wording("seldon/no-server", message, fix), match.model, requested, *_reason_notes(closest)
+        )
 
 
-def _because(nearest: Candidate) -> Iterator[Note]:
-    for reason in nearest.reasons:
-        yield Note(f"Server {quote(nearest.server)}: {reason.text}")
+def _reason_notes(closest: Candidate) -> Iterator[Note]:
+    for reason in closest.reasons:
+        yield Note(f"Server {quote(closest.server)}: {reason.text}")
 
 
 def _has(one: Candidate, *causes: Cause) -> bool:
@@ -76,213 +106,225 @@ def _causes(one: Candidate) -> set[Cause]:
     return {reason.cause for reason in one.reasons}
 
 
-def _models_match_one(scene: Scene) -> Iterator[Diagnostic]:
-    """Of several Servers the scheduler takes any, so that where a model runs is chance if they run elsewhere."""
-    # Models that need the same have the very same Servers.
-    told: dict[int, Told | None] = {}
-    for match in own_matches(scene):
+def _check_several_matches(context: PlacementContext) -> Iterator[Diagnostic]:
+    """If several Servers match, the scheduler chooses any, so their nodes should not differ."""
+    # Models with the same needs share one tuple of Servers.
+    wordings: dict[int, LintWording | None] = {}
+    for match in linted_matches(context):
         if not match.need.capabilities or len(match.possible) == 1:
             continue
-        if id(match.possible) not in told:
-            told[id(match.possible)] = _by_chance(scene, [one.host for one in match.fits])
-        words = told[id(match.possible)]
-        if words is not None:
-            yield at(scene, words, match.model, _REQUIREMENTS, _NAME)
+        if id(match.possible) not in wordings:
+            wordings[id(match.possible)] = _several_servers_wording(context, [one.host for one in match.fits])
+        wording = wordings[id(match.possible)]
+        if wording is not None:
+            yield finding_at_path(context, wording, match.model, _REQUIREMENTS, _NAME)
 
 
-def _by_chance(scene: Scene, fits: Sequence[Host]) -> Told | None:
+def _several_servers_wording(context: PlacementContext, fits: Sequence[ServerHost]) -> LintWording | None:
     if len({_placement(host) for host in fits}) <= 1:
         return None
-    told = f"{_servers(fits)} match the Model, and run on different nodes: which one has it is chance"
-    cure = "ask for a capability that one of them alone has"
-    scarce = next((host for host in fits if scarcity(scene, host)), None)
+    message = f"{_servers(fits)} match the Model but run on different nodes, and the scheduler may choose any of them"
+    fix = "require a capability that only one of them has"
+    scarce = next((host for host in fits if scarcity(context, host)), None)
     if scarce is None:
-        return notice("seldon/several-servers", told, cure)
-    return warning("seldon/several-servers", f"{told}; {quote(scarce.name)} {scarcity(scene, scarce)}", cure)
+        return notice("seldon/several-servers", message, fix)
+    return warning("seldon/several-servers", f"{message}; {quote(scarce.name)} {scarcity(context, scarce)}", fix)
 
 
-def _placement(host: Host) -> str:
-    """What decides on nodes, so that two Servers with the same run on the same."""
+def _placement(host: ServerHost) -> str:
+    """The fields that decide on nodes; Servers with equal values run on the same nodes."""
     parts = ("nodeSelector", "affinity", "tolerations", "nodeName")
-    nodes = [said(host.pod, (part,)) for part in parts]
+    nodes = [non_null_at(host.pod, (part,)) for part in parts]
     return repr([node.plain() if node is not None else None for node in nodes])
 
 
-def _servers(several: Sequence[Host]) -> str:
-    names = [quote(host.name) for host in several[:_NAMED]]
+def _servers(several: Sequence[ServerHost]) -> str:
+    names = [quote(host.name) for host in several[:_MAX_NAMED]]
     rest = len(several) - len(names)
     words = [*names[:-1], f"{rest + 1} more"] if rest else names
     return f"Servers {', '.join(words[:-1])} and {words[-1]}"
 
 
-def _models_can_move(scene: Scene) -> Iterator[Diagnostic]:
-    for match in own_matches(scene):
+def _check_failover(context: PlacementContext) -> Iterator[Diagnostic]:
+    for match in linted_matches(context):
         if match.need.pin not in match.names:
             continue
-        free, needed = match.need._replace(pin=""), match.need.capabilities.keys()
+        unpinned, needed = match.need._replace(pin=""), match.need.capabilities.keys()
         others = (host for host in match.hosts if host.name != match.need.pin and needed <= host.capabilities.keys())
-        other = next((host for host in others if candidate(free, host).fit is Fit.YES), None)
+        other = next((host for host in others if check_host(unpinned, host).fit is Fit.YES), None)
         if other is not None and needed:
-            told = f"the Model is pinned: Server {quote(other.name)} could have it too, and may not take over"
-            cure = "leave `server` out, and ask for a capability that the Servers share"
-            yield at(scene, warning("seldon/no-failover", told, cure), match.model, _SERVER)
+            message = f"the Model is pinned, so Server {quote(other.name)}, which could load it, cannot take over"
+            fix = "remove `server`, and require a capability that the Servers share"
+            yield finding_at_path(context, warning("seldon/no-failover", message, fix), match.model, _SERVER)
 
 
-def _models_ask(scene: Scene) -> Iterator[Diagnostic]:
-    for match in own_matches(scene):
+def _check_requirements_set(context: PlacementContext) -> Iterator[Diagnostic]:
+    for match in linted_matches(context):
         if not match.need.capabilities and not match.need.pin:
-            told = "the Model asks for nothing, so any Server may have it, whatever it can run"
-            cure = "list the framework in `requirements`, such as `sklearn`"
-            yield at(scene, warning("seldon/matches-everything", told, cure), match.model, _NAME)
+            message = "the Model requires no capability, so any Server may be chosen, even one that cannot run it"
+            fix = "add the framework to `requirements`, such as `sklearn`"
+            yield finding_at_path(context, warning("seldon/matches-everything", message, fix), match.model, _NAME)
 
 
-# How much
+# Memory and replicas
 
 
-def _considered(match: Match) -> tuple[Candidate, ...]:
-    """The Servers that would do if they were larger."""
-    return tuple(one for one in match.candidates if _LATER.issuperset(_causes(one)))
+def _otherwise_matching(match: ModelMatch) -> tuple[Candidate, ...]:
+    """The Servers that match except for memory or replicas."""
+    return tuple(one for one in match.candidates if _OTHER_RULES.issuperset(_causes(one)))
 
 
-def _memory_is_told(scene: Scene) -> Iterator[Diagnostic]:
-    for model in own(scene, "Model"):
-        asked = said(model, _MEMORY)
-        if asked is None:
-            told = "the Model says no `memory`, so it counts as nothing, and Servers are filled beyond what they have"
-            yield at(scene, warning("seldon/no-memory", told, "say what it takes when loaded"), model, _NAME)
+def _check_memory_set(context: PlacementContext) -> Iterator[Diagnostic]:
+    for model in linted_of_kind(context, "Model"):
+        requested = non_null_at(model, _MEMORY)
+        if requested is None:
+            message = "the Model sets no `memory`, so it counts as 0 and Servers may run out of memory"
+            yield finding_at_path(
+                context, warning("seldon/no-memory", message, "set the memory that it uses when loaded"), model, _NAME
+            )
             continue
-        amount = quantity(asked)
+        amount = quantity_of(requested)
         size = model_bytes(amount) if amount is not None else None
         if size is None or size <= 0:
-            told = f"Seldon cannot count {quote(asked.plain())} as bytes"
-            cure = "write a whole number above zero with one unit, such as `512Mi` or `1536Mi`"
-            yield finding_at(scene, error("seldon/memory-amount", told, cure), model, asked)
+            message = f"Seldon cannot read {quote(requested.plain())} as bytes"
+            fix = "use a positive whole number with a unit, such as `512Mi` or `1536Mi`"
+            yield finding_at(context, error("seldon/memory-amount", message, fix), model, requested)
 
 
-def _memory_is_there(scene: Scene) -> Iterator[Diagnostic]:
-    """Of the Servers that would otherwise do, one at least must be large enough."""
-    for match in own_matches(scene):
-        considered = () if match.has_any else _considered(match)
-        if considered and all(_has(one, Cause.MEMORY) for one in considered):
-            reasons = [reason for one in considered for reason in one.reasons if reason.cause is Cause.MEMORY]
+def _check_memory_fits(context: PlacementContext) -> Iterator[Diagnostic]:
+    """At least one of the otherwise matching Servers needs enough memory."""
+    for match in linted_matches(context):
+        candidates = () if match.has_any else _otherwise_matching(match)
+        if candidates and all(_has(one, Cause.MEMORY) for one in candidates):
+            reasons = [reason for one in candidates for reason in one.reasons if reason.cause is Cause.MEMORY]
             largest = max(reasons, key=lambda reason: reason.host.memory.amount if reason.host.memory else 0)
-            told = f"Server {quote(largest.host.name)} has too little memory: {largest.text}"
-            wording = error if largest.is_sure else warning
-            cure = "raise `requests.memory` of the container that serves, which is what a replica has"
-            where = stands("that", largest.found if largest.is_sure else None)
-            yield at(
-                scene,
-                wording("seldon/memory-beyond-capacity", told, cure),
+            message = f"Server {quote(largest.host.name)} has too little memory: {largest.text}"
+            make_wording = error if largest.is_sure else warning
+            fix = "raise `requests.memory` of the serving container, which is the memory of a replica"
+            notes = location_note("the memory of the Server", largest.server_node if largest.is_sure else None)
+            yield finding_at_path(
+                context,
+                make_wording("seldon/memory-beyond-capacity", message, fix),
                 match.model,
                 _MEMORY,
-                notes=tuple(where),
+                notes=tuple(notes),
             )
 
 
-def _servers_are_large_enough(scene: Scene) -> Iterator[Diagnostic]:
-    for load in loads(seen(scene).matches):
+def _check_server_load(context: PlacementContext) -> Iterator[Diagnostic]:
+    for load in server_loads(seldon_state(context).matches):
         several = len(load.models) > 1
-        if load.needed > load.offered and several and id(load.host.server) in scene.ours:
-            needed, offered = worded("memory", load.needed, up=True), worded("memory", load.offered)
-            told = (
-                f"the {len(load.models)} Models that can go nowhere else need {needed}, and the Server offers {offered}"
-            )
-            cure = "raise `requests.memory`, the replicas or their most, or the overcommit"
+        if load.needed > load.offered and several and id(load.host.server) in context.linted:
+            needed, offered = amount_text("memory", load.needed, up=True), amount_text("memory", load.offered)
+            message = f"the {len(load.models)} Models that fit only this Server need {needed}, but it offers {offered}"
+            fix = "raise `requests.memory`, `replicas`, `maxReplicas` or the overcommit"
             memory = load.host.memory
-            where = memory.asked if memory is not None else None
-            told_all = warning("seldon/overfull", told, cure)
-            yield finding_at(scene, told_all, load.host.server, where or load.host.server)
+            node = memory.request if memory is not None else None
+            wording = warning("seldon/overfull", message, fix)
+            yield finding_at(context, wording, load.host.server, node or load.host.server)
 
 
-def _replicas_are_there(scene: Scene) -> Iterator[Diagnostic]:
-    """Each replica of a Model needs a replica of the one Server it is on."""
-    for match in own_matches(scene):
-        considered = () if match.has_any else _considered(match)
-        short = [one for one in considered if one.fit is Fit.NO and _has(one, Cause.REPLICAS)]
-        if not short or len(short) < len(considered):
+def _check_replicas(context: PlacementContext) -> Iterator[Diagnostic]:
+    """Each replica of a Model needs its own replica of the Server."""
+    for match in linted_matches(context):
+        candidates = () if match.has_any else _otherwise_matching(match)
+        too_small = [one for one in candidates if one.fit is Fit.NO and _has(one, Cause.REPLICAS)]
+        if not too_small or len(too_small) < len(candidates):
             continue
-        largest = max((one.host for one in short), key=lambda host: host.most)
+        largest = max((one.host for one in too_small), key=lambda host: host.most)
         count = match.need.replicas
-        wanting = f"the Model wants {count} replicas, each on one of the Server's: {quote(largest.name)}"
+        prefix = f"the Model needs {count} replicas of a Server, but {quote(largest.name)}"
         paths: tuple[KeyPath, ...] = (("spec", "replicas"), ("spec", "minReplicas"), _NAME)
-        notes = tuple(stands("the Server's", said(largest.server, ("spec", "replicas"))))
+        notes = tuple(
+            location_note("the number of replicas of the Server", non_null_at(largest.server, ("spec", "replicas")))
+        )
         if count > largest.most:
-            told = error(
-                "seldon/too-many-replicas", f"{wanting} has at most {largest.most}", "raise those of the Server"
+            wording = error(
+                "seldon/too-many-replicas", f"{prefix} has at most {largest.most}", "raise the replicas of the Server"
             )
         else:
-            told = warning(
+            wording = warning(
                 "seldon/waits-for-replicas",
-                f"{wanting} begins with {largest.replicas}, and is scaled only for Models that it has",
-                "add `minReplicas`, so that the Model begins with fewer, or begin with more on the Server",
+                f"{prefix} starts with {largest.replicas} and scales up only for Models that it has loaded",
+                "add `minReplicas`, so that the Model starts with fewer, or raise `replicas` of the Server",
             )
-        yield at(scene, told, match.model, *paths, notes=notes)
+        yield finding_at_path(context, wording, match.model, *paths, notes=notes)
 
 
 # Autoscalers
 
 
-def _autoscalers_are_alone(scene: Scene) -> Iterator[Diagnostic]:
-    models = {(namespace_of(model), name_of(model)): model for model in of_kind(scene.objects, "Model")}
-    for scaler in scene.own_objects:
-        if kind_of(scaler) != "HorizontalPodAutoscaler" or group_of(scaler) != "autoscaling":
+def _check_autoscalers(context: PlacementContext) -> Iterator[Diagnostic]:
+    models = {(namespace_of(model), name_of(model)): model for model in of_kind(context.objects, "Model")}
+    for autoscaler in context.linted_objects:
+        if kind_of(autoscaler) != "HorizontalPodAutoscaler" or group_of(autoscaler) != "autoscaling":
             continue
         target = ("spec", "scaleTargetRef")
-        if text(scaler, (*target, "kind")) != "Model" or not text(scaler, (*target, "apiVersion")).startswith(GROUP):
+        if string_at(autoscaler, (*target, "kind")) != "Model" or not string_at(
+            autoscaler, (*target, "apiVersion")
+        ).startswith(GROUP):
             continue
-        model = models.get((namespace_of(scaler), text(scaler, (*target, "name"))))
-        yield from _scaled(scene, scaler, model)
+        model = models.get((namespace_of(autoscaler), string_at(autoscaler, (*target, "name"))))
+        yield from _autoscaler_findings(context, autoscaler, model)
 
 
-def _scaled(scene: Scene, scaler: Node, model: Node | None) -> Iterator[Diagnostic]:
+def _autoscaler_findings(context: PlacementContext, autoscaler: Node, model: Node | None) -> Iterator[Diagnostic]:
     target: KeyPath = ("spec", "scaleTargetRef", "name")
     if model is not None:
         for key in ("minReplicas", "maxReplicas"):
-            if bound := said(model, ("spec", key)):
-                told = (
-                    f"an autoscaler sets the replicas of {called(model)}, which has `{key}` for Seldon to scale it by"
+            if bound := non_null_at(model, ("spec", key)):
+                message = f"an autoscaler scales {object_title(model)}, which Seldon also scales because of `{key}`"
+                fix = f"remove `{key}` from the Model: the autoscaler sets the bounds"
+                yield finding_at_path(
+                    context,
+                    _autoscaler_wording(message, fix),
+                    autoscaler,
+                    target,
+                    notes=tuple(location_note(f"`{key}`", bound)),
                 )
-                cure = f"leave `{key}` out of the Model: the autoscaler has bounds of its own"
-                yield at(scene, _of_scaler(told, cure), scaler, target, notes=tuple(stands(f"`{key}`", bound)))
-        if said(model, ("spec", "replicas")) is None:
-            told = f"an autoscaler sets the replicas of {called(model)}, which has none to set"
-            yield at(scene, _of_scaler(told, "give the Model `replicas`"), scaler, target)
-    for metric in listed(scaler, ("spec", "metrics")):
-        kind = said(metric, ("object", "target", "type"))
-        if text(metric, ("type",)) == "Object" and kind is not None and kind.value != "AverageValue":
-            told = f"a target of type {quote(kind.value)} counts the same whatever the number of replicas"
-            yield finding_at(scene, _of_scaler(told, "use `AverageValue`"), scaler, kind)
+        if non_null_at(model, ("spec", "replicas")) is None:
+            message = f"an autoscaler scales {object_title(model)}, which does not set `replicas`"
+            yield finding_at_path(
+                context, _autoscaler_wording(message, "add `replicas` to the Model"), autoscaler, target
+            )
+    for metric in items_at(autoscaler, ("spec", "metrics")):
+        kind = non_null_at(metric, ("object", "target", "type"))
+        if string_at(metric, ("type",)) == "Object" and kind is not None and kind.value != "AverageValue":
+            message = f"a target of type {quote(kind.value)} ignores the number of replicas"
+            yield finding_at(context, _autoscaler_wording(message, "use `AverageValue`"), autoscaler, kind)
 
 
-def _of_scaler(told: str, cure: str) -> Told:
-    return warning("seldon/autoscaler", told, cure)
+def _autoscaler_wording(message: str, fix: str) -> LintWording:
+    return warning("seldon/autoscaler", message, fix)
 
 
-# What a Model is
+# Model fields
 
 
-def _models_have_artifacts(scene: Scene) -> Iterator[Diagnostic]:
-    for model in own(scene, "Model"):
-        if not text(model, ("spec", "storageUri")):
-            told = "the Model has no `storageUri`, so there is nothing to load"
-            cure = "say where the artifact is, such as `gs://bucket/model`"
-            yield at(scene, error("seldon/no-artifact", told, cure), model, ("spec", "storageUri"), _NAME)
-        explainer, llm = (said(model, ("spec", key)) for key in ("explainer", "llm"))
+def _check_artifact(context: PlacementContext) -> Iterator[Diagnostic]:
+    for model in linted_of_kind(context, "Model"):
+        if not string_at(model, ("spec", "storageUri")):
+            message = "the Model has no `storageUri`, so there is nothing to load"
+            fix = "set it to the location of the artifact, such as `gs://bucket/model`"
+            yield finding_at_path(
+                context, error("seldon/no-artifact", message, fix), model, ("spec", "storageUri"), _NAME
+            )
+        explainer, llm = (non_null_at(model, ("spec", key)) for key in ("explainer", "llm"))
         if explainer is not None and llm is not None:
-            told = "a Model is an explainer or uses a language model, not both: the operator refuses it"
-            yield finding_at(scene, error("seldon/two-natures", told, "keep one of `explainer` and `llm`"), model, llm)
+            message = "the operator rejects a Model with both `explainer` and `llm`"
+            yield finding_at(context, error("seldon/two-natures", message, "remove one of the two"), model, llm)
 
 
-MODELS: tuple[Rule, ...] = (
-    _pins_are_there,
-    _models_match,
-    _models_match_one,
-    _models_can_move,
-    _models_ask,
-    _memory_is_told,
-    _memory_is_there,
-    _servers_are_large_enough,
-    _replicas_are_there,
-    _autoscalers_are_alone,
-    _models_have_artifacts,
+SELDON_MODEL_RULES: tuple[LintRule, ...] = (
+    _check_pinned_server,
+    _check_matches,
+    _check_several_matches,
+    _check_failover,
+    _check_requirements_set,
+    _check_memory_set,
+    _check_memory_fits,
+    _check_server_load,
+    _check_replicas,
+    _check_autoscalers,
+    _check_artifact,
 )

@@ -6,174 +6,174 @@ from collections.abc import Iterator
 
 from speccompile.model.diagnostic import Diagnostic, Note, Severity, quote
 from speccompile.model.node import Node
-from speccompile.placement.lint.pod_questions import (
+from speccompile.placement.lint.context import LintRule, LintWording, PlacementContext, finding_at
+from speccompile.placement.lint.pod_facts import (
     CONTROL_PLANE,
-    PREFERRED,
-    Allowed,
-    asks_for_devices,
-    gpu_asked,
+    PREFERRED_AFFINITY_PATH,
+    LocatedToleration,
+    gpu_request,
     is_for_all_nodes,
     is_pinned,
-    tolerations,
+    needs_devices,
+    pod_tolerations,
 )
-from speccompile.placement.lint.reachable_pools import reaches
-from speccompile.placement.lint.scene import Rule, Scene, Told, finding_at
-from speccompile.placement.scheduler_filters import tolerates, whole_number
-from speccompile.placement.workloads import Workload
+from speccompile.placement.lint.reachable_pools import match_pools
+from speccompile.placement.scheduler_filters import parse_int64, tolerates
+from speccompile.placement.workloads import PodWorkload
 
 _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 _OPERATORS = ("", "Exists", "Equal", "Lt", "Gt")
-_SEVERAL = 2
+_MIN_SEVERAL = 2
 
 
-def _are_well_formed(scene: Scene) -> Iterator[Diagnostic]:
-    for workload in scene.own_workloads:
-        for allowed in tolerations(workload.pod):
-            for key, fault, cure in faults(allowed):
-                message = f"Kubernetes refuses this toleration: {fault}"
-                told = Told("placement/bad-toleration", message, cure, Severity.ERROR)
-                yield finding_at(scene, told, workload.owner, allowed.node.fields.get(key, allowed.node))
+def _check_syntax(context: PlacementContext) -> Iterator[Diagnostic]:
+    for workload in context.linted_workloads:
+        for located in pod_tolerations(workload.pod):
+            for key, fault, fix in toleration_faults(located):
+                message = f"Kubernetes rejects this toleration: {fault}"
+                wording = LintWording("placement/bad-toleration", message, fix, Severity.ERROR)
+                yield finding_at(context, wording, workload.owner, located.node.fields.get(key, located.node))
 
 
-def faults(allowed: Allowed) -> Iterator[tuple[str, str, str]]:
-    """What is wrong with a toleration: the field, the fault, the cure."""
-    key, operator, value, effect = allowed.toleration
+def toleration_faults(located: LocatedToleration) -> Iterator[tuple[str, str, str]]:
+    """What is wrong with a toleration: field, message and help."""
+    key, operator, value, effect = located.toleration
     if operator not in _OPERATORS:
-        yield "operator", f"there is no operator {quote(operator)}", "write `Exists` or `Equal`"
+        yield "operator", f"unknown operator {quote(operator)}", "use `Exists` or `Equal`"
     if effect and effect not in _EFFECTS:
-        yield "effect", f"there is no effect {quote(effect)}", f"write {', '.join(_EFFECTS[:-1])} or {_EFFECTS[-1]}"
+        yield "effect", f"unknown effect {quote(effect)}", f"use {', '.join(_EFFECTS[:-1])} or {_EFFECTS[-1]}"
     if not key and operator != "Exists":
-        yield "key", "without a key, its operator must be `Exists`", "name the taint's key"
+        yield "key", "without a key, the operator must be `Exists`", "add the key of the taint"
     if operator == "Exists" and value:
-        yield "value", "`Exists` takes no value", "leave the value out, or write `operator: Equal`"
-    if operator in ("Lt", "Gt") and whole_number(value) is None:
-        yield "value", f"`{operator}` compares with a whole number", 'write one, quoted, such as "950"'
-    if "tolerationSeconds" in allowed.node.fields and effect != "NoExecute":
+        yield "value", "`Exists` takes no value", "remove the value, or use `operator: Equal`"
+    if operator in ("Lt", "Gt") and parse_int64(value) is None:
+        yield "value", f"`{operator}` needs an integer", 'use a quoted integer, such as "950"'
+    if "tolerationSeconds" in located.node.fields and effect != "NoExecute":
         yield (
             "tolerationSeconds",
-            "`tolerationSeconds` is about the effect `NoExecute` alone",
-            "write `effect: NoExecute`, or leave the seconds out",
+            "`tolerationSeconds` needs effect `NoExecute`",
+            "set `effect: NoExecute`, or remove `tolerationSeconds`",
         )
 
 
-def _are_for_some_taints(scene: Scene) -> Iterator[Diagnostic]:
-    for workload in scene.own_workloads:
-        for allowed in tolerations(workload.pod):
-            key, operator, _, effect = allowed.toleration
+def _check_breadth(context: PlacementContext) -> Iterator[Diagnostic]:
+    for workload in context.linted_workloads:
+        for located in pod_tolerations(workload.pod):
+            key, operator, _, effect = located.toleration
             if operator == "Exists" and not key:
                 if is_for_all_nodes(workload):
                     continue
-                of = f" of effect {quote(effect)}" if effect else ""
-                told = Told(
+                detail = f" with effect {quote(effect)}" if effect else ""
+                wording = LintWording(
                     "placement/tolerates-everything",
-                    f"this tolerates every taint{of}, that of the control plane and those of broken nodes too",
-                    "name the key of the taint that is meant",
+                    f"this tolerates every taint{detail}, including those of the control plane and of unhealthy nodes",
+                    "set the key of the intended taint",
                 )
-                yield finding_at(scene, told, workload.owner, allowed.node)
-            elif allowed.is_of_pools and not effect and not any(faults(allowed)):
-                told = Told(
+                yield finding_at(context, wording, workload.owner, located.node)
+            elif located.is_for_pool and not effect and not any(toleration_faults(located)):
+                wording = LintWording(
                     "placement/tolerates-every-effect",
-                    f"this tolerates taints {quote(key)} of every effect, `NoExecute` too",
-                    "add the effect that is meant, such as `effect: NoSchedule`",
+                    f"this tolerates taint {quote(key)} with every effect, including `NoExecute`",
+                    "add the intended effect, such as `effect: NoSchedule`",
                     Severity.NOTICE,
                 )
-                yield finding_at(scene, told, workload.owner, allowed.node)
+                yield finding_at(context, wording, workload.owner, located.node)
 
 
-def _stand_once(scene: Scene) -> Iterator[Diagnostic]:
-    told = Told(
+def _check_duplicates(context: PlacementContext) -> Iterator[Diagnostic]:
+    wording = LintWording(
         "placement/duplicate-toleration",
-        "this toleration stands here a second time",
-        "keep one of the two",
+        "duplicate toleration",
+        "remove one of the two",
         Severity.NOTICE,
     )
-    for workload in scene.own_workloads:
-        seen: dict[tuple[object, ...], Node] = {}
-        for allowed in tolerations(workload.pod):
-            seconds = allowed.node.fields.get("tolerationSeconds")
-            said = allowed.toleration._replace(operator=allowed.toleration.operator or "Equal")
-            first = seen.setdefault((said, repr(seconds.plain()) if seconds else ""), allowed.node)
-            if first is not allowed.node:
-                yield finding_at(scene, told, workload.owner, allowed.node, Note("first here", first.place))
+    for workload in context.linted_workloads:
+        seldon_state: dict[tuple[object, ...], Node] = {}
+        for located in pod_tolerations(workload.pod):
+            seconds = located.node.fields.get("tolerationSeconds")
+            toleration = located.toleration._replace(operator=located.toleration.operator or "Equal")
+            first = seldon_state.setdefault((toleration, repr(seconds.plain()) if seconds else ""), located.node)
+            if first is not located.node:
+                yield finding_at(context, wording, workload.owner, located.node, Note("first here", first.place))
 
 
-def _stay_off_the_control_plane(scene: Scene) -> Iterator[Diagnostic]:
-    told = Told(
+def _check_control_plane(context: PlacementContext) -> Iterator[Diagnostic]:
+    wording = LintWording(
         "placement/on-control-plane",
-        "this lets the pods onto the nodes of the control plane",
-        "leave the toleration out: whatever fills those nodes takes the whole cluster with it",
+        "this allows the pods on control plane nodes",
+        "remove the toleration: pods that exhaust these nodes take down the cluster",
     )
-    for workload in scene.own_workloads:
-        for allowed in () if is_for_all_nodes(workload) else tolerations(workload.pod):
-            if allowed.toleration.key == CONTROL_PLANE and allowed.toleration.effect != "PreferNoSchedule":
-                yield finding_at(scene, told, workload.owner, allowed.node)
+    for workload in context.linted_workloads:
+        for located in () if is_for_all_nodes(workload) else pod_tolerations(workload.pod):
+            if located.toleration.key == CONTROL_PLANE and located.toleration.effect != "PreferNoSchedule":
+                yield finding_at(context, wording, workload.owner, located.node)
 
 
-def _come_with_a_pin(scene: Scene) -> Iterator[Diagnostic]:
-    """Whoever tolerates the taint of a pool, or asks for its GPUs, means that pool; only a pin says so.
+def _check_pins(context: PlacementContext) -> Iterator[Diagnostic]:
+    """A pod that tolerates the taint of a pool, or requests its GPUs, should be pinned to that pool.
 
-    To prefer nodes, and no more, may be what is meant.
+    Preferring nodes may be intended.
     """
-    for workload in scene.own_workloads:
+    for workload in context.linted_workloads:
         pod = workload.pod
         if is_pinned(pod) or is_for_all_nodes(workload):
             continue
-        preferred, gpu = pod.at(PREFERRED), gpu_asked(pod)
-        is_meant = gpu is not None or any(allowed.is_of_pools for allowed in tolerations(pod))
+        preferred, gpu = pod.at(PREFERRED_AFFINITY_PATH), gpu_request(pod)
+        is_intended = gpu is not None or any(located.is_for_pool for located in pod_tolerations(pod))
         if preferred is not None and preferred.items:
-            told = Told(
+            wording = LintWording(
                 "placement/preferred-only",
-                "the pods prefer certain nodes, and nothing keeps them there",
-                "move the terms to the required node affinity, or add a node selector",
-                Severity.WARNING if is_meant else Severity.NOTICE,
+                "the pods prefer certain nodes, but may run on any other",
+                "make the node affinity required, or add a node selector",
+                Severity.WARNING if is_intended else Severity.NOTICE,
             )
             yield finding_at(
-                scene, told, workload.owner, preferred, Note("where those nodes are full, any other will do")
+                context, wording, workload.owner, preferred, Note("if those nodes are full, the pods run elsewhere")
             )
         elif gpu is not None:
-            yield from _unpinned_gpu(scene, workload, gpu)
-        elif not asks_for_devices(pod):
-            yield from _unpinned_toleration(scene, workload)
+            yield from _unpinned_gpu(context, workload, gpu)
+        elif not needs_devices(pod):
+            yield from _unpinned_toleration(context, workload)
 
 
-def _unpinned_gpu(scene: Scene, workload: Workload, gpu: Node) -> Iterator[Diagnostic]:
-    """It goes where GPUs are, which is a pin of its own where one pool alone has them."""
-    names = sorted({reach.pool.name for reach in reaches(workload.pod, scene.pools) if reach.is_open})
-    if scene.pools and len(names) < _SEVERAL:
+def _unpinned_gpu(context: PlacementContext, workload: PodWorkload, gpu: Node) -> Iterator[Diagnostic]:
+    """A GPU request pins a pod implicitly if only one pool has GPUs."""
+    names = sorted({reach.pool.name for reach in match_pools(workload.pod, context.pools) if reach.is_usable})
+    if context.pools and len(names) < _MIN_SEVERAL:
         return
-    of = f": pools {', '.join(map(quote, names))} have some" if names else ""
-    told = Told(
+    detail = f": pools {', '.join(map(quote, names))} have GPUs" if names else ""
+    wording = LintWording(
         "placement/gpu-without-pin",
-        f"a GPU is asked for, and nothing says of which nodes{of}",
-        "add a node selector, or a required node affinity, for the pool that is meant",
+        f"the pods request a GPU, but do not select its nodes{detail}",
+        "add a node selector or a required node affinity for the intended pool",
     )
-    yield finding_at(scene, told, workload.owner, gpu, Note("the pods may get a GPU of any kind that the cluster has"))
+    yield finding_at(context, wording, workload.owner, gpu, Note("the pods may get any kind of GPU in the cluster"))
 
 
-def _unpinned_toleration(scene: Scene, workload: Workload) -> Iterator[Diagnostic]:
-    """One is told for all; those of exclusive pools, and those of no pool, are told by rules of their own."""
-    told = Told(
+def _unpinned_toleration(context: PlacementContext, workload: PodWorkload) -> Iterator[Diagnostic]:
+    """Report the first toleration; other rules cover exclusive pools and unknown taints."""
+    wording = LintWording(
         "placement/pins-nothing",
-        "the pods tolerate a taint, and nothing keeps them on the tainted nodes",
-        "add a node selector, or a required node affinity, for these nodes",
+        "the pods tolerate a taint, but are not pinned to the tainted nodes",
+        "add a node selector or a required node affinity for these nodes",
     )
-    note = Note("a toleration only allows: pods may run on every other node as well")
-    plain = (one for one in tolerations(workload.pod) if one.is_of_pools and _leaves_others(one, scene))
-    for allowed in plain:
-        yield finding_at(scene, told, workload.owner, allowed.node, note)
+    note = Note("a toleration does not attract pods: they may run on any other node")
+    candidates = (one for one in pod_tolerations(workload.pod) if one.is_for_pool and _has_other_pools(one, context))
+    for located in candidates:
+        yield finding_at(context, wording, workload.owner, located.node, note)
         return
 
 
-def _leaves_others(allowed: Allowed, scene: Scene) -> bool:
-    meant = [pool for pool in scene.pools if any(tolerates(allowed.toleration, taint) for taint in pool.taints)]
-    is_shared = bool(meant) and not any(pool.exclusive for pool in meant)
-    return not scene.pools or (is_shared and len(meant) < len(scene.pools))
+def _has_other_pools(located: LocatedToleration, context: PlacementContext) -> bool:
+    matching = [pool for pool in context.pools if any(tolerates(located.toleration, taint) for taint in pool.taints)]
+    is_shared = bool(matching) and not any(pool.exclusive for pool in matching)
+    return not context.pools or (is_shared and len(matching) < len(context.pools))
 
 
-TOLERATIONS: tuple[Rule, ...] = (
-    _are_well_formed,
-    _are_for_some_taints,
-    _stand_once,
-    _stay_off_the_control_plane,
-    _come_with_a_pin,
+TOLERATION_RULES: tuple[LintRule, ...] = (
+    _check_syntax,
+    _check_breadth,
+    _check_duplicates,
+    _check_control_plane,
+    _check_pins,
 )

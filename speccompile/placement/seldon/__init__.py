@@ -1,1 +1,1 @@
-"""Seldon Core 2: how its operator and scheduler treat Servers and Models. Imports what `placement` may."""
+"""Seldon Core 2: the behaviour of its operator and scheduler for Servers and Models. Imports what `placement` may."""

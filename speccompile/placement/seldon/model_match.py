@@ -1,7 +1,7 @@
 """Servers that Seldon's scheduler could load each Model on.
 
-The scheduler asks for capabilities by exact text, for memory of a replica, and for as many replicas as the Model wants,
-all on one Server. Where several Servers will do, it may take any of them.
+The scheduler compares capabilities as text, and requires memory on each replica and as many replicas as the Model
+requests, all on one Server. If several Servers match, it may choose any of them.
 """
 
 from __future__ import annotations
@@ -14,12 +14,20 @@ from speccompile.model.diagnostic import quote
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
 from speccompile.placement.object_identity import name_of, namespace_of, share_namespace
-from speccompile.placement.seldon.objects import model_bytes, number, of_kind, quantity, said, text, texts
-from speccompile.placement.seldon.server_pods import Host, hosts, is_stock, stock_hosts
+from speccompile.placement.seldon.objects import (
+    int_at,
+    model_bytes,
+    non_null_at,
+    of_kind,
+    quantity_of,
+    string_at,
+    strings_at,
+)
+from speccompile.placement.seldon.server_pods import ServerHost, is_stock, server_hosts, stock_hosts
 from speccompile.schema.suggestions import near
 
 _EXPLAINER = "alibi-explain"
-"""The capability that an explainer needs without saying so."""
+"""The capability that an explainer needs implicitly."""
 
 
 class Fit(StrEnum):
@@ -27,14 +35,14 @@ class Fit(StrEnum):
 
     YES = "yes"
     PARTLY = "partly"
-    """With fewer replicas than it wants, but no fewer than its least number, until the Server has more."""
+    """With at least `minReplicas`, but fewer replicas than requested, until the Server has more."""
     UNKNOWN = "unknown"
-    """What speaks against it hangs on a ServerConfig that is not at hand."""
+    """Depends on a ServerConfig that was not given."""
     NO = "no"
 
 
 class Cause(StrEnum):
-    """What a Server lacks for a Model."""
+    """Why a Server does not match a Model."""
 
     PIN = "pin"
     STOPPED = "stopped"
@@ -43,53 +51,53 @@ class Cause(StrEnum):
     REPLICAS = "replicas"
 
 
-class Need(NamedTuple):
-    """A Model as Seldon's scheduler sees it."""
+class ModelNeed(NamedTuple):
+    """What a Model needs of a Server."""
 
     model: Node
     pin: str
-    """The Server that it names; empty if it names none."""
+    """The Server that it names; empty if unset."""
     capabilities: Mapping[str, Node]
-    """What it needs, by name, with what says so."""
+    """The capabilities that it needs, with the values that request them."""
     memory: int | None
-    """Bytes of one replica; None where it says none that the operator can read."""
+    """Bytes per replica; None if unset, or if the operator cannot read it."""
     replicas: int
     least: int
-    """Replicas without which it is not loaded at all; none if it wants all of them."""
+    """The minimum number of replicas; 0 if all of them are required."""
 
 
-class Reason(NamedTuple):
-    """Why a Server cannot have a Model, or only a part of it."""
+class HostRejection(NamedTuple):
+    """Why a Server cannot load a Model, or only some of its replicas."""
 
     cause: Cause
-    need: Need
-    host: Host
-    asked: Node | None
-    """What the Model says about it."""
-    found: Node | None = None
-    """What the Server says about it."""
+    need: ModelNeed
+    host: ServerHost
+    model_node: Node | None
+    """The value of the Model."""
+    server_node: Node | None = None
+    """The value of the Server."""
     capability: str = ""
-    """The one that is missing, if one is."""
+    """The missing capability, if any."""
     is_sure: bool = True
-    """Whether it holds whatever stands in a ServerConfig that is not at hand."""
+    """Whether it does not depend on a ServerConfig that was not given."""
 
     @property
     def text(self) -> str:
-        """The reason in words that go on about the Server: "it has no replicas"."""
-        return _WORDS[self.cause](self)
+        """The reason as a sentence about the Server: "it has no replicas"."""
+        return _MESSAGES[self.cause](self)
 
     @property
-    def meant(self) -> str | None:
-        """The capability of the Server that is nearest to the missing one."""
+    def nearest_capability(self) -> str | None:
+        """The capability of the Server that is most similar to the missing one."""
         return near(self.capability, self.host.capabilities) if self.capability else None
 
 
 class Candidate(NamedTuple):
-    """A Server that can be in the Model's namespace, and everything that speaks against it."""
+    """A Server that may be in the namespace of a Model, and the reasons against it."""
 
-    host: Host
+    host: ServerHost
     fit: Fit
-    reasons: tuple[Reason, ...] = ()
+    reasons: tuple[HostRejection, ...] = ()
 
     @property
     def server(self) -> str:
@@ -97,16 +105,16 @@ class Candidate(NamedTuple):
         return self.host.name
 
 
-class Match(NamedTuple):
-    """A Model, and every Server that could come into question."""
+class ModelMatch(NamedTuple):
+    """A Model, and the Servers that may be in its namespace."""
 
-    need: Need
-    hosts: tuple[Host, ...]
-    """The Servers among the objects that can be in its namespace, in their order."""
+    need: ModelNeed
+    hosts: tuple[ServerHost, ...]
+    """The Servers among the objects, in their order."""
     names: frozenset[str]
-    """What they are called."""
-    possible: tuple[Host, ...]
-    """Those of them that are not out of the question."""
+    """Their names."""
+    possible: tuple[ServerHost, ...]
+    """The Servers that may load it."""
 
     @property
     def model(self) -> Node:
@@ -122,59 +130,59 @@ class Match(NamedTuple):
 
     @property
     def candidates(self) -> tuple[Candidate, ...]:
-        """All Servers among the objects that can be in its namespace, with every reason against each."""
-        return tuple(candidate(self.need, host) for host in self.hosts)
+        """All Servers, with every reason against each."""
+        return tuple(check_host(self.need, host) for host in self.hosts)
 
     @property
     def fits(self) -> tuple[Candidate, ...]:
-        """The Servers among the objects that could have it, in part at least."""
-        perhaps = (candidate(self.need, host) for host in self.possible)
-        return tuple(one for one in perhaps if one.fit is not Fit.UNKNOWN)
+        """The Servers that can load at least some of its replicas."""
+        condition = (check_host(self.need, host) for host in self.possible)
+        return tuple(one for one in condition if one.fit is not Fit.UNKNOWN)
 
     @property
     def has_any(self) -> bool:
-        """Whether any of them surely could have it."""
-        return any(candidate(self.need, host).fit is not Fit.UNKNOWN for host in self.possible)
+        """Whether any Server can certainly load it."""
+        return any(check_host(self.need, host).fit is not Fit.UNKNOWN for host in self.possible)
 
     @property
     def stock(self) -> tuple[Candidate, ...]:
-        """The Servers that a stock install would have there beside those of the objects."""
-        return tuple(candidate(self.need, host) for host in stock_hosts() if host.name not in self.names)
+        """The Servers that a stock installation adds to those of the objects."""
+        return tuple(check_host(self.need, host) for host in stock_hosts() if host.name not in self.names)
 
 
-class Load(NamedTuple):
-    """What the Models that can go nowhere else need of a Server, and what all its replicas offer together."""
+class ServerLoad(NamedTuple):
+    """The memory that Models need which fit only this Server, and the memory that its replicas offer."""
 
-    host: Host
+    host: ServerHost
     models: tuple[Node, ...]
     needed: int
     offered: int
 
 
-def matches(objects: Sequence[Node]) -> tuple[Match, ...]:
-    """The Models of the objects, in their order; nothing raises, whatever the objects are."""
-    known = hosts(objects)
-    beside: dict[str, tuple[tuple[Host, ...], frozenset[str]]] = {}
-    # Many a Model needs what a thousand others need.
-    possible: dict[object, tuple[Host, ...]] = {}
-    found: list[Match] = []
+def match_models(objects: Sequence[Node]) -> tuple[ModelMatch, ...]:
+    """Match the Models among the objects with the Servers, in their order."""
+    known = server_hosts(objects)
+    nearby: dict[str, tuple[tuple[ServerHost, ...], frozenset[str]]] = {}
+    # Most Models have one of a few sets of needs.
+    possible: dict[object, tuple[ServerHost, ...]] = {}
+    model_matches: list[ModelMatch] = []
     for model in of_kind(objects, "Model"):
-        need, where = need_of(model), namespace_of(model)
-        if where not in beside:
-            near_by = tuple(host for host in known if share_namespace(host.server, model))
-            beside[where] = near_by, frozenset(host.name for host in near_by)
+        need, where = model_need(model), namespace_of(model)
+        if where not in nearby:
+            servers = tuple(host for host in known if share_namespace(host.server, model))
+            nearby[where] = servers, frozenset(host.name for host in servers)
         key = (where, frozenset(need.capabilities), need[1], *need[3:])
         if key not in possible:
-            possible[key] = tuple(host for host in beside[where][0] if candidate(need, host).fit is not Fit.NO)
-        found.append(Match(need, *beside[where], possible[key]))
-    return tuple(found)
+            possible[key] = tuple(host for host in nearby[where][0] if check_host(need, host).fit is not Fit.NO)
+        model_matches.append(ModelMatch(need, *nearby[where], possible[key]))
+    return tuple(model_matches)
 
 
-def loads(found: Sequence[Match]) -> tuple[Load, ...]:
-    """The Servers that at least one Model has to go to, each with all such Models; those of unknown memory left out."""
-    models: dict[int, list[Need]] = {}
-    known: dict[int, Host] = {}
-    for match in found:
+def server_loads(model_matches: Sequence[ModelMatch]) -> tuple[ServerLoad, ...]:
+    """The Servers that are the only match of some Models; Servers of unknown memory are skipped."""
+    models: dict[int, list[ModelNeed]] = {}
+    known: dict[int, ServerHost] = {}
+    for match in model_matches:
         if len(match.possible) == 1 and not any(one.fit is not Fit.NO for one in match.stock):
             host = match.possible[0]
             known[id(host)] = host
@@ -182,47 +190,47 @@ def loads(found: Sequence[Match]) -> tuple[Load, ...]:
     return tuple(load for key, needs in models.items() if (load := _load(known[key], needs)))
 
 
-def _load(host: Host, needs: Sequence[Need]) -> Load | None:
+def _load(host: ServerHost, needs: Sequence[ModelNeed]) -> ServerLoad | None:
     memory = host.memory
     if memory is None or memory.overcommit is None:
         return None
     needed = sum((need.memory or 0) * need.replicas for need in needs)
-    return Load(host, tuple(need.model for need in needs), needed, memory.advertised * host.most)
+    return ServerLoad(host, tuple(need.model for need in needs), needed, memory.advertised * host.most)
 
 
-def need_of(model: Node) -> Need:
-    asked, least = (number(model, ("spec", key)) for key in ("replicas", "minReplicas"))
-    floor = least if least is not None and least > 0 else 0
-    # Nothing is asked for only if both say so; a zero alone says nothing.
-    replicas = 0 if asked == 0 and least == 0 else floor or 1
-    amount = quantity(said(model, ("spec", "memory")))
+def model_need(model: Node) -> ModelNeed:
+    requested, least = (int_at(model, ("spec", key)) for key in ("replicas", "minReplicas"))
+    minimum = least if least is not None and least > 0 else 0
+    # Zero replicas need both fields to be 0; a single 0 counts as unset.
+    replicas = 0 if requested == 0 and least == 0 else minimum or 1
+    amount = quantity_of(non_null_at(model, ("spec", "memory")))
     memory = model_bytes(amount) if amount is not None else None
-    return Need(
+    return ModelNeed(
         model,
-        text(model, ("spec", "server")),
+        string_at(model, ("spec", "server")),
         _requirements(model),
         memory if memory and memory > 0 else None,
-        asked if asked is not None and asked > 0 else replicas,
-        floor,
+        requested if requested is not None and requested > 0 else replicas,
+        minimum,
     )
 
 
 def _requirements(model: Node) -> Mapping[str, Node]:
-    kind, explainer = said(model, ("spec", "modelType")), said(model, ("spec", "explainer"))
-    asked = [*texts(model, ("spec", "requirements"))]
+    kind, explainer = non_null_at(model, ("spec", "modelType")), non_null_at(model, ("spec", "explainer"))
+    requested = [*strings_at(model, ("spec", "requirements"))]
     if kind is not None and isinstance(kind.value, str):
-        asked.append(kind)
-    needs = {str(item.value).strip(): item for item in asked}
+        requested.append(kind)
+    needs = {str(item.value).strip(): item for item in requested}
     return needs if explainer is None else {**needs, _EXPLAINER: needs.get(_EXPLAINER, explainer)}
 
 
-def candidate(need: Need, host: Host) -> Candidate:
-    """Everything that speaks against the Model on the Server."""
-    reasons = tuple(chain.from_iterable(check(need, host) for check in CHECKS))
+def check_host(need: ModelNeed, host: ServerHost) -> Candidate:
+    """Check a Model against a Server."""
+    reasons = tuple(chain.from_iterable(check(need, host) for check in HOST_CHECKS))
     return Candidate(host, _fit(need, host, reasons) if reasons else Fit.YES, reasons)
 
 
-def _fit(need: Need, host: Host, reasons: Sequence[Reason]) -> Fit:
+def _fit(need: ModelNeed, host: ServerHost, reasons: Sequence[HostRejection]) -> Fit:
     if any(reason.is_sure and reason.cause is not Cause.REPLICAS for reason in reasons):
         return Fit.NO
     if any(reason.cause is Cause.REPLICAS for reason in reasons) and not 0 < need.least <= host.replicas:
@@ -230,71 +238,80 @@ def _fit(need: Need, host: Host, reasons: Sequence[Reason]) -> Fit:
     return Fit.PARTLY if all(reason.is_sure for reason in reasons) else Fit.UNKNOWN
 
 
-# What the scheduler asks of a Server
+# Checks
 
 
-def _pin(need: Need, host: Host) -> Iterator[Reason]:
+def _pin(need: ModelNeed, host: ServerHost) -> Iterator[HostRejection]:
     if need.pin and need.pin != host.name:
-        yield Reason(Cause.PIN, need, host, said(need.model, ("spec", "server")))
+        yield HostRejection(Cause.PIN, need, host, non_null_at(need.model, ("spec", "server")))
 
 
-def _stopped(need: Need, host: Host) -> Iterator[Reason]:
+def _stopped(need: ModelNeed, host: ServerHost) -> Iterator[HostRejection]:
     if not host.replicas:
-        yield Reason(Cause.STOPPED, need, host, None, said(host.server, ("spec", "replicas")))
+        yield HostRejection(Cause.STOPPED, need, host, None, non_null_at(host.server, ("spec", "replicas")))
 
 
-def _capabilities(need: Need, host: Host) -> Iterator[Reason]:
-    for name, asked in need.capabilities.items():
+def _capabilities(need: ModelNeed, host: ServerHost) -> Iterator[HostRejection]:
+    for name, requested in need.capabilities.items():
         if name not in host.capabilities:
-            yield Reason(Cause.CAPABILITY, need, host, asked, None, name, is_sure=host.is_complete)
+            yield HostRejection(Cause.CAPABILITY, need, host, requested, None, name, is_sure=host.is_complete)
 
 
-def _memory(need: Need, host: Host) -> Iterator[Reason]:
+def _memory(need: ModelNeed, host: ServerHost) -> Iterator[HostRejection]:
     memory = host.memory
-    # Within what is overcommitted the scheduler agrees, and then no eviction makes enough room.
+    # The scheduler accepts a model that fits only with overcommit, but then no eviction frees enough memory.
     if need.memory is not None and memory is not None and need.memory > memory.amount:
-        asked, is_sure = said(need.model, ("spec", "memory")), memory.asked is None or not is_stock(memory.asked)
-        yield Reason(Cause.MEMORY, need, host, asked, memory.asked, is_sure=is_sure)
+        requested, is_sure = (
+            non_null_at(need.model, ("spec", "memory")),
+            memory.request is None or not is_stock(memory.request),
+        )
+        yield HostRejection(Cause.MEMORY, need, host, requested, memory.request, is_sure=is_sure)
 
 
-def _replicas(need: Need, host: Host) -> Iterator[Reason]:
+def _replicas(need: ModelNeed, host: ServerHost) -> Iterator[HostRejection]:
     if host.replicas and need.replicas > host.replicas:
-        asked = said(need.model, ("spec", "replicas")) or said(need.model, ("spec", "minReplicas"))
-        yield Reason(Cause.REPLICAS, need, host, asked, said(host.server, ("spec", "replicas")))
+        requested = non_null_at(need.model, ("spec", "replicas")) or non_null_at(need.model, ("spec", "minReplicas"))
+        yield HostRejection(Cause.REPLICAS, need, host, requested, non_null_at(host.server, ("spec", "replicas")))
 
 
-CHECKS: tuple[Callable[[Need, Host], Iterator[Reason]], ...] = (_pin, _stopped, _capabilities, _memory, _replicas)
+HOST_CHECKS: tuple[Callable[[ModelNeed, ServerHost], Iterator[HostRejection]], ...] = (
+    _pin,
+    _stopped,
+    _capabilities,
+    _memory,
+    _replicas,
+)
 
 
-# Words
+# Messages
 
 
-def _capability_words(reason: Reason) -> str:
-    told, meant = f"it lacks the capability {quote(reason.capability)}", reason.meant
-    near_to = f"; the nearest that it has is {quote(meant)}" if meant else ""
-    perhaps = "" if reason.is_sure else ", unless its ServerConfig, which is not at hand, has it"
-    return told + near_to + perhaps
+def _capability_message(reason: HostRejection) -> str:
+    message, nearest_capability = f"it lacks capability {quote(reason.capability)}", reason.nearest_capability
+    suggestion = f"; the most similar one it has is {quote(nearest_capability)}" if nearest_capability else ""
+    condition = "" if reason.is_sure else ", unless its ServerConfig, which was not given, adds it"
+    return message + suggestion + condition
 
 
-def _memory_words(reason: Reason) -> str:
+def _memory_message(reason: HostRejection) -> str:
     memory = reason.host.memory
     assert memory is not None
-    needs, has = (quote(node.value) if node is not None else "none" for node in (reason.asked, memory.asked))
-    told = f"the Model needs {needs}, and each replica has {has}"
-    stock = "" if reason.is_sure else ", as in a stock install"
-    late = f"; the {memory.overcommit} % on top are no room for one model"
-    return told + stock + (late if (reason.need.memory or 0) <= memory.advertised else "")
+    needs, has = (quote(node.value) if node is not None else "none" for node in (reason.model_node, memory.request))
+    message = f"the Model needs {needs}, each replica has {has}"
+    stock = "" if reason.is_sure else " in a stock installation"
+    overcommit_note = f"; the overcommit of {memory.overcommit} % does not count for a single model"
+    return message + stock + (overcommit_note if (reason.need.memory or 0) <= memory.advertised else "")
 
 
-def _replica_words(reason: Reason) -> str:
+def _replica_message(reason: HostRejection) -> str:
     has = f"{reason.host.replicas} replica{'s' if reason.host.replicas > 1 else ''}"
-    return f"the Model wants {reason.need.replicas} replicas, each on one of its own, and it has {has}"
+    return f"the Model needs {reason.need.replicas} replicas, each on its own replica of the Server, which has {has}"
 
 
-_WORDS: Mapping[Cause, Callable[[Reason], str]] = {
+_MESSAGES: Mapping[Cause, Callable[[HostRejection], str]] = {
     Cause.PIN: lambda reason: f"the Model is pinned to Server {quote(reason.need.pin)}",
     Cause.STOPPED: lambda _: "it has no replicas",
-    Cause.CAPABILITY: _capability_words,
-    Cause.MEMORY: _memory_words,
-    Cause.REPLICAS: _replica_words,
+    Cause.CAPABILITY: _capability_message,
+    Cause.MEMORY: _memory_message,
+    Cause.REPLICAS: _replica_message,
 }

@@ -1,4 +1,4 @@
-"""Seldon objects, read defensively."""
+"""Typed access to Seldon objects; values of a wrong type are read as unset."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from speccompile.placement.object_identity import group_of, kind_of
 
 GROUP = "mlops.seldon.io"
 AGENT, RCLONE = "agent", "rclone"
-"""The containers that every Server's pod has beside the one that serves models."""
+"""The containers of a Server's pod besides the one that serves models."""
 CAPABILITIES = "SELDON_SERVER_CAPABILITIES"
 OVERCOMMIT = "SELDON_OVERCOMMIT_PERCENTAGE"
 MEMORY_REQUEST = "MEMORY_REQUEST"
-"""Variables of the agent, by which a Server tells what it offers."""
-POD: KeyPath = ("spec", "podSpec")
+"""Variables of the agent that describe what a Server offers."""
+POD_SPEC: KeyPath = ("spec", "podSpec")
 _LARGEST_INT32 = 2**31 - 1
 _DECIMAL_DIGITS, _BINARY_DIGITS = 18, 14
-"""Digits that Kubernetes reads without arithmetic of arbitrary precision; of binary units three less for each step."""
+"""Digits that Kubernetes stores as an integer; for binary units, three fewer per step."""
 _BINARY_UNITS = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 _DECIMAL_UNITS: Mapping[str, int] = {
     unit: 3 * power for power, unit in enumerate(("n", "u", "m", "", "k", "M", "G", "T", "P", "E"), -3)
@@ -27,48 +27,48 @@ _DECIMAL_UNITS: Mapping[str, int] = {
 
 
 def of_kind(objects: Sequence[Node], kind: str) -> Iterator[Node]:
-    """The objects of one of Seldon's kinds, in their order."""
+    """The objects of a Seldon kind, in their order."""
     return (tree for tree in objects if kind_of(tree) == kind and group_of(tree) == GROUP)
 
 
-def said(tree: Node | None, path: KeyPath) -> Node | None:
-    """What stands at the path; null says nothing."""
+def non_null_at(tree: Node | None, path: KeyPath) -> Node | None:
+    """The node at the path; None if unset or null."""
     node = tree.at(path) if tree is not None else None
     return node if node is not None and node.value is not None else None
 
 
-def mapping(tree: Node | None, path: KeyPath) -> Node | None:
-    node = said(tree, path)
+def mapping_at(tree: Node | None, path: KeyPath) -> Node | None:
+    node = non_null_at(tree, path)
     return node if node is not None and isinstance(node.value, dict) else None
 
 
-def text(tree: Node | None, path: KeyPath) -> str:
-    """The text at the path; empty where there is none."""
-    node = said(tree, path)
+def string_at(tree: Node | None, path: KeyPath) -> str:
+    """The string at the path; empty if unset."""
+    node = non_null_at(tree, path)
     return node.value if node is not None and isinstance(node.value, str) else ""
 
 
-def listed(tree: Node | None, path: KeyPath) -> tuple[Node, ...]:
-    """The items of the list at the path; none where there is no list."""
-    node = said(tree, path)
+def items_at(tree: Node | None, path: KeyPath) -> tuple[Node, ...]:
+    """The items of the list at the path."""
+    node = non_null_at(tree, path)
     return node.items if node is not None else ()
 
 
-def texts(tree: Node | None, path: KeyPath) -> tuple[Node, ...]:
-    """The items of the list at the path that are texts."""
-    return tuple(item for item in listed(tree, path) if isinstance(item.value, str))
+def strings_at(tree: Node | None, path: KeyPath) -> tuple[Node, ...]:
+    """The items of the list at the path that are strings."""
+    return tuple(item for item in items_at(tree, path) if isinstance(item.value, str))
 
 
-def number(tree: Node | None, path: KeyPath) -> int | None:
-    """The whole number at the path, if the API can hold it."""
-    node = said(tree, path)
+def int_at(tree: Node | None, path: KeyPath) -> int | None:
+    """The 32-bit integer at the path."""
+    node = non_null_at(tree, path)
     value = node.value if node is not None else None
     if isinstance(value, bool) or not isinstance(value, int):
         return None
     return value if abs(value) <= _LARGEST_INT32 else None
 
 
-def quantity(node: Node | None) -> Quantity | None:
+def quantity_of(node: Node | None) -> Quantity | None:
     value = node.value if node is not None else None
     if not isinstance(value, (str, int, float)):
         return None
@@ -84,33 +84,33 @@ def in_bytes(amount: Quantity) -> int:
 
 
 def model_bytes(amount: Quantity) -> int | None:
-    """The memory of a Model as the operator reads it; None for what Kubernetes takes and the operator cannot convert.
+    """The memory of a Model as the operator reads it; None if it cannot convert the quantity.
 
-    It can only convert what Kubernetes keeps as a whole number and a power of ten, which hangs on the spelling.
+    It converts only quantities that Kubernetes stores as an integer and a power of ten, which depends on the spelling.
     """
-    written = amount.text.lstrip("+-").removesuffix(amount.unit).lower()
-    digits, _, exponent = written.partition("e")
-    whole, _, part = digits.partition(".")
-    whole = whole.lstrip("0")
+    number = amount.text.lstrip("+-").removesuffix(amount.unit).lower()
+    digits, _, exponent = number.partition("e")
+    integer, _, fraction = digits.partition(".")
+    integer = integer.lstrip("0")
     if amount.unit and amount.unit in _BINARY_UNITS:
         room = _BINARY_DIGITS - 3 * _BINARY_UNITS.index(amount.unit)
-        converts = not part and len(whole) <= room
+        is_convertible = not fraction and len(integer) <= room
     else:
         scale = int(exponent) if exponent else _DECIMAL_UNITS[amount.unit]
-        converts = scale >= len(part) and len(whole) + len(part) <= _DECIMAL_DIGITS
-    return amount.nano // NANOS if converts else None
+        is_convertible = scale >= len(fraction) and len(integer) + len(fraction) <= _DECIMAL_DIGITS
+    return amount.nano // NANOS if is_convertible else None
 
 
-def containers(pod: Node | None) -> tuple[Node, ...]:
-    return listed(pod, ("containers",))
+def app_containers(pod: Node | None) -> tuple[Node, ...]:
+    return items_at(pod, ("containers",))
 
 
-def named(items: Sequence[Node], name: str) -> Node | None:
-    """The last item of the name, which is the one that counts among variables."""
-    return next((item for item in reversed(items) if text(item, ("name",)) == name), None)
+def find_named(items: Sequence[Node], name: str) -> Node | None:
+    """The last item with the name; of several variables, the last one is used."""
+    return next((item for item in reversed(items) if string_at(item, ("name",)) == name), None)
 
 
-def variable(pod: Node | None, name: str) -> Node | None:
-    """The variable of that name that counts in the first container that has one."""
-    found = (named(listed(container, ("env",)), name) for container in containers(pod))
-    return next((entry for entry in found if entry is not None), None)
+def env_variable(pod: Node | None, name: str) -> Node | None:
+    """The variable in the first container that sets it."""
+    entries = (find_named(items_at(container, ("env",)), name) for container in app_containers(pod))
+    return next((entry for entry in entries if entry is not None), None)

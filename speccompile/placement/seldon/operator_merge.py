@@ -1,7 +1,7 @@
 """Merge a Server over its ServerConfig as Seldon's operator does.
 
-The operator merges values of Go types, not documents: lists are appended whatever their items, maps are united, zero
-values do not count, and containers alone meet by name. Wrong types never raise: no API server lets them in.
+The operator merges Go values, not documents: lists are appended, maps are united, zero values are ignored, and only
+containers are merged by name.
 """
 
 from __future__ import annotations
@@ -12,69 +12,77 @@ from enum import Enum, StrEnum, auto
 from speccompile.model.key_path import KeyPath
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
-from speccompile.placement.seldon.objects import CAPABILITIES, POD, containers, listed, mapping, text, texts
+from speccompile.placement.seldon.objects import (
+    CAPABILITIES,
+    POD_SPEC,
+    app_containers,
+    items_at,
+    mapping_at,
+    string_at,
+    strings_at,
+)
 
 
-class _Meeting(Enum):
+class _MergeRule(Enum):
     MAP = auto()
-    """A map of people's own keys, where a zero counts as well."""
+    """A map with arbitrary keys, where zero values apply as well."""
     PORT = auto()
-    """A number or a name, of which the operator takes a number for nothing said about the name."""
+    """A number or a name; the operator ignores a number over a name."""
     NAMED = auto()
-    """The one list whose items meet by name."""
+    """The list whose items are merged by name."""
 
 
-MEETINGS: Mapping[str, _Meeting] = {
-    "containers": _Meeting.NAMED,
-    "limits": _Meeting.MAP,
-    "nodeSelector": _Meeting.MAP,
-    "overhead": _Meeting.MAP,
-    "port": _Meeting.PORT,
-    "requests": _Meeting.MAP,
+MERGE_RULES: Mapping[str, _MergeRule] = {
+    "containers": _MergeRule.NAMED,
+    "limits": _MergeRule.MAP,
+    "nodeSelector": _MergeRule.MAP,
+    "overhead": _MergeRule.MAP,
+    "port": _MergeRule.PORT,
+    "requests": _MergeRule.MAP,
 }
-"""How the two values of a key meet, where their shape does not tell; no key means two things in a pod outside lists."""
+"""How the values of a key are merged, if their type does not decide; outside lists, each key of a pod is unique."""
 
 
 class Effect(StrEnum):
-    """What the merge made of two values, where it is hardly what somebody meant."""
+    """A result of the merge that is likely a mistake."""
 
-    ZERO_LOST = "zero-lost"
-    """A zero, false or empty text of the Server gave way."""
-    PORT_KEPT = "port-kept"
-    """A number of the Server gave way to the name of a port."""
+    ZERO_IGNORED = "zero-ignored"
+    """A zero, false or empty string of the Server is ignored."""
+    NUMBER_IGNORED = "number-ignored"
+    """A port number of the Server is ignored in favour of a port name."""
     TERMS_ADDED = "terms-added"
-    """Required node terms of both became alternatives."""
+    """Required node terms of both become alternatives."""
     TWICE = "twice"
-    """A list came to hold two items that the API tells apart by this very value, and refuses."""
+    """A list has two items with the same key, which the API server rejects."""
     VARIABLE_TWICE = "variable-twice"
-    """A variable stands twice; the Server's counts, being the last."""
+    """A variable is set twice; the one of the Server is last and applies."""
     APPENDED = "appended"
-    """The words of a command follow those of the ServerConfig."""
+    """A command is appended to that of the ServerConfig."""
     HANDLERS = "handlers"
-    """A probe or hook came to have two handlers, which the API refuses."""
+    """A probe or hook has two handlers, which the API server rejects."""
 
 
-class Remark(NamedTuple):
-    """Something odd that the merge did."""
+class MergeRemark(NamedTuple):
+    """A likely mistake in a merge."""
 
     effect: Effect
     path: KeyPath
-    """In the pod that came of it, but for items of lists, which have no number: the list's."""
+    """The path in the merged pod; for a list item, that of the list."""
     base: Node
-    """What the ServerConfig says."""
+    """The value of the ServerConfig."""
     override: Node
-    """What the Server says."""
+    """The value of the Server."""
 
 
-class Effective(NamedTuple):
-    """The pod of a Server, and all that is odd about how it came about."""
+class MergedPod(NamedTuple):
+    """The merged pod of a Server, and likely mistakes in the merge."""
 
     pod: Node
-    remarks: tuple[Remark, ...] = ()
+    remarks: tuple[MergeRemark, ...] = ()
 
 
 _TERMS = ("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms")
-_TWICE: Mapping[str, tuple[tuple[str, ...], Effect]] = {
+_UNIQUE_KEYS: Mapping[str, tuple[tuple[str, ...], Effect]] = {
     "env": (("name",), Effect.VARIABLE_TWICE),
     "initContainers": (("name",), Effect.TWICE),
     "ports": (("name",), Effect.TWICE),
@@ -83,149 +91,147 @@ _TWICE: Mapping[str, tuple[tuple[str, ...], Effect]] = {
     "volumeMounts": (("mountPath",), Effect.TWICE),
     "volumes": (("name",), Effect.TWICE),
 }
-"""The values of an item that may stand only once in its list."""
+"""The keys that identify an item of a list."""
 _COMMANDS = ("args", "command")
-_HANDLED = ("livenessProbe", "readinessProbe", "startupProbe", "postStart", "preStop")
+_HANDLER_OWNERS = ("livenessProbe", "readinessProbe", "startupProbe", "postStart", "preStop")
 _HANDLERS = ("exec", "grpc", "httpGet", "sleep", "tcpSocket")
 
 
-def over_config(server: Node, config: Node | None) -> Effective:
-    """The pod of the Server over that of its ServerConfig, with all that is odd about it.
-
-    It is that of the Server alone where the ServerConfig is not known.
-    """
-    base, override = (_without_nulls(pod) if pod else None for pod in (mapping(config, POD), mapping(server, POD)))
-    remarks: list[Remark] = []
+def merge_server(server: Node, config: Node | None) -> MergedPod:
+    """Merge the pod of a Server over that of its ServerConfig, if that is known."""
+    base, override = (
+        _without_nulls(pod) if pod else None for pod in (mapping_at(config, POD_SPEC), mapping_at(server, POD_SPEC))
+    )
+    remarks: list[MergeRemark] = []
     if base is not None and override is not None:
-        pod = _mappings(base, override, (), remarks)
+        pod = _merge_mappings(base, override, (), remarks)
     else:
         pod = base or override or Node({}, server.span)
-    return Effective(_with_capabilities(pod, server), tuple(remarks))
+    return MergedPod(_with_capabilities(pod, server), tuple(remarks))
 
 
 def _without_nulls(node: Node) -> Node:
     if isinstance(node.value, dict):
-        return node.with_fields({key: _without_nulls(child) for key, child in node.fields.items() if _is_said(child)})
+        return node.with_fields(
+            {key: _without_nulls(child) for key, child in node.fields.items() if child.value is not None}
+        )
     return node.mapped(_without_nulls)
 
 
-def _is_said(node: Node) -> bool:
-    return node.value is not None
-
-
-def _met(base: Node, override: Node, path: KeyPath, remarks: list[Remark]) -> Node:
-    how = MEETINGS.get(str(path[-1]))
+def _merge(base: Node, override: Node, path: KeyPath, remarks: list[MergeRemark]) -> Node:
+    rule = MERGE_RULES.get(str(path[-1]))
     if isinstance(base.value, dict) and isinstance(override.value, dict):
-        return _maps(base, override) if how is _Meeting.MAP else _mappings(base, override, path, remarks)
+        return _merge_maps(base, override) if rule is _MergeRule.MAP else _merge_mappings(base, override, path, remarks)
     if isinstance(base.value, tuple) and isinstance(override.value, tuple):
-        if how is _Meeting.NAMED:
-            return _by_name(base, override, path, remarks)
-        remarks.extend(_of_lists(base, override, path))
+        if rule is _MergeRule.NAMED:
+            return _merge_by_name(base, override, path, remarks)
+        remarks.extend(_list_remarks(base, override, path))
         return override.with_value((*base.items, *override.items))
     if base.is_scalar and override.is_scalar:
-        return _scalars(base, override, path, remarks)
+        return _merge_scalars(base, override, path, remarks)
     return override
 
 
-def _maps(base: Node, override: Node) -> Node:
-    known = base.fields
+def _merge_maps(base: Node, override: Node) -> Node:
+    base_fields = base.fields
     overriding = {
-        key: child.overriding(known[key]) if key in known else child for key, child in override.fields.items()
-    }
-    return override.with_fields({**known, **overriding})
-
-
-def _mappings(base: Node, override: Node, path: KeyPath, remarks: list[Remark]) -> Node:
-    known = base.fields
-    met = {
-        key: _met(known[key], child, (*path, key), remarks) if key in known else child
+        key: child.overriding(base_fields[key]) if key in base_fields else child
         for key, child in override.fields.items()
     }
-    if path and path[-1] in _HANDLED:
-        remarks.extend(_of_handlers(base, override, path))
-    return override.with_fields({**known, **met})
+    return override.with_fields({**base_fields, **overriding})
 
 
-def _scalars(base: Node, override: Node, path: KeyPath, remarks: list[Remark]) -> Node:
+def _merge_mappings(base: Node, override: Node, path: KeyPath, remarks: list[MergeRemark]) -> Node:
+    base_fields = base.fields
+    merged = {
+        key: _merge(base_fields[key], child, (*path, key), remarks) if key in base_fields else child
+        for key, child in override.fields.items()
+    }
+    if path and path[-1] in _HANDLER_OWNERS:
+        remarks.extend(_handler_remarks(base, override, path))
+    return override.with_fields({**base_fields, **merged})
+
+
+def _merge_scalars(base: Node, override: Node, path: KeyPath, remarks: list[MergeRemark]) -> Node:
     if not override.value:
         if base.value:
-            remarks.append(Remark(Effect.ZERO_LOST, path, base, override))
+            remarks.append(MergeRemark(Effect.ZERO_IGNORED, path, base, override))
         return base.over(override) if base.value else override
-    names_a_port = MEETINGS.get(str(path[-1])) is _Meeting.PORT and isinstance(base.value, str) and base.value
+    names_a_port = MERGE_RULES.get(str(path[-1])) is _MergeRule.PORT and isinstance(base.value, str) and base.value
     if names_a_port and not isinstance(override.value, str):
-        remarks.append(Remark(Effect.PORT_KEPT, path, base, override))
+        remarks.append(MergeRemark(Effect.NUMBER_IGNORED, path, base, override))
         return base.over(override)
     return override.overriding(base)
 
 
-def _by_name(base: Node, override: Node, path: KeyPath, remarks: list[Remark]) -> Node:
-    """The containers of the override first, each over those of its name, and then all others of the base."""
-    made: list[Node] = []
+def _merge_by_name(base: Node, override: Node, path: KeyPath, remarks: list[MergeRemark]) -> Node:
+    """Containers of the override first, each merged over its namesake, then the others of the base."""
+    merged: list[Node] = []
     for container in override.items:
-        name = text(container, ("name",))
-        same = [one for one in base.items if text(one, ("name",)) == name]
-        made += [_mappings(one, container, (*path, name), remarks) for one in same] or [container]
-    names = {text(container, ("name",)) for container in override.items}
-    made += [one for one in base.items if text(one, ("name",)) not in names]
-    return override.with_value(tuple(made))
+        name = string_at(container, ("name",))
+        same = [one for one in base.items if string_at(one, ("name",)) == name]
+        merged += [_merge_mappings(one, container, (*path, name), remarks) for one in same] or [container]
+    names = {string_at(container, ("name",)) for container in override.items}
+    merged += [one for one in base.items if string_at(one, ("name",)) not in names]
+    return override.with_value(tuple(merged))
 
 
-def _of_lists(base: Node, override: Node, path: KeyPath) -> Iterator[Remark]:
-    role = str(path[-1])
+def _list_remarks(base: Node, override: Node, path: KeyPath) -> Iterator[MergeRemark]:
+    key = str(path[-1])
     if not base.items or not override.items:
         return
     if path == _TERMS:
-        yield Remark(Effect.TERMS_ADDED, path, base, override)
-    if role in _COMMANDS:
-        yield Remark(Effect.APPENDED, path, base, override)
-    if role in _TWICE:
-        keys, effect = _TWICE[role]
-        known = {identity: item for item in base.items if (identity := _identity(item, keys))}
+        yield MergeRemark(Effect.TERMS_ADDED, path, base, override)
+    if key in _COMMANDS:
+        yield MergeRemark(Effect.APPENDED, path, base, override)
+    if key in _UNIQUE_KEYS:
+        keys, effect = _UNIQUE_KEYS[key]
+        existing = {identity: item for item in base.items if (identity := _identity(item, keys))}
         for item in override.items:
             identity = _identity(item, keys)
-            if identity in known:
-                yield Remark(effect, path, known[identity], item)
+            if identity in existing:
+                yield MergeRemark(effect, path, existing[identity], item)
 
 
 def _identity(item: Node, keys: tuple[str, ...]) -> tuple[str, ...]:
-    told = tuple(text(item, (key,)) for key in keys)
-    return told if all(told) else ()
+    values = tuple(string_at(item, (key,)) for key in keys)
+    return values if all(values) else ()
 
 
-def _of_handlers(base: Node, override: Node, path: KeyPath) -> Iterator[Remark]:
-    ours = [key for key in _HANDLERS if key in override.fields and key not in base.fields]
-    theirs = [key for key in _HANDLERS if key in base.fields and key not in override.fields]
-    if ours and theirs:
-        yield Remark(Effect.HANDLERS, path, base.fields[theirs[0]], override.fields[ours[0]])
+def _handler_remarks(base: Node, override: Node, path: KeyPath) -> Iterator[MergeRemark]:
+    added = [key for key in _HANDLERS if key in override.fields and key not in base.fields]
+    existing = [key for key in _HANDLERS if key in base.fields and key not in override.fields]
+    if added and existing:
+        yield MergeRemark(Effect.HANDLERS, path, base.fields[existing[0]], override.fields[added[0]])
 
 
 def _with_capabilities(pod: Node, server: Node) -> Node:
-    """The pod in which every variable of the capabilities says what the Server asks for; without one, nothing does."""
-    own, extra = (texts(server, ("spec", key)) for key in ("capabilities", "extraCapabilities"))
-    if not own and not extra:
+    """Set the capabilities of the Server in the variable of the agent, if the pod has one."""
+    replaced, extra = (strings_at(server, ("spec", key)) for key in ("capabilities", "extraCapabilities"))
+    if not replaced and not extra:
         return pod
 
     def variable(entry: Node) -> Node:
-        if text(entry, ("name",)) != CAPABILITIES:
+        if string_at(entry, ("name",)) != CAPABILITIES:
             return entry
-        words = [str(item.value) for item in own or extra]
-        before = [] if own else [text(entry, ("value",))]
-        derived_from = (*(own or extra), *(() if own else (entry,)))
-        joined = ",".join([*before, *words])
+        values = [str(item.value) for item in replaced or extra]
+        inherited = [] if replaced else [string_at(entry, ("value",))]
+        derived_from = (*(replaced or extra), *(() if replaced else (entry,)))
+        joined = ",".join([*inherited, *values])
         value = Node(
             joined,
             derived_from[0].span,
             derived_from[0].key,
-            derived="made of the capabilities",
+            derived="joined from the capabilities",
             derived_from=derived_from,
         )
         return entry.with_fields({"name": entry.fields["name"], "value": value})
 
     def container(one: Node) -> Node:
-        if not listed(one, ("env",)):
+        if not items_at(one, ("env",)):
             return one
         return one.with_fields({**one.fields, "env": one.fields["env"].mapped(variable)})
 
-    if not containers(pod):
+    if not app_containers(pod):
         return pod
     return pod.with_fields({**pod.fields, "containers": pod.fields["containers"].mapped(container)})

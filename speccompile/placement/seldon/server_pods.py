@@ -1,6 +1,6 @@
-"""Pods that Seldon's operator makes of Servers.
+"""Pods that Seldon's operator creates from Servers.
 
-A stock install has two ServerConfigs, which hardly anybody keeps at hand; what is known of them stands here as facts.
+A stock installation has two ServerConfigs, which are rarely among the objects; this module defines their values.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from speccompile.placement.seldon.objects import (
     MEMORY_REQUEST,
     OVERCOMMIT,
     RCLONE,
-    containers,
+    app_containers,
+    env_variable,
+    find_named,
     in_bytes,
-    named,
-    number,
+    int_at,
+    non_null_at,
     of_kind,
-    quantity,
-    said,
-    text,
-    texts,
-    variable,
+    quantity_of,
+    string_at,
+    strings_at,
 )
-from speccompile.placement.seldon.operator_merge import Effective, over_config
+from speccompile.placement.seldon.operator_merge import MergedPod, merge_server
 
 STOCK: Mapping[str, tuple[str, ...]] = {
     "mlserver": (
@@ -41,45 +41,45 @@ STOCK: Mapping[str, tuple[str, ...]] = {
     ),
     "triton": ("triton", "dali", "fil", "onnx", "openvino", "python", "pytorch", "tensorflow", "tensorrt"),
 }
-"""The capabilities of the stock ServerConfigs; a Server, and the container that serves, is named like its config."""
+"""Capabilities of the stock ServerConfigs; the Server and the serving container have the same name."""
 _STOCK_REQUESTS = {"cpu": "100m", "memory": "1Gi"}
 _STOCK_OVERCOMMIT = "10"
 _STOCK_SECURITY = {"runAsUser": 1000, "runAsNonRoot": True}
-_STOCK_ORIGIN = "as a stock install of Seldon has it"
+_STOCK_ORIGIN = "as in a stock Seldon installation"
 
 
-class Memory(NamedTuple):
+class ReplicaMemory(NamedTuple):
     """The memory that one replica of a Server offers to models."""
 
     amount: int
     """In bytes, before overcommit."""
-    asked: Node | None
-    """The request that it is; None where the container that serves asks for none."""
+    request: Node | None
+    """The memory request of the serving container; None if unset."""
     overcommit: int | None
-    """Percent that are offered on top; None where that cannot be told."""
+    """Additional percentage that is offered; None if unknown."""
 
     @property
     def advertised(self) -> int:
-        """What Seldon's scheduler counts with, in bytes."""
+        """The bytes that Seldon's scheduler assumes."""
         return self.amount + self.amount * (self.overcommit or 0) // 100
 
 
-class Host(NamedTuple):
-    """A Server as Seldon's own scheduler sees it."""
+class ServerHost(NamedTuple):
+    """A Server as Seldon's scheduler sees it."""
 
     server: Node
     config: Node | None
-    """Its ServerConfig, be it at hand or a stock one; None if neither."""
-    effective: Effective
+    """Its ServerConfig, from the objects or stock; None if unknown."""
+    effective: MergedPod
     replicas: int
     most: int
-    """Replicas that it may be scaled to."""
+    """The maximum number of replicas."""
     capabilities: Mapping[str, Node]
-    """By name, with what says so; all of them only if the ServerConfig is known, or its list is replaced."""
+    """By name, with the value that adds each."""
     is_complete: bool
-    """Whether those are all."""
-    memory: Memory | None
-    """None where it cannot be told."""
+    """Whether all capabilities are known."""
+    memory: ReplicaMemory | None
+    """None if unknown."""
 
     @property
     def name(self) -> str:
@@ -91,47 +91,47 @@ class Host(NamedTuple):
 
     @property
     def is_stock(self) -> bool:
-        """Whether it is a Server that a stock install brings, and not one of the objects."""
+        """Whether it belongs to a stock installation and is not among the objects."""
         return is_stock(self.server)
 
 
-def hosts(objects: Sequence[Node]) -> tuple[Host, ...]:
-    """The Servers of the objects, in their order; of two that have one name, the first."""
-    named_once: dict[tuple[str, str], Node] = {}
+def server_hosts(objects: Sequence[Node]) -> tuple[ServerHost, ...]:
+    """The Servers among the objects, in their order; of two with the same name, the first."""
+    unique: dict[tuple[str, str], Node] = {}
     for server in of_kind(objects, "Server"):
-        named_once.setdefault((namespace_of(server), name_of(server)), server)
-    return tuple(_host(server, config_of(server, objects)) for server in named_once.values())
+        unique.setdefault((namespace_of(server), name_of(server)), server)
+    return tuple(_host(server, config_of(server, objects)) for server in unique.values())
 
 
 @cache
-def stock_hosts() -> tuple[Host, ...]:
-    """The Servers that a stock install has in the namespace of its runtime, unless somebody left them out."""
+def stock_hosts() -> tuple[ServerHost, ...]:
+    """The Servers that a stock installation usually has in the namespace of its runtime."""
     return tuple(_host(_stock_server(name), stock_config(name)) for name in STOCK)
 
 
 def config_of(server: Node, objects: Sequence[Node]) -> Node | None:
     """The ServerConfig that the Server names: one of the objects, else a stock one, else None.
 
-    The operator looks for it in its own namespace, wherever that is; of several, the one beside the Server is taken.
+    The operator looks in its own namespace, which is not known here; a ServerConfig near the Server is preferred.
     """
-    name = text(server, ("spec", "serverConfig"))
-    known = _configs(objects if isinstance(objects, tuple) else tuple(objects)).get(name, ())
-    beside = (config for config in known if share_namespace(config, server))
-    return next(beside, known[0] if known else stock_config(name))
+    name = string_at(server, ("spec", "serverConfig"))
+    configs = _configs(objects if isinstance(objects, tuple) else tuple(objects)).get(name, ())
+    nearby = (config for config in configs if share_namespace(config, server))
+    return next(nearby, configs[0] if configs else stock_config(name))
 
 
 @by_identity(most=1)
 def _configs(objects: tuple[Node, ...]) -> Mapping[str, tuple[Node, ...]]:
-    """The ServerConfigs among the objects, by name: a thousand Servers ask for the same few."""
-    found: dict[str, tuple[Node, ...]] = {}
+    """The ServerConfigs among the objects, by name."""
+    configs: dict[str, tuple[Node, ...]] = {}
     for config in of_kind(objects, "ServerConfig"):
-        found[name_of(config)] = (*found.get(name_of(config), ()), config)
-    return found
+        configs[name_of(config)] = (*configs.get(name_of(config), ()), config)
+    return configs
 
 
 @cache
 def stock_config(name: str) -> Node | None:
-    """What is known of a stock ServerConfig: containers and what decides where pods and models go, and no more."""
+    """The parts of a stock ServerConfig that affect placement."""
     if name not in STOCK:
         return None
     memory = {"resourceFieldRef": {"containerName": name, "resource": "requests.memory"}}
@@ -148,15 +148,15 @@ def stock_config(name: str) -> Node | None:
         ],
         "securityContext": _STOCK_SECURITY,
     }
-    # Every replica keeps its models on a volume of its own.
-    return _made("ServerConfig", name, {"podSpec": pod, "volumeClaimTemplates": [{"name": f"{name}-models"}]})
+    # Each replica has a volume for its models.
+    return _stock_object("ServerConfig", name, {"podSpec": pod, "volumeClaimTemplates": [{"name": f"{name}-models"}]})
 
 
 def _stock_server(name: str) -> Node:
-    return _made("Server", name, {"serverConfig": name, "replicas": 1})
+    return _stock_object("Server", name, {"serverConfig": name, "replicas": 1})
 
 
-def _made(kind: str, name: str, spec: Any) -> Node:
+def _stock_object(kind: str, name: str, spec: Any) -> Node:
     span = Span(Source(f"stock {kind} {name}", "", Layer.PLATFORM))
     return _node({"apiVersion": f"{GROUP}/v1alpha1", "kind": kind, "metadata": {"name": name}, "spec": spec}, span)
 
@@ -169,27 +169,27 @@ def _node(data: Any, span: Span) -> Node:
 
 
 def is_stock(node: Node) -> bool:
-    """Whether it is a fact of the stock install rather than something that stands in an object at hand."""
+    """Whether the value comes from a stock installation, and not from one of the objects."""
     return node.derived == _STOCK_ORIGIN
 
 
 def replicas_of(server: Node) -> int:
-    """Pods at once: those that it asks for, else its least number, else one."""
-    asked, least = (number(server, ("spec", key)) for key in ("replicas", "minReplicas"))
-    if asked is not None and asked >= 0:
-        return asked
+    """The number of pods: `replicas`, else `minReplicas`, else 1."""
+    requested, least = (int_at(server, ("spec", key)) for key in ("replicas", "minReplicas"))
+    if requested is not None and requested >= 0:
+        return requested
     return least if least is not None and least > 0 else 1
 
 
-def _host(server: Node, config: Node | None) -> Host:
-    effective, replicas = over_config(server, config), replicas_of(server)
-    replaced = texts(server, ("spec", "capabilities"))
-    return Host(
+def _host(server: Node, config: Node | None) -> ServerHost:
+    effective, replicas = merge_server(server, config), replicas_of(server)
+    replaced = strings_at(server, ("spec", "capabilities"))
+    return ServerHost(
         server=server,
         config=config,
         effective=effective,
         replicas=replicas,
-        most=max(replicas, number(server, ("spec", "maxReplicas")) or 0),
+        most=max(replicas, int_at(server, ("spec", "maxReplicas")) or 0),
         capabilities=_capabilities(server, effective.pod),
         is_complete=config is not None or bool(replaced),
         memory=_memory(effective.pod),
@@ -197,34 +197,34 @@ def _host(server: Node, config: Node | None) -> Host:
 
 
 def _capabilities(server: Node, pod: Node) -> Mapping[str, Node]:
-    """The agent splits its variable at commas; where that cannot be seen, what the Server itself asks for counts."""
-    asked = texts(server, ("spec", "capabilities")) or texts(server, ("spec", "extraCapabilities"))
-    spelled = {str(item.value).strip(): item for item in asked}
-    entry = variable(pod, CAPABILITIES)
-    value = said(entry, ("value",))
+    """The capabilities in the agent's variable, split at commas; without the variable, those of the Server."""
+    requested = strings_at(server, ("spec", "capabilities")) or strings_at(server, ("spec", "extraCapabilities"))
+    declared = {str(item.value).strip(): item for item in requested}
+    entry = env_variable(pod, CAPABILITIES)
+    value = non_null_at(entry, ("value",))
     if entry is None or value is None or not isinstance(value.value, str):
-        return spelled if entry is None else {}
-    return {name: spelled.get(name, value) for name in map(str.strip, value.value.split(",")) if name}
+        return declared if entry is None else {}
+    return {name: declared.get(name, value) for name in map(str.strip, value.value.split(",")) if name}
 
 
-def _memory(pod: Node) -> Memory | None:
-    """The memory that the agent is told of: the request of the container that its variable names."""
-    entry = variable(pod, MEMORY_REQUEST)
-    reference = said(entry, ("valueFrom", "resourceFieldRef"))
-    container = named(containers(pod), text(reference, ("containerName",)))
-    if reference is None or container is None or said(reference, ("divisor",)) is not None:
+def _memory(pod: Node) -> ReplicaMemory | None:
+    """The memory request of the container that the agent's variable refers to."""
+    entry = env_variable(pod, MEMORY_REQUEST)
+    reference = non_null_at(entry, ("valueFrom", "resourceFieldRef"))
+    container = find_named(app_containers(pod), string_at(reference, ("containerName",)))
+    if reference is None or container is None or non_null_at(reference, ("divisor",)) is not None:
         return None
-    if text(reference, ("resource",)) != "requests.memory":
+    if string_at(reference, ("resource",)) != "requests.memory":
         return None
-    # A limit alone is taken for the request as well.
-    sides = (said(container, ("resources", side, "memory")) for side in ("requests", "limits"))
-    asked = next((node for node in sides if node is not None), None)
-    amount = quantity(asked)
-    if asked is not None and amount is None:
+    # A limit without a request counts as the request.
+    sides = (non_null_at(container, ("resources", side, "memory")) for side in ("requests", "limits"))
+    requested = next((node for node in sides if node is not None), None)
+    amount = quantity_of(requested)
+    if requested is not None and amount is None:
         return None
-    return Memory(in_bytes(amount) if amount else 0, asked, _overcommit(pod))
+    return ReplicaMemory(in_bytes(amount) if amount else 0, requested, _overcommit(pod))
 
 
 def _overcommit(pod: Node) -> int | None:
-    value = text(variable(pod, OVERCOMMIT), ("value",))
+    value = string_at(env_variable(pod, OVERCOMMIT), ("value",))
     return int(value) if value.isascii() and value.isdigit() and len(value) <= len("100000") else None

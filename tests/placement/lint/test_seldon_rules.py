@@ -1,4 +1,4 @@
-"""What Seldon would make of Servers and Models is told, and what is meant is not."""
+"""Lint rules for Seldon: mistakes are reported, intended values are not."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from speccompile.model.diagnostic import Diagnostic, Severity
 from speccompile.model.source import Layer, Source
-from speccompile.placement.lint.rules import SELDON, lint
-from speccompile.placement.lint.scene import Scene
+from speccompile.placement.lint.context import PlacementContext
+from speccompile.placement.lint.rules import SELDON_RULES, lint_placement
 from speccompile.placement.machine import Taint
 from speccompile.placement.node_pools import Pool
 from speccompile.placement.workloads import workloads
@@ -29,15 +29,15 @@ ON_GPU = {**PINNED, "containers": [{"name": "mlserver", "resources": GPU}]}
 EXCLUSIVE = Pool("critical", {"pool": "gpu"}, (Taint("acme.io/gpu", "true", "NoSchedule"),), {}, exclusive=True)
 
 
-def scene(*objects: Any, given: tuple[Any, ...] = (), pools: tuple[Pool, ...] = ()) -> Scene:
+def context(*objects: Any, given: tuple[Any, ...] = (), pools: tuple[Pool, ...] = ()) -> PlacementContext:
     """The objects, and those that the cluster has already, which are not judged."""
-    ours, theirs = trees(*objects), trees(*given)
-    everything = (*ours, *theirs)
-    return Scene(everything, {id(tree): tree.span for tree in ours}, workloads(everything), pools)
+    linted, existing = trees(*objects), trees(*given)
+    everything = (*linted, *existing)
+    return PlacementContext(everything, {id(tree): tree.span for tree in linted}, workloads(everything), pools)
 
 
 def findings(*objects: Any, **more: Any) -> tuple[Diagnostic, ...]:
-    found = lint(scene(*objects, **more))
+    found = lint_placement(context(*objects, **more))
     assert all(one.code in bundled_codes() and one.help for one in found)
     return found
 
@@ -63,7 +63,7 @@ def whole(**more: Any) -> dict[str, Any]:
 def test_a_gpu_server_with_shared_frameworks_leaks() -> None:
     one = server("llm-gpu", extraCapabilities=["a100"], podSpec=ON_GPU)
     assert codes(one, model(requirements=["huggingface", "a100"], memory="40Gi")) == {"leaky-pool": "warning"}
-    # Those of the ServerConfig are its own as well, where it says nothing.
+    # Without a list, the Server has those of its ServerConfig.
     assert codes(server("llm-gpu", podSpec=ON_GPU)) == {"leaky-pool": "warning"}
     assert codes(server("llm-gpu", extraCapabilities=[], podSpec=ON_GPU)) == {"leaky-pool": "warning"}
 
@@ -86,22 +86,22 @@ def test_a_critical_server_with_its_pinned_model_is_fine() -> None:
         "whenUnsatisfiable": "DoNotSchedule",
         "labelSelector": {"matchLabels": {"seldon-server-name": "fraud"}},
     }
-    containers = [
+    pod_containers = [
         {"name": "agent", "env": [{"name": "SELDON_OVERCOMMIT_PERCENTAGE", "value": "0"}]},
         {"name": "mlserver", "resources": {"requests": {"memory": "8Gi"}, "limits": {"memory": "8Gi"}}},
     ]
-    pod = {**PINNED, "priorityClassName": "high", "topologySpreadConstraints": [spread], "containers": containers}
+    pod = {**PINNED, "priorityClassName": "high", "topologySpreadConstraints": [spread], "containers": pod_containers}
     one = server("fraud", capabilities=["fraud"], replicas=3, minReplicas=3, maxReplicas=6, podSpec=pod)
     pinned = model(server="fraud", requirements=["fraud"], memory="2Gi", replicas=3, minReplicas=2)
     assert set(codes(one, pinned)) <= {"variable-twice"}
 
 
 def test_a_pool_of_many_models_is_fine() -> None:
-    containers = [
+    pod_containers = [
         {"name": "agent", "env": [{"name": "SELDON_OVERCOMMIT_PERCENTAGE", "value": "50"}]},
         {"name": "mlserver", "resources": {"requests": {"memory": "4Gi"}}},
     ]
-    pod = {"nodeSelector": {"pool": "cpu"}, "containers": containers}
+    pod = {"nodeSelector": {"pool": "cpu"}, "containers": pod_containers}
     one = server("pool", replicas=2, minReplicas=1, maxReplicas=4, extraCapabilities=["tenant-a"], podSpec=pod)
     asked = model(requirements=["sklearn", "tenant-a"], memory="512Mi", replicas=3, minReplicas=1, maxReplicas=4)
     assert set(codes(one, asked)) <= {"variable-twice"}
@@ -116,7 +116,7 @@ def test_models_from_a_claim_are_fine() -> None:
     assert codes(one, model(requirements=["sklearn", "pvc"], memory="1Mi")) == {}
 
 
-def test_control_on_nodes_of_its_own_is_fine() -> None:
+def test_components_on_other_nodes_are_fine() -> None:
     pod = {
         "nodeSelector": {"pool": "control"},
         "tolerations": [{"key": "dedicated", "operator": "Equal", "value": "control", "effect": "NoSchedule"}],
@@ -127,7 +127,7 @@ def test_control_on_nodes_of_its_own_is_fine() -> None:
     assert codes(runtime, server(podSpec={"nodeSelector": {"pool": "cpu"}})) == {}
 
 
-def test_what_is_wrong_is_told_all_at_once() -> None:
+def test_all_findings_are_reported_at_once() -> None:
     bad = model("bad.model", storageUri="", memory="1.5Gi", requirements=["sklearn,gpu"], replicas=2, minReplicas=3)
     found = codes(server(), bad)
     assert found.keys() >= {"name", "memory-amount", "capability-name", "scaling", "no-artifact", "no-server"}
@@ -155,26 +155,26 @@ def test_a_server_is_judged_like_any_other_pod(pod: Any, code: str) -> None:
 
 def test_the_pod_that_is_judged_is_the_one_that_the_operator_makes() -> None:
     pinning = whole(nodeSelector={"pool": "gpu"})
-    told = server(serverConfig="own", podSpec={"tolerations": PINNED["tolerations"]})
-    assert codes(told, given=(pinning,)) == {}
-    assert "placement/pins-nothing" in codes(told, given=(whole(),))
+    linted_server = server(serverConfig="own", podSpec={"tolerations": PINNED["tolerations"]})
+    assert codes(linted_server, given=(pinning,)) == {}
+    assert "placement/pins-nothing" in codes(linted_server, given=(whole(),))
 
 
-# What is not known is not told, or softly
+# Unknown values are notices, or not reported
 
 
-def test_what_only_a_stock_config_tells_is_told_softly() -> None:
+def test_findings_that_depend_on_a_stock_config_are_notices() -> None:
     assert codes(server(podSpec={"securityContext": {"runAsNonRoot": False}})) == {"lost-override": "notice"}
     (finding,) = findings(server(podSpec={"securityContext": {"runAsNonRoot": False}}))
-    assert "`false` of the Server does not displace `true` of its" in finding.message
+    assert "`false` of the Server does not override `true` of its" in finding.message
     assert codes(server(), model(memory="2Gi")) == {"memory-beyond-capacity": "warning"}
     assert codes(server(podSpec={"containers": [{"name": "mlsrver"}]})) == {"unknown-container": "warning"}
 
 
 def test_an_unknown_config_is_a_notice_and_nothing_else() -> None:
     pod = {"containers": [{"name": "any"}], "securityContext": {"runAsUser": 0}}
-    told = server(serverConfig="mine", extraCapabilities=["a"], podSpec=pod)
-    assert codes(told, model(requirements=["a", "b"], memory="1Ti")) == {"unknown-config": "notice"}
+    linted_server = server(serverConfig="mine", extraCapabilities=["a"], podSpec=pod)
+    assert codes(linted_server, model(requirements=["a", "b"], memory="1Ti")) == {"unknown-config": "notice"}
 
 
 def test_a_model_whose_servers_are_not_at_hand_is_a_notice() -> None:
@@ -186,12 +186,12 @@ def test_a_model_whose_servers_are_not_at_hand_is_a_notice() -> None:
 
 
 def test_a_server_that_the_cluster_has_is_looked_at_and_not_judged() -> None:
-    theirs = server(capabilities=["own"], extraCapabilities=["ignored"])
-    assert codes(model(memory="1Mi", requirements=["own"]), given=(theirs,)) == {}
-    assert codes(model(memory="1Mi", requirements=["onw"]), given=(theirs,)) == {"no-server": "error"}
+    existing = server(capabilities=["own"], extraCapabilities=["ignored"])
+    assert codes(model(memory="1Mi", requirements=["own"]), given=(existing,)) == {}
+    assert codes(model(memory="1Mi", requirements=["onw"]), given=(existing,)) == {"no-server": "error"}
 
 
-def test_a_server_that_is_stopped_serves_nobody() -> None:
+def test_a_stopped_server_serves_no_models() -> None:
     (found,) = findings(server(capabilities=["own"], replicas=0), model(memory="1Mi", requirements=["own"]))
     assert found.code == "seldon/no-server"
     assert any("it has no replicas" in note.message for note in found.notes)
@@ -199,7 +199,7 @@ def test_a_server_that_is_stopped_serves_nobody() -> None:
 
 def test_a_server_of_another_namespace_is_named() -> None:
     (found,) = findings(server("own", namespace="other"), model(memory="1Mi", server="own"))
-    assert found.help == "that Server is in namespace `other`: Models and Servers must share one"
+    assert found.help == "use one namespace for both: the Server is in `other`"
 
 
 # Several Servers
@@ -221,10 +221,10 @@ def test_an_exclusive_pool_is_as_scarce_as_a_gpu() -> None:
 
 
 def test_a_pin_is_no_matter_where_no_other_server_would_do() -> None:
-    own, other = server("own", capabilities=["own"]), server("other", capabilities=["other"])
+    pinned_to, other = server("own", capabilities=["own"]), server("other", capabilities=["other"])
     pinned = model(memory="1Mi", server="own", requirements=["own"])
-    assert codes(own, other, pinned) == {}
-    assert codes(own, {**other, "spec": {**other["spec"], "capabilities": ["own"]}}, pinned) == {
+    assert codes(pinned_to, other, pinned) == {}
+    assert codes(pinned_to, {**other, "spec": {**other["spec"], "capabilities": ["own"]}}, pinned) == {
         "no-failover": "warning"
     }
 
@@ -269,23 +269,23 @@ def test_names_of_models(name: str, is_fine: bool) -> None:
         thing("SeldonConfig", "default", "seldon", components=[{"name": "seldon-envoy", "replicas": 2}]),
     ],
 )
-def test_fields_that_nobody_reads(dead: Any) -> None:
+def test_ignored_fields(dead: Any) -> None:
     assert codes(dead) == {"dead-field": "warning"}
 
 
-def test_a_dead_field_that_asks_for_nothing_is_fine() -> None:
+def test_an_ignored_field_set_to_false_is_fine() -> None:
     assert codes(model(memory="1Mi", dedicated=False)) == {}
 
 
 def test_components_may_be_those_of_a_config_at_hand() -> None:
-    own = thing("SeldonConfig", "mine", "seldon", components=[{"name": "my-envoy"}])
+    pinned_to = thing("SeldonConfig", "mine", "seldon", components=[{"name": "my-envoy"}])
     overrides = [{"name": "my-envoy"}, {"name": "seldon-envoy"}]
     runtime = thing("SeldonRuntime", "seldon", "models", seldonConfig="mine", overrides=overrides)
-    (found,) = findings(runtime, given=(own,))
-    assert found.message.startswith("`seldon-envoy` is no component")
+    (found,) = findings(runtime, given=(pinned_to,))
+    assert found.message.startswith("unknown component `seldon-envoy`")
 
 
-def test_a_config_of_ones_own_has_images() -> None:
+def test_a_custom_config_needs_images() -> None:
     assert codes(config()) == {"config-fragment": "error"}
     assert codes(whole()) == {}
 
@@ -300,13 +300,13 @@ def test_a_config_of_ones_own_has_images() -> None:
         ({"matchExpressions": [{"key": "seldon-server-name", "operator": "Exists"}]}, True),
     ],
 )
-def test_spread_constraints_count_the_servers_own_pods(selector: Any, is_fine: bool) -> None:
+def test_spread_constraints_select_the_pods_of_the_server(selector: Any, is_fine: bool) -> None:
     constraint = {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "ScheduleAnyway", "labelSelector": selector}
     found = codes(server(podSpec={"topologySpreadConstraints": [constraint]}))
     assert found.keys() == (set() if is_fine else {"spread-of-others"})
 
 
-def test_terms_that_say_the_same_widen_nothing() -> None:
+def test_equal_terms_add_no_alternatives() -> None:
     terms = [{"matchExpressions": [{"key": "pool", "operator": "In", "values": ["a"]}]}]
     required = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}}
     assert codes(server(serverConfig="own", podSpec={"affinity": required}), given=(whole(affinity=required),)) == {}
@@ -315,24 +315,24 @@ def test_terms_that_say_the_same_widen_nothing() -> None:
 def scaler(**spec: Any) -> dict[str, Any]:
     target = {"apiVersion": "mlops.seldon.io/v1alpha1", "kind": "Model", "name": "churn"}
     metadata = {"name": "churn", "namespace": "models"}
-    told = {"scaleTargetRef": target, "maxReplicas": 3, **spec}
-    return {"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler", "metadata": metadata, "spec": told}
+    full_spec = {"scaleTargetRef": target, "maxReplicas": 3, **spec}
+    return {"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler", "metadata": metadata, "spec": full_spec}
 
 
 def test_autoscalers_need_replicas_and_average_values() -> None:
     metric = {"type": "Object", "object": {"target": {"type": "Value", "value": "3"}}}
     found = findings(scaler(metrics=[metric]), model(memory="1Mi"))
     assert [one.message.partition(",")[0] for one in found if one.code == "seldon/autoscaler"] == [
-        "a target of type `Value` counts the same whatever the number of replicas",
-        "an autoscaler sets the replicas of Model `churn`",
+        "a target of type `Value` ignores the number of replicas",
+        "an autoscaler scales Model `churn`",
     ]
     assert codes(scaler(), model(memory="1Mi", replicas=1)) == {}
 
 
-# Where findings stand
+# Positions of findings
 
 
-def test_a_finding_stands_at_its_line_with_the_other_side_beside_it() -> None:
+def test_a_finding_points_to_both_lines() -> None:
     text = """\
 apiVersion: mlops.seldon.io/v1alpha1
 kind: Server
@@ -354,7 +354,9 @@ spec:
   memory: 2Gi
 """
     objects = tuple(document.root for document in parse(Source("m.yaml", text, Layer.RUN)).documents)
-    (found,) = lint(Scene(objects, {id(tree): tree.span for tree in objects}, workloads(objects), ()))
+    (found,) = lint_placement(
+        PlacementContext(objects, {id(tree): tree.span for tree in objects}, workloads(objects), ())
+    )
     assert found.span
     assert (found.code, found.span.label) == ("seldon/memory-beyond-capacity", "m.yaml:18:11")
     assert [note.span.label for note in found.notes if note.span] == ["m.yaml:10:38"]
@@ -402,9 +404,9 @@ def junk_objects(draw: st.DrawFn) -> dict[str, Any]:
 
 @given(st.lists(junk_objects(), max_size=4))
 def test_no_object_makes_a_rule_raise(objects: list[Any]) -> None:
-    told = scene(*objects)
-    for rule in SELDON:
-        for found in rule(told):
+    lint_context = context(*objects)
+    for rule in SELDON_RULES:
+        for found in rule(lint_context):
             assert found.code in bundled_codes()
             assert found.severity in Severity
 
@@ -418,6 +420,6 @@ def test_the_work_for_hundreds_of_runs_is_bounded() -> None:
             model(f"m{at}", requirements=["sklearn", "gpu"], memory="1Mi", **({"server": f"s{at}"} if at % 2 else {})),
         )
     ]
-    told = scene(*many)
+    lint_context = context(*many)
     with at_most_calls(6_000_000):
-        assert len([found for rule in SELDON for found in rule(told)]) == 300
+        assert len([found for rule in SELDON_RULES for found in rule(lint_context)]) == 300

@@ -1,4 +1,4 @@
-"""Which Servers a Model can be loaded on is what Seldon's scheduler decides, and every reason is told."""
+"""Servers that can load a Model, as Seldon's scheduler decides, with every reason."""
 
 from __future__ import annotations
 
@@ -11,33 +11,33 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from speccompile.model.quantity import parse_quantity
-from speccompile.placement.model_hosting import Hosting, hostings
-from speccompile.placement.seldon.model_match import Cause, Fit, Match, loads, matches
+from speccompile.placement.model_hosting import ModelHosting, host_models
+from speccompile.placement.seldon.model_match import Cause, Fit, ModelMatch, match_models, server_loads
 from speccompile.placement.seldon.objects import model_bytes
-from speccompile.placement.seldon.server_pods import STOCK, hosts, is_stock, stock_config, stock_hosts
+from speccompile.placement.seldon.server_pods import STOCK, is_stock, server_hosts, stock_config, stock_hosts
 from speccompile.placement.workloads import workloads
 
 
-def match_of(*objects: Any) -> Match:
-    (found,) = matches(trees(*objects))
+def match_of(*objects: Any) -> ModelMatch:
+    (found,) = match_models(trees(*objects))
     return found
 
 
-def told(match: Match) -> dict[str, list[Cause]]:
+def causes(match: ModelMatch) -> dict[str, list[Cause]]:
     return {one.server: [reason.cause for reason in one.reasons] for one in match.candidates}
 
 
 # What a Server offers
 
 
-def test_a_server_has_the_pod_of_its_config_whatever_the_namespace() -> None:
+def test_a_server_uses_its_config_from_any_namespace() -> None:
     (found,) = workloads(trees(server(serverConfig="own"), config()))
     assert [one.plain()["name"] for one in found.pod.fields["containers"].items] == ["rclone", "agent", "mlserver"]
 
 
 def test_of_several_configs_the_one_beside_the_server_counts() -> None:
     near = config(memory="1Gi") | {"metadata": {"name": "own", "namespace": "models"}}
-    (host,) = hosts(trees(server(serverConfig="own"), config(memory="4Gi"), near))
+    (host,) = server_hosts(trees(server(serverConfig="own"), config(memory="4Gi"), near))
     assert host.memory
     assert host.memory.amount == 2**30
 
@@ -54,15 +54,15 @@ def test_a_stock_config_need_not_be_at_hand(name: str) -> None:
 
 
 def test_a_config_at_hand_counts_instead_of_the_stock_one() -> None:
-    (host,) = hosts(trees(server(), config("mlserver")))
+    (host,) = server_hosts(trees(server(), config("mlserver")))
     assert set(host.capabilities) == {"sklearn", "xgboost"}
     assert host.config is not stock_config("mlserver")
 
 
-def test_an_unknown_config_leaves_what_the_server_says() -> None:
-    (host,) = hosts(trees(server(serverConfig="own", extraCapabilities=["gpu"])))
+def test_with_an_unknown_config_the_values_of_the_server_apply() -> None:
+    (host,) = server_hosts(trees(server(serverConfig="own", extraCapabilities=["gpu"])))
     assert (set(host.capabilities), host.is_complete, host.memory) == ({"gpu"}, False, None)
-    (host,) = hosts(trees(server(serverConfig="own", capabilities=["gpu"])))
+    (host,) = server_hosts(trees(server(serverConfig="own", capabilities=["gpu"])))
     assert (set(host.capabilities), host.is_complete) == ({"gpu"}, True)
 
 
@@ -80,13 +80,13 @@ def test_an_unknown_config_leaves_what_the_server_says() -> None:
         ({"replicas": True}, 1),
     ],
 )
-def test_replicas_are_those_asked_for_or_the_least_or_one(spec: Data, replicas: int) -> None:
+def test_replicas_default_to_the_minimum_or_one(spec: Data, replicas: int) -> None:
     (found,) = workloads(trees(server(**spec)))
     assert found.replicas == replicas
 
 
-def test_memory_is_what_the_container_that_serves_asks_for() -> None:
-    (host,) = hosts(trees(server(memory="4Gi")))
+def test_memory_is_the_request_of_the_serving_container() -> None:
+    (host,) = server_hosts(trees(server(memory="4Gi")))
     assert host.memory
     assert (host.memory.amount, host.memory.advertised) == (4 * 2**30, 4 * 2**30 + 4 * 2**30 // 10)
 
@@ -97,20 +97,20 @@ def test_memory_is_what_the_container_that_serves_asks_for() -> None:
 )
 def test_a_limit_alone_is_the_request_as_well(resources: Data, amount: int) -> None:
     pod = {"containers": [{"name": "mlserver", "resources": resources}]}
-    (host,) = hosts(trees(server(serverConfig="own", podSpec=pod), config(memory=None)))
+    (host,) = server_hosts(trees(server(serverConfig="own", podSpec=pod), config(memory=None)))
     assert host.memory
     assert host.memory.amount == amount * 2**30
 
 
 def test_the_last_overcommit_counts() -> None:
     env = [{"name": "SELDON_OVERCOMMIT_PERCENTAGE", "value": "50"}]
-    (host,) = hosts(trees(server(podSpec={"containers": [{"name": "agent", "env": env}]})))
+    (host,) = server_hosts(trees(server(podSpec={"containers": [{"name": "agent", "env": env}]})))
     assert host.memory
     assert host.memory.overcommit == 50
 
 
 def test_of_two_servers_with_one_name_the_first_counts() -> None:
-    (host,) = hosts(trees(server(replicas=2), server(replicas=3)))
+    (host,) = server_hosts(trees(server(replicas=2), server(replicas=3)))
     assert host.replicas == 2
 
 
@@ -150,44 +150,48 @@ def test_memory_must_be_a_whole_number_to_kubernetes(amount: Any, size: int | No
 def test_a_model_goes_where_its_requirements_are_met() -> None:
     match = match_of(server(extraCapabilities=["gpu"]), server("two"), model(requirements=["sklearn", " gpu "]))
     assert [one.server for one in match.fits] == ["one"]
-    assert told(match) == {"one": [], "two": [Cause.CAPABILITY]}
+    assert causes(match) == {"one": [], "two": [Cause.CAPABILITY]}
 
 
-def test_all_that_speaks_against_a_server_is_told() -> None:
+def test_every_reason_against_a_server_is_reported() -> None:
     one = server(capabilities=["gpu"], memory="1Gi", replicas=2)
     match = match_of(one, model(requirements=["gpus", "fast"], memory="2Gi", replicas=3, server="two"))
     (candidate,) = match.candidates
     assert candidate.fit is Fit.NO
     assert [reason.text for reason in candidate.reasons] == [
         "the Model is pinned to Server `two`",
-        "it lacks the capability `gpus`; the nearest that it has is `gpu`",
-        "it lacks the capability `fast`",
-        "the Model needs `2Gi`, and each replica has `1Gi`",
-        "the Model wants 3 replicas, each on one of its own, and it has 2 replicas",
+        "it lacks capability `gpus`; the most similar one it has is `gpu`",
+        "it lacks capability `fast`",
+        "the Model needs `2Gi`, each replica has `1Gi`",
+        "the Model needs 3 replicas, each on its own replica of the Server, which has 2 replicas",
     ]
-    assert [reason.asked.plain() for reason in candidate.reasons if reason.asked] == ["two", "gpus", "fast", "2Gi", 3]
+    assert [reason.model_node.plain() for reason in candidate.reasons if reason.model_node] == [
+        "two",
+        "gpus",
+        "fast",
+        "2Gi",
+        3,
+    ]
 
 
 def test_a_server_without_replicas_takes_no_models() -> None:
-    assert told(match_of(server(replicas=0), model())) == {"one": [Cause.STOPPED]}
+    assert causes(match_of(server(replicas=0), model())) == {"one": [Cause.STOPPED]}
 
 
 def test_what_is_overcommitted_is_no_room_for_one_model() -> None:
     (candidate,) = match_of(server(memory="1000Mi"), model(memory="1050Mi")).candidates
     (reason,) = candidate.reasons
-    assert (
-        reason.text
-        == "the Model needs `1050Mi`, and each replica has `1000Mi`; the 10 % on top are no room for one model"
-    )
+    assert reason.text.startswith("the Model needs `1050Mi`, each replica has `1000Mi`; ")
+    assert reason.text.endswith("the overcommit of 10 % does not count for a single model")
 
 
 def test_the_memory_of_a_stock_install_is_not_sure() -> None:
     (candidate,) = match_of(server(), model(memory="2Gi")).candidates
     assert candidate.fit is Fit.UNKNOWN
-    assert "as in a stock install" in candidate.reasons[0].text
+    assert "in a stock installation" in candidate.reasons[0].text
 
 
-def test_fewer_replicas_will_do_if_the_model_says_so() -> None:
+def test_fewer_replicas_are_enough_with_min_replicas() -> None:
     assert [one.fit for one in match_of(server(), model(replicas=2, minReplicas=1)).fits] == [Fit.PARTLY]
     assert match_of(server(), model(replicas=2)).fits == ()
 
@@ -207,7 +211,7 @@ def test_an_explainer_needs_a_capability_that_it_does_not_name() -> None:
 
 
 def test_the_type_of_a_model_is_a_requirement() -> None:
-    assert told(match_of(server(), model(modelType="onnx"))) == {"one": [Cause.CAPABILITY]}
+    assert causes(match_of(server(), model(modelType="onnx"))) == {"one": [Cause.CAPABILITY]}
 
 
 def test_servers_of_other_namespaces_are_none() -> None:
@@ -226,12 +230,12 @@ def test_stock_servers_are_only_a_hint() -> None:
 def test_a_load_is_of_models_that_can_go_nowhere_else() -> None:
     own = server(capabilities=["own"], memory="4Gi", maxReplicas=2)
     objects = trees(own, model(requirements=["own"], memory="3Gi", replicas=1), model("b", requirements=["sklearn"]))
-    (load,) = loads(matches(objects))
+    (load,) = server_loads(match_models(objects))
     assert (load.host.name, load.needed, len(load.models)) == ("one", 3 * 2**30, 1)
     assert load.offered == 2 * (4 * 2**30 + 4 * 2**30 // 10)
 
 
-# The law
+# Property
 
 NAMES = st.sampled_from(["one", "two"])
 WORDS = st.lists(st.sampled_from(["sklearn", "xgboost", "gpu", " gpu", "alibi-explain"]), max_size=2, unique=True)
@@ -278,34 +282,34 @@ def test_a_model_is_where_the_scheduler_would_load_it(
     assert all(reason.text for reason in candidate.reasons)
 
 
-# What is told of it
+# Reports
 
 
-def hosts_of(hosting: Hosting) -> list[tuple[str, str, bool]]:
+def hosts_of(hosting: ModelHosting) -> list[tuple[str, str, bool]]:
     return [(host.name, host.fit, host.is_stock) for host in hosting.hosts]
 
 
-def test_models_that_are_only_beside_are_not_told_of_and_servers_there_count() -> None:
-    ours, theirs = trees(model("ours")), trees(model("theirs"), server())
-    (told,) = hostings(ours, theirs)
-    assert (told.model, hosts_of(told), told.needs_stock) == (ours[0], [("one", "yes", False)], False)
+def test_existing_models_are_skipped_and_existing_servers_used() -> None:
+    placed, existing = trees(model("ours")), trees(model("theirs"), server())
+    (hosting,) = host_models(placed, existing)
+    assert (hosting.model, hosts_of(hosting), hosting.needs_stock) == (placed[0], [("one", "yes", False)], False)
 
 
-def test_a_stock_server_is_told_of_where_none_at_hand_will_do() -> None:
-    (told,) = hostings(trees(model(), server(replicas=0)))
-    assert hosts_of(told) == [("one", "no", False), ("mlserver", "yes", True)]
-    assert (told.is_possible, told.needs_stock) == (True, True)
-    (told,) = hostings(trees(model(requirements=["own"]), server()))
-    assert (hosts_of(told), told.is_possible, told.needs_stock) == ([("one", "no", False)], False, False)
+def test_a_stock_server_is_reported_if_no_other_matches() -> None:
+    (hosting,) = host_models(trees(model(), server(replicas=0)))
+    assert hosts_of(hosting) == [("one", "no", False), ("mlserver", "yes", True)]
+    assert (hosting.is_possible, hosting.needs_stock) == (True, True)
+    (hosting,) = host_models(trees(model(requirements=["own"]), server()))
+    assert (hosts_of(hosting), hosting.is_possible, hosting.needs_stock) == ([("one", "no", False)], False, False)
 
 
-def test_a_server_that_would_do_in_another_namespace_says_so() -> None:
+def test_a_matching_server_in_another_namespace_is_reported() -> None:
     able, other = (server(name, namespace="other", capabilities=[name]) for name in ("able", "unable"))
-    (told,) = hostings(trees(model(requirements=["able"]), able, other))
-    assert hosts_of(told) == [("able", "no", False)]
-    assert [one.text for one in told.hosts[0].objections] == ["it is in namespace `other`, and the Model in `models`"]
-    (told,) = hostings(trees(model(requirements=["able"]), able, server("near", capabilities=["able"])))
-    assert hosts_of(told) == [("near", "yes", False)]
+    (hosting,) = host_models(trees(model(requirements=["able"]), able, other))
+    assert hosts_of(hosting) == [("able", "no", False)]
+    assert [one.text for one in hosting.hosts[0].objections] == ["it is in namespace `other`, the Model in `models`"]
+    (hosting,) = host_models(trees(model(requirements=["able"]), able, server("near", capabilities=["able"])))
+    assert hosts_of(hosting) == [("near", "yes", False)]
 
 
 def test_the_work_for_a_thousand_models_on_a_thousand_servers_is_bounded() -> None:
@@ -316,6 +320,6 @@ def test_the_work_for_a_thousand_models_on_a_thousand_servers_is_bounded() -> No
     ]
     objects = trees(*many)
     with at_most_calls(2_500_000):
-        found = matches(objects)
+        found = match_models(objects)
         assert {len(match.possible) for match in found} == {1000}
         assert all(match.has_any for match in found)

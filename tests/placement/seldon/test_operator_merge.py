@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from speccompile.model.node import Node
 from speccompile.model.source import Layer, Source
-from speccompile.placement.seldon.operator_merge import Effect, Remark, over_config
+from speccompile.placement.seldon.operator_merge import Effect, MergeRemark, merge_server
 from speccompile.yaml_text.from_python import wrap
 from speccompile.yaml_text.parse import parse
 
@@ -42,17 +42,17 @@ def terms(*keys: str) -> Data:
 
 
 def merged(base: Data, override: Data, **spec: Any) -> Data:
-    data: Data = over_config(tree(server(override, **spec)), tree(config(base))).pod.plain()
+    data: Data = merge_server(tree(server(override, **spec)), tree(config(base))).pod.plain()
     assert operator.written_pod(data) == operator.pod_of(server(override, **spec), config(base))
     return data
 
 
 def remarks(base: Data, override: Data) -> list[tuple[Effect, str]]:
-    found = over_config(tree(server(override)), tree(config(base))).remarks
+    found = merge_server(tree(server(override)), tree(config(base))).remarks
     return [(remark.effect, str(remark.path[-1])) for remark in found]
 
 
-# The law
+# Property
 
 WORDS = st.sampled_from(["", "a", "b"])
 ITEMS = st.lists(st.fixed_dictionaries({"name": st.sampled_from(["x", "y"])}), max_size=2)
@@ -71,7 +71,7 @@ SIDES = st.sampled_from(["both", "both", "base", "override"])
 
 
 def pair(draw: st.DrawFn, go: Go) -> Pair:
-    """Two values of the type that have much to say about the same things."""
+    """Two values of the type with many keys in common."""
     if go.kind == "pointer" and go.to:
         return pair(draw, go.to)
     if go.kind != "struct":
@@ -100,9 +100,11 @@ def pairs(draw: st.DrawFn) -> tuple[Data, Data]:
     base, override = pair(draw, POD)
     names = draw(st.lists(st.sampled_from(NAMES), max_size=3, unique=True))
     found = [container_pairs(draw, name) for name in names]
-    ours = draw(st.permutations([one for _, override_items in found for one in override_items]))
-    theirs = [one for items, _ in found for one in items]
-    return base | ({"containers": theirs} if theirs else {}), override | ({"containers": [*ours]} if ours else {})
+    override_containers = draw(st.permutations([one for _, override_items in found for one in override_items]))
+    base_containers = [one for items, _ in found for one in items]
+    return base | ({"containers": base_containers} if base_containers else {}), override | (
+        {"containers": [*override_containers]} if override_containers else {}
+    )
 
 
 WISHES = st.lists(st.sampled_from(["sklearn", "gpu"]), max_size=2, unique=True)
@@ -110,9 +112,9 @@ WISHES = st.lists(st.sampled_from(["sklearn", "gpu"]), max_size=2, unique=True)
 
 @given(pods=pairs(), own=WISHES, extra=WISHES)
 def test_the_merge_is_the_operators(pods: tuple[Data, Data], own: list[str], extra: list[str]) -> None:
-    told, shared = server(pods[1], capabilities=own, extraCapabilities=extra), config(pods[0])
-    found = over_config(tree(told), tree(shared)).pod.plain()
-    assert operator.written_pod(found) == operator.pod_of(told, shared)
+    result, shared = server(pods[1], capabilities=own, extraCapabilities=extra), config(pods[0])
+    found = merge_server(tree(result), tree(shared)).pod.plain()
+    assert operator.written_pod(found) == operator.pod_of(result, shared)
 
 
 def parsed(data: Data, name: str) -> Node:
@@ -123,7 +125,7 @@ def parsed(data: Data, name: str) -> Node:
 
 @given(pods=pairs())
 def test_every_value_keeps_its_origin(pods: tuple[Data, Data]) -> None:
-    pod = over_config(parsed(server(pods[1]), "server.yaml"), parsed(config(pods[0]), "config.yaml")).pod
+    pod = merge_server(parsed(server(pods[1]), "server.yaml"), parsed(config(pods[0]), "config.yaml")).pod
     for _, node in pod.walk():
         if node.is_scalar:
             span = node.span
@@ -131,9 +133,9 @@ def test_every_value_keeps_its_origin(pods: tuple[Data, Data]) -> None:
 
 
 @given(pods=pairs())
-def test_one_side_alone_stays_as_it_is(pods: tuple[Data, Data]) -> None:
-    assert over_config(tree(server(pods[1])), None).pod.plain() == pods[1]
-    assert over_config(tree(server()), tree(config(pods[0]))).pod.plain() == pods[0]
+def test_one_side_alone_is_unchanged(pods: tuple[Data, Data]) -> None:
+    assert merge_server(tree(server(pods[1])), None).pod.plain() == pods[1]
+    assert merge_server(tree(server()), tree(config(pods[0]))).pod.plain() == pods[0]
 
 
 JUNK: st.SearchStrategy[Any] = st.recursive(
@@ -151,9 +153,9 @@ JUNK: st.SearchStrategy[Any] = st.recursive(
 
 @given(one=JUNK, other=JUNK, own=JUNK)
 def test_wrong_types_never_raise(one: Any, other: Any, own: Any) -> None:
-    for told in (one, {"spec": one}, server(one, capabilities=own), server({"containers": [one, {"env": own}]})):
+    for result in (one, {"spec": one}, server(one, capabilities=own), server({"containers": [one, {"env": own}]})):
         for shared in (other, config(other), config({"containers": [other]}), config({"containers": other})):
-            over_config(tree(told), tree(shared))
+            merge_server(tree(result), tree(shared))
 
 
 # The consequences, row by row
@@ -177,12 +179,12 @@ def test_terms_of_one_side_are_no_matter() -> None:
     assert remarks({"affinity": {"podAffinity": {REQUIRED: []}}}, {"affinity": terms("zone")}) == []
 
 
-def test_selectors_unite_by_key_and_even_an_empty_value_wins() -> None:
+def test_selectors_are_merged_by_key_and_an_empty_value_overrides() -> None:
     pod = merged({"nodeSelector": {"pool": "a", "zone": "b"}}, {"nodeSelector": {"pool": "", "tier": "c"}})
     assert pod == {"nodeSelector": {"pool": "", "zone": "b", "tier": "c"}}
 
 
-def test_a_variable_stands_twice_and_the_servers_is_the_last() -> None:
+def test_a_variable_is_set_twice_and_the_server_is_last() -> None:
     def one(value: str) -> Data:
         return {"containers": [{"name": "agent", "env": [{"name": "LEVEL", "value": value}]}]}
 
@@ -198,7 +200,7 @@ def test_a_variable_stands_twice_and_the_servers_is_the_last() -> None:
         ("topologySpreadConstraints", {"topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"}),
     ],
 )
-def test_items_that_the_api_tells_apart_stand_twice(role: str, item: Data) -> None:
+def test_items_with_the_same_key_are_duplicated(role: str, item: Data) -> None:
     assert merged({role: [item]}, {role: [item]}) == {role: [item, item]}
     assert remarks({role: [item]}, {role: [item]}) == [(Effect.TWICE, role)]
     other = {**item, next(iter(item)): "other"}
@@ -214,7 +216,7 @@ def test_so_do_items_inside_of_containers(role: str, item: Data | None) -> None:
     assert remarks(one, one) == [(Effect.TWICE, role)]
 
 
-def test_ports_without_a_name_are_not_told_apart() -> None:
+def test_ports_without_a_name_are_not_compared() -> None:
     one: Data = {"containers": [{"name": "mlserver", "ports": [{"containerPort": 80}]}]}
     assert remarks(one, one) == []
 
@@ -246,7 +248,7 @@ def test_a_probe_comes_to_have_two_handlers() -> None:
 def test_a_named_port_cannot_become_a_number(base: Any, override: Any, kept: Any) -> None:
     pods = probe(tcpSocket={"port": base}), probe(tcpSocket={"port": override})
     assert merged(*pods)["containers"][0]["livenessProbe"]["tcpSocket"] == {"port": kept}
-    assert remarks(*pods) == ([(Effect.PORT_KEPT, "port")] if kept != override else [])
+    assert remarks(*pods) == ([(Effect.NUMBER_IGNORED, "port")] if kept != override else [])
 
 
 @pytest.mark.parametrize(
@@ -261,7 +263,7 @@ def test_a_named_port_cannot_become_a_number(base: Any, override: Any, kept: Any
 def test_a_zero_displaces_nothing(base: Data, override: Data) -> None:
     assert merged(base, override) == base
     ((effect, _),) = remarks(base, override)
-    assert effect is Effect.ZERO_LOST
+    assert effect is Effect.ZERO_IGNORED
     assert merged({}, override) == override
     assert remarks({}, override) == []
 
@@ -305,29 +307,29 @@ def test_capabilities_without_a_variable_go_nowhere() -> None:
     assert merged({"containers": [{"name": "agent"}]}, {}, capabilities=["a"]) == {"containers": [{"name": "agent"}]}
 
 
-def test_a_null_says_nothing() -> None:
+def test_a_null_is_unset() -> None:
     for base in ({"priorityClassName": "high"}, {"securityContext": {"runAsUser": 1}}, {"volumes": [{"name": "a"}]}):
         assert merged(base, dict.fromkeys(base)) == base
         assert merged({}, dict.fromkeys(base)) == {}
 
 
-def test_what_lost_hangs_on_what_won() -> None:
-    told, shared = server({"nodeSelector": {"pool": "a"}, "priorityClassName": ""}), config({})
+def test_an_overridden_value_is_recorded() -> None:
+    result, shared = server({"nodeSelector": {"pool": "a"}, "priorityClassName": ""}), config({})
     shared["spec"]["podSpec"] = {"nodeSelector": {"pool": "b"}, "priorityClassName": "high"}
-    pod = over_config(tree(told), tree(shared)).pod
+    pod = merge_server(tree(result), tree(shared)).pod
     overridden = [pod.at(path) for path in (("nodeSelector", "pool"), ("priorityClassName",))]
     assert [[one.value for one in node.overridden] for node in overridden if node] == [["b"], [""]]
 
 
 def test_a_remark_has_both_sides() -> None:
-    (remark,) = over_config(
+    (remark,) = merge_server(
         tree(server({"priorityClassName": ""})), tree(config({"priorityClassName": "high"}))
     ).remarks
-    assert isinstance(remark, Remark)
+    assert isinstance(remark, MergeRemark)
     assert (remark.base.value, remark.override.value) == ("high", "")
 
 
-# What the law of precedence looks at
+# Parts that the precedence property checks
 
 POOL = {"nodeSelector": {"pool": "gpu"}, "affinity": terms("pool")}
 SERVING: Data = {
