@@ -436,7 +436,7 @@ WRONG = {
         "fields.schema.json",
         '{"properties"',
         '{"properties": {}}\n---\n{"properties"',
-        "this is another",
+        "this is the second",
     ),
     "a short form": ("target.yaml", "with: [queue.priority]", "with: [resources.mem]", "is a short form"),
 }
