@@ -99,7 +99,7 @@ def test_every_leaf_tells_its_origin_by_path() -> None:
     label = compiled.origin(job, 'metadata.labels["app.kubernetes.io/name"]')
     assert label.layer == "run"
     assert compiled.origin(job, ("kind",)).layer == "template"
-    with pytest.raises(KeyError, match="nothing at"):
+    with pytest.raises(KeyError, match="has no value at"):
         compiled.origin(job, "spec.nonsense")
     with pytest.raises(ValueError, match="not a path"):
         compiled.origin(job, "a b")

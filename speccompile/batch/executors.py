@@ -67,7 +67,8 @@ def cluster(address: str) -> Iterator[WorkerPool]:
         from distributed import Client
     except ImportError as error:
         raise ExecutorError(
-            "Dask is not installed here: pip install 'speccompile[dask]', the same version as on the cluster"
+            "Dask is not installed; install the extra `dask` (in a checkout: pip install '.[dask]'), "
+            "in the version of the cluster"
         ) from error
     client = _client(Client, address)
     try:

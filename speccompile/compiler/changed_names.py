@@ -1,4 +1,4 @@
-"""Notice about objects that cannot have the name of their run."""
+"""Warn about objects that cannot have the name of their run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NEARLY_FULL = 48
 
 
 def changed_names(name: Node, objects: Sequence[CreatedObject]) -> Iterator[Diagnostic]:
-    """The notice about a run with these objects, if any of them has a hashed name."""
+    """The warning about a run whose objects cannot have its name."""
     # One slice each: nearly all runs end here.
     changed = [created for created in objects if created.name[-12:-10] == "-x" and is_hashed(created.name)]
     if changed:
@@ -27,7 +27,7 @@ def changed_names(name: Node, objects: Sequence[CreatedObject]) -> Iterator[Diag
             message=f"{reason}, so the {first.kind} is named {quote(first.name, LABEL)}",
             span=name.span,
             path=("name",),
-            severity=Severity.NOTICE,
+            severity=Severity.WARNING,
             notes=tuple(Note(f"the {other.kind} is named {quote(other.name, LABEL)}") for other in others),
             help=advice,
         )
@@ -47,4 +47,4 @@ def _reason(name: str, created: CreatedObject) -> tuple[str, str]:
         return f"{quote(name)} does not begin with a letter", "begin the run's name with a letter"
     if len(created.name) > _NEARLY_FULL:
         return f"the name is too long for a {created.kind}", "choose a shorter name"
-    return f"another run could get the same {created.kind}", "use no `-` in the names of run and project"
+    return f"another run could get a {created.kind} of the same name", "use no `-` in the names of run and project"

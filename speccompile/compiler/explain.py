@@ -156,7 +156,7 @@ _PRECEDENCE = (
 STRONGER = "a layer with higher precedence overrides a lower one"
 """The rule for a pair of layers that has no sentence of its own."""
 _SAME_LAYER_RULES = {
-    Layer.PROFILE: "profiles override their parents, later parents earlier ones",
+    Layer.PROFILE: "a profile overrides its parents, and later parents override earlier ones",
     Layer.PLATFORM: "the platform file overrides its preset",
 }
 _RULES = {

@@ -103,7 +103,7 @@ def _default_size(volume: Node, size: Node) -> Diagnostic:
         message=f"volume {quote(name.value)} sets no size and gets the default, {quote(size.value)}",
         span=name.span,
         path=("volumes", str(name.value)),
-        severity=Severity.NOTICE,
+        severity=Severity.WARNING,
         notes=set_here,
         help=f"add `spec: {{size: {size.value}}}`, with the size you need",
     )

@@ -167,4 +167,4 @@ def test_without_dask_the_message_explains_the_installation(
     monkeypatch.setitem(sys.modules, "distributed", None)
     code, out, err = answer(capsys, "--dask", "tcp://127.0.0.1:8786")
     assert (code, out) == (1, "")
-    assert "pip install 'speccompile[dask]'" in err
+    assert "pip install '.[dask]'" in err

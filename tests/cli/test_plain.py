@@ -27,7 +27,7 @@ SHORTCUTS = (
     "speccompile.yaml_text.parse.parse_fast",
     "speccompile.schema.validate.accept",
     "speccompile.compiler.rendering.skeleton_cache.Shelf.find",
-    "speccompile.compiler.rendering.skeleton_cache.Shelf.keep",
+    "speccompile.compiler.rendering.skeleton_cache.Shelf.insert",
     "speccompile.compiler.render.read",
     "speccompile.compiler.pipeline.text_of",
     "speccompile.batch.accelerate.accelerated",

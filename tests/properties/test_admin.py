@@ -279,7 +279,7 @@ VIOLATIONS: dict[str, tuple[Callable[[pytest.MonkeyPatch], None], Data, AdminCon
         AdminConfig((({"id": "p", "priority_class": "admins"},), ({"id": "default", "extends": "p"},))),
     ),
     "file_order_has_no_effect": (
-        lambda patch: patch.setattr(profiles, "_ordered", lambda written: (list(written), [])),
+        lambda patch: patch.setattr(profiles, "_parents_first", lambda files: (list(files), [])),
         IMAGE,
         AdminConfig((({"id": "p", "priority_class": "admins"},), ({"id": "default", "extends": "p"},))),
     ),

@@ -410,7 +410,7 @@ def test_overridden_values_are_struck_through_with_position_and_rule(page: Chrom
     assert f"{files.folder}/train.yaml:10" in str(run.get_property("textContent"))
     assert "a profile overrides the run" in run.text
     assert parent.find_element(By.CSS_SELECTOR, "del").text == "gpu"
-    assert "profiles override their parents, later parents earlier ones" in parent.text
+    assert "a profile overrides its parents, and later parents override earlier ones" in parent.text
 
 
 def test_filtering_by_layer_keeps_parent_lines(page: Chrome) -> None:
@@ -526,7 +526,7 @@ def test_details_show_overridden_values_by_precedence(page: Chrome, files: Files
         in_file(files.folder / "train.yaml", "  pool: h100", "h100", "run"),
     ]
     assert [gone.text for gone in page.find_elements(By.CSS_SELECTOR, "aside del")] == ["gpu", "h100"]
-    assert "profiles override their parents, later parents earlier ones" in one(page, "aside").text
+    assert "a profile overrides its parents, and later parents override earlier ones" in one(page, "aside").text
 
 
 def test_overridden_values_without_a_line_have_their_own_section(page: Chrome, files: Files) -> None:

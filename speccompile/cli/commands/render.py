@@ -70,7 +70,7 @@ def add_render(commands: Commands) -> None:
     add_inputs(parser)
     add_format(parser)
     add_findings(parser)
-    add_shape(parser, "write a file per run to DIR, or one FILE.yaml; - prints")
+    add_shape(parser, "write to DIR, a file per run, or to one FILE.yaml")
     parser.add_argument(
         "--report",
         metavar="FILE",

@@ -99,12 +99,7 @@ def _tree(text: str, template: str, library: Library) -> Node:
 
     parsed = parse(Source(template, "\n".join(lines), Layer.TEMPLATE))
     if parsed.findings:
-        raise TemplateFault(
-            *(
-                TemplateProblem(_yaml_message(finding), place(finding.span), finding.help or FIX_HELP)
-                for finding in parsed.findings
-            )
-        )
+        raise TemplateFault(*(_yaml_problem(finding, place(finding.span)) for finding in parsed.findings))
     if len(parsed.documents) != 1:
         message = f"expected one document, but the template produces {len(parsed.documents)}"
         raise TemplateFault(
@@ -117,11 +112,12 @@ def _tree(text: str, template: str, library: Library) -> Node:
     return placed(parsed.documents[0].root)
 
 
-def _yaml_message(finding: Diagnostic) -> str:
-    """The message of a YAML error in a template's output, without tokens."""
+def _yaml_problem(finding: Diagnostic, span: Span) -> TemplateProblem:
+    """The problem for a YAML error in a template's output, without tokens in its message."""
     if finding.code == "yaml/empty":
-        return "the template produces no output"
-    return f"the template does not produce valid YAML: {_QUOTED_TOKEN.sub('{{ … }}', finding.message)}"
+        return TemplateProblem("the template produces no output", span, FIX_HELP)
+    message = f"the template does not produce valid YAML: {_QUOTED_TOKEN.sub('{{ … }}', finding.message)}"
+    return TemplateProblem(message, span, finding.help or FIX_HELP)
 
 
 _QUOTED_TOKEN = re.compile(r"\\ue000[0-9]*(?:\\ue001)?")
