@@ -69,7 +69,7 @@ class _Output(NamedTuple):
 
 
 def _render(sketches: tuple[Sketch, ...], merged: Merged, library: Library) -> _Output:
-    """Write the text straight from the sketch_plan; build trees only to merge them over base documents."""
+    """Write the text straight from the sketches; build trees only to merge them over base documents."""
     here = merged.run.name.span
     objects = tuple([_object(*identity_of(sketch), here) for sketch in sketches])
     if merged.profile is None or not merged.profile.bases:

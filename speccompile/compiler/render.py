@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from speccompile.compiler.rendering.prebuilt_skeletons import load_skeletons, prebuilt_of
 from speccompile.compiler.rendering.references import MOST_STEPS, TOKEN, Computed, Each
-from speccompile.compiler.rendering.skeleton_cache import Skeleton, TemplateContext, node_at, shelf_of
+from speccompile.compiler.rendering.skeleton_cache import Skeleton, TemplateContext, context_node, shelf_of
 from speccompile.compiler.rendering.template_errors import (
     FIX_HELP,
     SMALLER_HELP,
@@ -175,7 +175,7 @@ _EMPTY: tuple[object, ...] = ((), {})
 
 
 def _items(each: Each, skeleton: Skeleton, context: TemplateContext, library: Library, budget: Budget) -> list[Sketch]:
-    items = node_at(each.path, context)
+    items = context_node(each.path, context)
     if items is None or not items.items:
         return []
     if budget.depth == _DEEPEST:
@@ -249,7 +249,7 @@ def _interpolated(text: str, node: Node, sketch: Sketch) -> Node | None:
 def _value(number: int, node: Node, sketch: Sketch) -> Node | None:
     value = sketch.values[number]
     if isinstance(value, Computed):
-        read = (used for path in value.read if (used := node_at(path, sketch.context)))
+        read = (used for path in value.read if (used := context_node(path, sketch.context)))
         return _computed(value.value, read, node)
     if isinstance(sketch.skeleton.placed[number], Each):
         message = "`each` can only be used alone, as an item of a list"

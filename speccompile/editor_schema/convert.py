@@ -51,11 +51,11 @@ def spellings(key: str, schema: Schema) -> tuple[str, ...]:
     return tuple(dict.fromkeys((key, camel_case(key), snake_case(key), *schema.get("x-aliases", ()))))
 
 
-def is_set(*path: str, **keywords: Any) -> EditorSchema:
+def has_value(*path: str, **keywords: Any) -> EditorSchema:
     """The schema that requires a value at the path, with these keywords."""
     if not path:
         return dict(keywords or _NOT_NULL)
-    return {"properties": {path[0]: is_set(*path[1:], **keywords)}, "required": [path[0]]}
+    return {"properties": {path[0]: has_value(*path[1:], **keywords)}, "required": [path[0]]}
 
 
 def nested(path: Sequence[str], schema: EditorSchema) -> EditorSchema:

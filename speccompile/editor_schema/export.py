@@ -10,7 +10,7 @@ from speccompile.editor_schema.convert import (
     EditorSchema,
     export_schema,
     field_definitions,
-    is_set,
+    has_value,
     must_be_unset,
     nested,
     spellings,
@@ -75,9 +75,9 @@ def run_editor_schema(library: Library, narrowed: Narrowed = _NOT_NARROWED) -> E
         **_opening("run"),
         "title": run["title"],
         "description": run["description"],
-        "if": {"anyOf": [is_set("apiVersion"), is_set("kind", const="Run")]},
+        "if": {"anyOf": [has_value("apiVersion"), has_value("kind", const="Run")]},
         "then": _ref("kubernetes"),
-        "else": {"if": is_set("kind"), "then": _ref("entity"), "else": _ref("flat")},
+        "else": {"if": has_value("kind"), "then": _ref("entity"), "else": _ref("flat")},
         "definitions": {
             **field_definitions(library),
             **narrowed.fields,
@@ -136,7 +136,7 @@ def _flat(run: EditorSchema, narrowed: Narrowed, library: Library) -> EditorSche
     def then(action: str) -> list[EditorSchema]:
         return [_ref(_fields_of(action)), *(need for _, need in narrowed.needs.get(action, ()))]
 
-    by_action = _by_action(lambda action: is_set("action", const=action), then, library)
+    by_action = _by_action(lambda action: has_value("action", const=action), then, library)
     return {
         **run,
         "properties": {**run["properties"], **envelope},
@@ -154,7 +154,7 @@ def _kubernetes(properties: EditorSchema, narrowed: Narrowed, library: Library) 
     for key in _MOVED:
         metadata[key] = {**metadata[key], "allOf": [_ref(key)]}
         unset = must_be_unset(f"`{key}` is already set under `metadata`")
-        twice.append({"if": is_set("metadata", key), "then": nested(("spec", key), unset)})
+        twice.append({"if": has_value("metadata", key), "then": nested(("spec", key), unset)})
     converted["properties"]["spec"] |= {
         "properties": {**properties, "name": must_be_unset("write the name under `metadata`")},
         "required": ["action", *narrowed.required],
@@ -170,7 +170,7 @@ def _kubernetes(properties: EditorSchema, narrowed: Narrowed, library: Library) 
         ]
         return [nested(("spec",), _ref(_fields_of(action))), *needs]
 
-    by_action = _by_action(lambda action: is_set("spec", "action", const=action), then, library)
+    by_action = _by_action(lambda action: has_value("spec", "action", const=action), then, library)
     return {**converted, "allOf": [*converted.get("allOf", ()), *twice, *by_action]}
 
 
@@ -197,7 +197,7 @@ def _entity(properties: EditorSchema, narrowed: Narrowed, library: Library) -> E
     }
     wanted = (_NAMES, *([_PROJECTS] if "project" in narrowed.required else []))
     constraints = [
-        *({"anyOf": [is_set(*path) for path in paths]} for paths in wanted),
+        *({"anyOf": [has_value(*path) for path in paths]} for paths in wanted),
         _first(_NAMES, properties["name"]),
         _first(_PROJECTS, properties["project"]),
     ]
@@ -206,7 +206,7 @@ def _entity(properties: EditorSchema, narrowed: Narrowed, library: Library) -> E
         needs = (nested(("spec",), need) for _, need in narrowed.needs.get(action, ()))
         return [nested(("spec",), _ref(_fields_of(action))), *needs]
 
-    by_action = _by_action(lambda action: is_set("kind", pattern=f"\\+{action}:run$"), then, library)
+    by_action = _by_action(lambda action: has_value("kind", pattern=f"\\+{action}:run$"), then, library)
     return {**converted, "allOf": [*converted.get("allOf", ()), *constraints, *by_action]}
 
 
@@ -217,7 +217,7 @@ def _first(paths: Sequence[tuple[str, ...]], schema: EditorSchema) -> EditorSche
         return nested(here, {"anyOf": [{"type": "null"}, schema]})
     twice = must_be_unset(f"`{paths[-1][-1]}` is already set outside of `spec`")
     then = {"allOf": [nested(here, schema), nested(paths[-1], twice)]}
-    return {"if": is_set(*here), "then": then, "else": _first(others, schema)}
+    return {"if": has_value(*here), "then": then, "else": _first(others, schema)}
 
 
 def _profile(library: Library) -> EditorSchema:
@@ -229,8 +229,12 @@ def _profile(library: Library) -> EditorSchema:
     return {
         "title": profile["title"],
         "description": profile["description"],
-        "if": is_set("kind"),
-        "then": {"if": is_set("kind", const="ConfigMap"), "then": _ref("config map"), "else": _ref("base document")},
+        "if": has_value("kind"),
+        "then": {
+            "if": has_value("kind", const="ConfigMap"),
+            "then": _ref("config map"),
+            "else": _ref("base document"),
+        },
         "else": _ref("profile"),
         "definitions": {
             **field_definitions(library),

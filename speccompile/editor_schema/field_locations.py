@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from speccompile.editor_schema.convert import EditorSchema, is_set, spellings
+from speccompile.editor_schema.convert import EditorSchema, has_value, spellings
 from speccompile.model.key_path import KeyPath
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.quantity import parse_quantity
@@ -52,8 +52,8 @@ def _with_key(schema: Schema, step: str | int, library: Library) -> EditorSchema
     if key is None:
         return None
     if library.resolve(items[key]).get("type") != "integer":
-        return is_set(key, const=step)
-    return is_set(key, const=int(step)) if str(step).isdecimal() and str(int(step)) == step else None
+        return has_value(key, const=step)
+    return has_value(key, const=int(step)) if str(step).isdecimal() and str(int(step)) == step else None
 
 
 def sets_value(schema: Schema, steps: Steps, library: Library) -> EditorSchema:
@@ -117,7 +117,7 @@ def is_inside(schema: Schema) -> bool:
 
 _FILLED = ("size", "storage_class", "access_mode", "size_limit")
 """Settings of a volume that the platform has defaults for."""
-CLAIMED: EditorSchema = {"anyOf": [is_set("spec", name) for name in ("claim_name", "claimName")]}
+CLAIMED: EditorSchema = {"anyOf": [has_value("spec", name) for name in ("claim_name", "claimName")]}
 """The schema of a volume that names a claim."""
 _UNTARGETED: EditorSchema = {"properties": {name: {"type": "null"} for name in ("target_port", "targetPort")}}
 
@@ -222,5 +222,5 @@ def same_volume(item: Mapping[str, Any], library: Library) -> EditorSchema:
         types = {"enum": ["shared_volume", "persistent_volume_claim"]}
         result["properties"] |= dict.fromkeys(("volume_type", "volumeType"), types)
     if sub_path is not None:
-        result["anyOf"] = [*map(is_set, paths), *(is_set("spec", name) for name in paths)]
+        result["anyOf"] = [*map(has_value, paths), *(has_value("spec", name) for name in paths)]
     return result

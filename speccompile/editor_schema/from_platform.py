@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from speccompile.compiler.choose_manifests import applicable_fields, target_of
 from speccompile.compiler.container_resources import amount
 from speccompile.compiler.policy import CONFINEMENT_ANNOTATIONS, platform_labels, reserved_prefix
-from speccompile.editor_schema.convert import EditorSchema, is_set, must_be_unset, spellings
+from speccompile.editor_schema.convert import EditorSchema, has_value, must_be_unset, spellings
 from speccompile.editor_schema.field_locations import CLAIMED, any_of
 from speccompile.editor_schema.format_patterns import Bounds, anchored, images_below, literal
 from speccompile.editor_schema.profile_view import FieldSchema, ProfileView, with_reason
@@ -52,18 +52,21 @@ def allowed_volumes(view: ProfileView) -> Iterator[FieldSchema]:
     for name, one in volume_types.items():
         if not may_mount[one.usually] and allowing_keys[name]:
             constraints.append(
-                {"if": _is_volume(name), "then": any_of(is_set("spec", key) for key in allowing_keys[name])}
+                {"if": _is_volume(name), "then": any_of(has_value("spec", key) for key in allowing_keys[name])}
             )
         if one.usually == SECRET and not foreign:
             store = anchored(
                 "[-.a-z0-9]+".join(map(literal, str(view.setting_at("secrets", "store")).split("{project}")))
             )
-            named = {"if": is_set("spec", one.object_key), "then": is_set("spec", one.object_key, pattern=store)}
-            constraints.append({"if": _is_volume(name), "then": {**named, "else": is_set("name", pattern=store)}})
+            named = {
+                "if": has_value("spec", one.object_key),
+                "then": has_value("spec", one.object_key, pattern=store),
+            }
+            constraints.append({"if": _is_volume(name), "then": {**named, "else": has_value("name", pattern=store)}})
     fixed = view.fixed.fields.get("volumes")
     if fixed and fixed.items:
         names = [item.fields["name"].value for item in fixed.items]
-        constraints = [{"if": is_set("name", enum=names), "else": {"allOf": constraints}}]
+        constraints = [{"if": has_value("name", enum=names), "else": {"allOf": constraints}}]
     yield "volumes", {"items": {"allOf": constraints}}
 
 
@@ -71,7 +74,7 @@ _TYPE = ("volume_type", "volumeType")
 
 
 def _is_volume(*kinds: str) -> EditorSchema:
-    return {"anyOf": [is_set(name, enum=list(kinds)) for name in _TYPE]}
+    return {"anyOf": [has_value(name, enum=list(kinds)) for name in _TYPE]}
 
 
 def volume_sizes(view: ProfileView) -> Iterator[FieldSchema]:
@@ -82,11 +85,11 @@ def volume_sizes(view: ProfileView) -> Iterator[FieldSchema]:
         for name, node in ceilings.items()
     }
     in_memory, on_disk = (_in_spec(("size_limit", "sizeLimit"), bounded[name]) for name in ("mem", "disk"))
-    constraints = [{"if": is_set("spec", "medium", const="Memory"), "then": in_memory, "else": on_disk}]
+    constraints = [{"if": has_value("spec", "medium", const="Memory"), "then": in_memory, "else": on_disk}]
     most, size = ceilings["pvc"], view.platform.settings.at(("pvc", "size"))
     if most and size and amount(size) > amount(most):
         claims = {"allOf": [_is_volume("persistent_volume_claim", "ephemeral"), {"not": CLAIMED}]}
-        constraints.append({"if": claims, "then": is_set("spec", "size")})
+        constraints.append({"if": claims, "then": has_value("spec", "size")})
     yield "volumes", {"items": {**_in_spec(("size",), bounded["pvc"]), "allOf": constraints}}
 
 

@@ -25,13 +25,13 @@ def findings_as_text(diagnostics: Iterable[Diagnostic], paint: Paint = plain, *,
     """
     findings = tuple(diagnostics)
     limit = MAX_SHOWN if limit is None else limit
-    secret = secret_lines(finding.secret for finding in findings if finding.secret)
+    secret = hidden_lines(finding.secret for finding in findings if finding.secret)
     most_severe = set(sorted(findings, key=lambda finding: _RANK[finding.severity])[:limit])
     blocks = ("\n".join(finding_lines(finding, secret, paint)) for finding in findings if finding in most_severe)
     return "".join(f"{block}\n\n" for block in blocks) + more_text(len(findings) - limit)
 
 
-def secret_lines(spans: Iterable[Span]) -> AbstractSet[tuple[Source, int]]:
+def hidden_lines(spans: Iterable[Span]) -> AbstractSet[tuple[Source, int]]:
     """The lines that the spans cover, by source."""
     return {(span.source, line) for span in spans for line in range(span.line, span.end_line + 1)}
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 
 from speccompile.model.diagnostic import Diagnostic, Severity
-from speccompile.model.finding_text import count_text, finding_lines, more_text, secret_lines, where
+from speccompile.model.finding_text import count_text, finding_lines, hidden_lines, more_text, where
 from speccompile.model.severity import STRICT
 from speccompile.model.source import Layer, Span
+from speccompile.report.natural_order import natural_key
 from speccompile.terminal.display_width import columns, printable
 from speccompile.terminal.style import Paint, plain
 
@@ -19,7 +19,6 @@ _MOST_NAMES = 60
 _MOST_LOCATIONS = 200
 """Labels that a group keeps. One has to go to the location of each error; of runs with a notice, some names will do."""
 _LONGEST_NAME = 63
-_DIGITS = re.compile("([0-9]+)")
 
 
 def cause_of(finding: Diagnostic) -> Hashable:
@@ -94,7 +93,7 @@ class Group:
         return _MOST_LOCATIONS if self.first.severity is Severity.ERROR else _MOST_NAMES
 
     def _shortened(self) -> list[str]:
-        return sorted(self._labels, key=_natural_key)[: self._most]
+        return sorted(self._labels, key=natural_key)[: self._most]
 
     @staticmethod
     def _label(finding: Diagnostic, run: str) -> str:
@@ -112,14 +111,7 @@ def format_groups(
     `counts` includes findings of groups that are left out; `hidden` is what no excerpt may show.
     """
     shown = tuple(groups)
-    secret = secret_lines(hidden)
+    secret = hidden_lines(hidden)
     blocks = ("\n".join((*finding_lines(group.first, secret, paint), *group.lines(paint))) for group in shown)
     more = sum(counts.values()) - sum(group.count for group in shown)
     return "".join(f"{block}\n\n" for block in blocks) + more_text(more) + count_text(counts)
-
-
-def _natural_key(label: str) -> list[tuple[int, str]]:
-    """A sort key by which `train-2` comes before `train-10`."""
-    parts = _DIGITS.split(label)
-    parts[1::2] = (part.lstrip("0") for part in parts[1::2])
-    return [(len(part) if index % 2 else -1, part) for index, part in enumerate(parts)]

@@ -35,7 +35,7 @@ _SETS = (
     "requiredDuringSchedulingIgnoredDuringExecution",
     "preferredDuringSchedulingIgnoredDuringExecution",
 )
-CONFINEMENT_ANNOTATIONS = ("apparmor.security.beta.kubernetes.io/", "seccomp.security.alpha.kubernetes.io/")
+CONFINING_ANNOTATIONS = ("apparmor.security.beta.kubernetes.io/", "seccomp.security.alpha.kubernetes.io/")
 
 
 def lookup(data: Any, *path: str) -> Any:
@@ -185,7 +185,7 @@ def weaknesses(template: Data) -> set[FactPath]:
     violations |= {
         ("pod", key)
         for key in lookup(template, "metadata", "annotations") or {}
-        if any(part in key for part in CONFINEMENT_ANNOTATIONS) and not str(key).startswith("speccompile")
+        if any(part in key for part in CONFINING_ANNOTATIONS) and not str(key).startswith("speccompile")
     }
     for container in all_containers(pod):
         violations |= {

@@ -15,7 +15,7 @@ from speccompile.model.documents import Document
 from speccompile.model.redaction import redacted
 from speccompile.model.source import Source, Span
 from speccompile.yaml_text.parsed import CONTROL, Parsed
-from speccompile.yaml_text.syntax_messages import Place, Progress, explain
+from speccompile.yaml_text.syntax_messages import Place, Progress, explain_syntax
 from speccompile.yaml_text.tree_builder import FatalFinding, Reader, build_documents
 
 MAX_STRAY_COMMAS = 50
@@ -122,7 +122,7 @@ def _unreadable(message: str, source: Source) -> Diagnostic:
 
 
 def _syntax_error(reader: Reader, text: str, error: MarkedYAMLError, progress: Progress) -> None:
-    explained = explain(text, error, progress)
+    explained = explain_syntax(text, error, progress)
     mark = error.problem_mark
     if mark and text[mark.index : mark.index + 1] == "," and text[: mark.index].rstrip(" ")[-1:] in ("'", '"'):
         finding = Diagnostic(

@@ -35,7 +35,7 @@ class Place(NamedTuple):
     column: int
 
 
-class Explanation(NamedTuple):
+class SyntaxMessage(NamedTuple):
     """A syntax error in plain words: message, help, place, and an optional note."""
 
     message: str
@@ -100,7 +100,7 @@ class Progress:
             self.brackets.pop()
 
 
-def explain(text: str, error: MarkedYAMLError, progress: Progress) -> Explanation:
+def explain_syntax(text: str, error: MarkedYAMLError, progress: Progress) -> SyntaxMessage:
     """The error in plain words; it repeats nothing of the text except punctuation of YAML."""
     mark = error.problem_mark or error.context_mark
     place = _place(mark) if mark else Place(0, 1, 1)
@@ -116,7 +116,7 @@ def explain(text: str, error: MarkedYAMLError, progress: Progress) -> Explanatio
     )
     return next(
         (explainer(known) for sign, explainer in _EXPLAINERS if sign in known.problem or sign in known.context),
-        Explanation("this is not valid YAML", None, place),
+        SyntaxMessage("this is not valid YAML", None, place),
     )
 
 
@@ -124,21 +124,23 @@ def _place(mark: Any) -> Place:
     return Place(mark.index, mark.line + 1, mark.column + 1)
 
 
-def _unclosed_bracket(error: _Error, bracket: Place) -> Explanation:
+def _unclosed_bracket(error: _Error, bracket: Place) -> SyntaxMessage:
     opener = error.text[bracket.offset]
     is_at_end = not error.text[error.place.offset :].strip()
     note = (None, None) if is_at_end or error.place.line == bracket.line else ("still open here", error.place)
     what = "item" if opener == "[" else "value"
-    return Explanation(f"`{opener}` is never closed", f"add `{_CLOSERS[opener]}` after the last {what}", bracket, *note)
+    return SyntaxMessage(
+        f"`{opener}` is never closed", f"add `{_CLOSERS[opener]}` after the last {what}", bracket, *note
+    )
 
 
-def _in_brackets(error: _Error) -> Explanation:
+def _in_brackets(error: _Error) -> SyntaxMessage:
     """`expected ',' or ']'`, after an item."""
     bracket = error.start or error.place
     opener, symbol = error.text[bracket.offset : bracket.offset + 1], error.symbol
     closer = _CLOSERS.get(opener, "]")
     if symbol in _CLOSERS.values() and symbol != closer:
-        return Explanation(
+        return SyntaxMessage(
             f"`{opener}` is closed with `{symbol}`", f"close it with `{closer}`", error.place, "opened here", bracket
         )
     if quoted := _after_quote(error):
@@ -146,9 +148,9 @@ def _in_brackets(error: _Error) -> Explanation:
     if not _is_closed(error.text, bracket.offset):
         return _unclosed_bracket(error, bracket)
     if symbol == ":":
-        return Explanation("unexpected `:`", "quote a text that contains `: `", error.place)
+        return SyntaxMessage("unexpected `:`", "quote a text that contains `: `", error.place)
     help_text = "put a `,` between items; quote a text that contains `[`, `]`, `{`, `}` or `,`"
-    return Explanation(f"expected `,` or `{closer}`", help_text, error.place, "in the brackets opened here", bracket)
+    return SyntaxMessage(f"expected `,` or `{closer}`", help_text, error.place, "in the brackets opened here", bracket)
 
 
 def _is_closed(text: str, start: int) -> bool:
@@ -172,7 +174,7 @@ def _is_closed(text: str, start: int) -> bool:
     return False
 
 
-def _after_quote(error: _Error) -> Explanation | None:
+def _after_quote(error: _Error) -> SyntaxMessage | None:
     """Text directly after a quoted value: the quote was closed too early, or too late."""
     event = error.last
     if not isinstance(event, kinds.ScalarEvent) or event.style not in _QUOTES or error.symbol == ":":
@@ -181,7 +183,7 @@ def _after_quote(error: _Error) -> Explanation | None:
     if error.text[end.index : error.place.offset].strip(" \t"):
         return None
     if start.line != end.line:
-        return Explanation(
+        return SyntaxMessage(
             f"`{event.style}` is probably never closed",
             f"add the closing `{event.style}`",
             _place(start),
@@ -189,48 +191,48 @@ def _after_quote(error: _Error) -> Explanation | None:
             error.place,
         )
     if event.style == "'" and end.index == error.place.offset:
-        return Explanation(
+        return SyntaxMessage(
             "text after the closing quote", "write `''` for an apostrophe, or use double quotes", error.place
         )
     if error.brackets:
-        return Explanation("text after the closing quote", "put a `,` between items", error.place)
-    return Explanation("text after the closing quote", "put the whole value in quotes", error.place)
+        return SyntaxMessage("text after the closing quote", "put a `,` between items", error.place)
+    return SyntaxMessage("text after the closing quote", "put the whole value in quotes", error.place)
 
 
-def _after_block(error: _Error) -> Explanation:
+def _after_block(error: _Error) -> SyntaxMessage:
     """`expected <block end>`: something that is not part of the mapping or list around it."""
     symbol, place, event = error.symbol, error.place, error.last
     if symbol in ("<block mapping start>", "?", "<block sequence start>"):
         above, line = error.line_above(place.line)
         if above and line.strip() and isinstance(event, kinds.ScalarEvent) and _is_indented_further(error, above):
             return _value_and_block(error, place)
-        return Explanation("the indentation of this line matches no line above", _INDENT_HELP, place)
+        return SyntaxMessage("the indentation of this line matches no line above", _INDENT_HELP, place)
     if symbol == "-":
-        return Explanation(
+        return SyntaxMessage(
             "unexpected list item", "remove the value after the key above, or align `-` with the other items", place
         )
     if quoted := _after_quote(error):
         return quoted
     if isinstance(event, kinds.ScalarEvent) and event.style in _BLOCK_STYLES:
-        return Explanation(
+        return SyntaxMessage(
             f"this line is indented less than the text of `{event.style}` above",
             "indent it as far as the first line of the text",
             place,
         )
     if isinstance(event, kinds.CollectionEndEvent) and symbol in ("<scalar>", "[", "{", "<alias>"):
-        return Explanation("text after the closing bracket", "put the whole value in quotes", place)
+        return SyntaxMessage("text after the closing bracket", "put the whole value in quotes", place)
     if symbol in ("]", "}", ","):
-        return Explanation(f"unexpected `{symbol}`", "remove it, or quote the value", place)
-    return Explanation("unexpected text", "check the indentation, and quote values with punctuation", place)
+        return SyntaxMessage(f"unexpected `{symbol}`", "remove it, or quote the value", place)
+    return SyntaxMessage("unexpected text", "check the indentation, and quote values with punctuation", place)
 
 
 def _is_indented_further(error: _Error, above: int) -> bool:
     return error.place.column > error.start_of_line(above).column
 
 
-def _value_and_block(error: _Error, place: Place) -> Explanation:
+def _value_and_block(error: _Error, place: Place) -> SyntaxMessage:
     above, _ = error.line_above(place.line)
-    return Explanation(
+    return SyntaxMessage(
         "this line is indented below a key that already has a value",
         "indent it like the line above, or remove the value there",
         error.start_of_line(place.line),
@@ -239,7 +241,7 @@ def _value_and_block(error: _Error, place: Place) -> Explanation:
     )
 
 
-def _colon(error: _Error) -> Explanation:
+def _colon(error: _Error) -> SyntaxMessage:
     """`mapping values are not allowed here`: a second `:` in a line, or a key where none can be."""
     line = error.line(error.place.line)
     before = line[: error.place.column - 1]
@@ -247,7 +249,7 @@ def _colon(error: _Error) -> Explanation:
         value = before.partition(":")[2].strip()
         help_text = 'replace the typographic quotes with `"`' if value[:1] in _TYPOGRAPHIC else None
         message = "`: ` in a value that is not in quotes"
-        return Explanation(message, help_text or "put the whole value in quotes", error.place)
+        return SyntaxMessage(message, help_text or "put the whole value in quotes", error.place)
     number, above = error.line_above(error.place.line)
     if _PLAIN_DASH.match(above):
         return _dash_without_space(error.start_of_line(number))
@@ -259,33 +261,33 @@ def _colon(error: _Error) -> Explanation:
         and error.start_of_line(error.place.line).column > error.start_of_line(number).column
     ):
         return _value_and_block(error, error.place)
-    return Explanation("unexpected `:`", "quote a value that contains `: `, and check the indentation", error.place)
+    return SyntaxMessage("unexpected `:`", "quote a value that contains `: `, and check the indentation", error.place)
 
 
-def _dash_without_space(place: Place) -> Explanation:
-    return Explanation("missing space after `-`", "put a space after `-`", place)
+def _dash_without_space(place: Place) -> SyntaxMessage:
+    return SyntaxMessage("missing space after `-`", "put a space after `-`", place)
 
 
-def _colon_without_space(error: _Error, number: int) -> Explanation:
+def _colon_without_space(error: _Error, number: int) -> SyntaxMessage:
     column = error.line(number).index(":") + 1
-    return Explanation("missing space after `:`", "put a space after `:`", Place(error.place.offset, number, column))
+    return SyntaxMessage("missing space after `:`", "put a space after `:`", Place(error.place.offset, number, column))
 
 
-def _key(error: _Error) -> Explanation:
+def _key(error: _Error) -> SyntaxMessage:
     """`could not find expected ':'`: a line that is neither a key nor an item."""
     start = error.start or error.place
     line = error.line(start.line)[start.column - 1 :]
     _, above = error.line_above(start.line)
     if set(line.strip()) == {"-"}:
-        return Explanation("a line of dashes is not YAML", "write `---` between documents", start)
+        return SyntaxMessage("a line of dashes is not YAML", "write `---` between documents", start)
     if line.startswith("--"):
-        return Explanation("missing `- ` before a list item", "put `- ` before each item of a list", start)
+        return SyntaxMessage("missing `- ` before a list item", "put `- ` before each item of a list", start)
     if line.startswith("-"):
         return _dash_without_space(start)
     if line.startswith(("//", ";")):
-        return Explanation("this is neither a key nor a comment", "start comments with `#`", start)
+        return SyntaxMessage("this is neither a key nor a comment", "start comments with `#`", start)
     if _BLOCK_HEADER.search(above):
-        return Explanation("text after `|` or `>` is not indented", "indent each line of the text", start)
+        return SyntaxMessage("text after `|` or `>` is not indented", "indent each line of the text", start)
     if line[:1] in _QUOTES and start.line != error.place.line and line.count(line[0]) == 1:
         return _unclosed_quote(error)
     if line[:1] in _CLOSERS:
@@ -293,30 +295,30 @@ def _key(error: _Error) -> Explanation:
     if _MISSING_SPACE.match(line):
         return _colon_without_space(error, start.line)
     if re.match(r"[-\w.]+\s*=", line):
-        return Explanation("`=` after a key", "write `: ` in place of `=`", start)
-    return Explanation("missing `:` after a key", "put a `:` and a space after the key", start)
+        return SyntaxMessage("`=` after a key", "write `: ` in place of `=`", start)
+    return SyntaxMessage("missing `:` after a key", "put a `:` and a space after the key", start)
 
 
-def _unclosed_quote(error: _Error) -> Explanation:
+def _unclosed_quote(error: _Error) -> SyntaxMessage:
     start = error.start or error.place
     quote = error.text[start.offset : start.offset + 1]
-    return Explanation(f"`{quote}` is never closed", f"add the closing `{quote}`", start)
+    return SyntaxMessage(f"`{quote}` is never closed", f"add the closing `{quote}`", start)
 
 
-def _first_character(error: _Error) -> Explanation:
+def _first_character(error: _Error) -> SyntaxMessage:
     if error.text[error.place.offset : error.place.offset + 1] == "\t":
         return _tab(error)
-    return Explanation("a value cannot start with this character", "put the value in quotes", error.place)
+    return SyntaxMessage("a value cannot start with this character", "put the value in quotes", error.place)
 
 
-def _tab(error: _Error) -> Explanation:
+def _tab(error: _Error) -> SyntaxMessage:
     before = error.line(error.place.line)[: error.place.column - 1]
     message = "a tab in place of a space" if before.strip() else "a tab in the indentation"
     help_text = "replace it with a space" if before.strip() else "indent with spaces"
-    return Explanation(message, help_text, error.place)
+    return SyntaxMessage(message, help_text, error.place)
 
 
-def _value(error: _Error) -> Explanation:
+def _value(error: _Error) -> SyntaxMessage:
     """`expected the node content`: nothing where a value must be."""
     if error.brackets and error.symbol == "<stream end>":
         return _unclosed_bracket(error, error.brackets[-1])
@@ -326,75 +328,75 @@ def _value(error: _Error) -> Explanation:
         if _CLOSERS[opener] != error.symbol:
             closer = _CLOSERS[opener]
             message = f"`{opener}` is closed with `{error.symbol}`"
-            return Explanation(message, f"close it with `{closer}`", error.place, "opened here", bracket)
+            return SyntaxMessage(message, f"close it with `{closer}`", error.place, "opened here", bracket)
     if error.symbol == ",":
-        return Explanation("missing value before `,`", "remove the `,`, or write the value", error.place)
-    return Explanation("missing value", "write the value here", error.place)
+        return SyntaxMessage("missing value before `,`", "remove the `,`, or write the value", error.place)
+    return SyntaxMessage("missing value", "write the value here", error.place)
 
 
-def _list_item(error: _Error) -> Explanation:
+def _list_item(error: _Error) -> SyntaxMessage:
     if error.line(error.place.line)[: error.place.column - 1].strip():
-        return Explanation(
+        return SyntaxMessage(
             "a list cannot start in the line of its key",
             "start the list in the next line, or write it in brackets: `[a, b]`",
             error.place,
         )
-    return Explanation("unexpected list item", "align `-` with the other items", error.place)
+    return SyntaxMessage("unexpected list item", "align `-` with the other items", error.place)
 
 
-def _after_document(error: _Error) -> Explanation:
+def _after_document(error: _Error) -> SyntaxMessage:
     if error.text.startswith("%") or "\n%" in error.text:
         return _directive(error)
-    return Explanation("text after the end of the document", "separate documents with `---`", error.place)
+    return SyntaxMessage("text after the end of the document", "separate documents with `---`", error.place)
 
 
-def _directive(error: _Error) -> Explanation:
+def _directive(error: _Error) -> SyntaxMessage:
     help_text = "remove the line that starts with `%`, or quote it if it is text"
-    return Explanation("this is not a valid YAML directive", help_text, error.place)
+    return SyntaxMessage("this is not a valid YAML directive", help_text, error.place)
 
 
-def _alias(error: _Error) -> Explanation:
+def _alias(error: _Error) -> SyntaxMessage:
     is_alias = "alias" in error.context
     sign, what = ("*", "alias") if is_alias else ("&", "anchor")
     place = error.start or error.place
-    return Explanation(
+    return SyntaxMessage(
         f"`{sign}` starts an {what}, and needs a name", f"quote a value that begins with `{sign}`", place
     )
 
 
-def _escape(error: _Error) -> Explanation:
-    return Explanation(
+def _escape(error: _Error) -> SyntaxMessage:
+    return SyntaxMessage(
         "unknown escape in double quotes", "write `\\\\` for a backslash, or use single quotes", error.place
     )
 
 
-def _short_escape(error: _Error) -> Explanation:
+def _short_escape(error: _Error) -> SyntaxMessage:
     help_text = "write 2 digits after `\\x`, 4 after `\\u`, 8 after `\\U`; or `\\\\` for a backslash"
-    return Explanation("too few hexadecimal digits in an escape", help_text, error.place)
+    return SyntaxMessage("too few hexadecimal digits in an escape", help_text, error.place)
 
 
-def _block_header(error: _Error) -> Explanation:
+def _block_header(error: _Error) -> SyntaxMessage:
     sign = error.text[error.start.offset : error.start.offset + 1] if error.start else "|"
     sign = sign if sign in _BLOCK_STYLES else "|"
     help_text = f"start the text in the next line, indented; or quote a value that begins with `{sign}`"
-    return Explanation(f"text after `{sign}` in the same line", help_text, error.place)
+    return SyntaxMessage(f"text after `{sign}` in the same line", help_text, error.place)
 
 
-def _block_indent(error: _Error) -> Explanation:
+def _block_indent(error: _Error) -> SyntaxMessage:
     message = "the blank lines before this text have more spaces than the text itself"
-    return Explanation(message, "remove the spaces in the blank lines", error.place)
+    return SyntaxMessage(message, "remove the spaces in the blank lines", error.place)
 
 
-def _tag(error: _Error) -> Explanation:
-    return Explanation("this is not a valid tag", "quote a value that begins with `!`", error.start or error.place)
+def _tag(error: _Error) -> SyntaxMessage:
+    return SyntaxMessage("this is not a valid tag", "quote a value that begins with `!`", error.start or error.place)
 
 
-def _question(error: _Error) -> Explanation:
-    return Explanation("`?` is not allowed here", "quote a value that begins with `? `", error.place)
+def _question(error: _Error) -> SyntaxMessage:
+    return SyntaxMessage("`?` is not allowed here", "quote a value that begins with `? `", error.place)
 
 
-def _after_marker(error: _Error) -> Explanation:
-    return Explanation("text after `...`", "put it in the next line, after `---`", error.place)
+def _after_marker(error: _Error) -> SyntaxMessage:
+    return SyntaxMessage("text after `...`", "put it in the next line, after `---`", error.place)
 
 
 _EXPLAINERS = (

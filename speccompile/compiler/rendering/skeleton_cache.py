@@ -92,7 +92,7 @@ class Shelf:
         while branch.__class__ is _Fork:
             fork: Any = branch
             try:
-                answer = fork.answer(node_at(fork.path, context), fork.operand)
+                answer = fork.answer(context_node(fork.path, context), fork.operand)
             except Exception:  # noqa: BLE001  rendering raises it again, with the line
                 return None
             branch = fork.branches.get(answer)
@@ -162,7 +162,7 @@ def shelf_of(_: Library) -> Shelf:
     return Shelf()
 
 
-def node_at(path: KeyPath, context: TemplateContext) -> Node | None:
+def context_node(path: KeyPath, context: TemplateContext) -> Node | None:
     """The value at a path of the context."""
     node = context[path[0]]  # type: ignore[index]
     for step in path[1:]:

@@ -51,5 +51,5 @@ def _admin_sets_security(run: Data, admin: AdminConfig) -> bool:
         part in key
         for holder in (*layers, *(template.get("metadata") or {} for template in templates))
         for key in holder.get("annotations") or {}
-        for part in manifest_facts.CONFINEMENT_ANNOTATIONS
+        for part in manifest_facts.CONFINING_ANNOTATIONS
     )
