@@ -39,6 +39,8 @@ EDGES = ("api", "schema.bundled", "testing.suite", "files.", "batch.", "cli.")
 TESTING = "speccompile.testing"
 HEAVY = {"subprocess", "jinja2", "ruamel", "jsonschema", "deepmerge", "referencing", "hypothesis"}
 
+SHARED = {"format_findings"}
+"""Names of functions that modules have in common because a table calls them by it."""
 MOST_LATE = 60
 _CACHED = "a call that the cache answers loads no compiler"
 _ERRORS = "only documents with errors need it"
@@ -217,6 +219,18 @@ def test_a_stage_has_one_function_of_its_own_name(stage: str) -> None:
 @pytest.mark.parametrize("module", [path for path in modules() if not is_edge(path)], ids=called)
 def test_only_the_edges_touch_the_outside(module: Path) -> None:
     assert {name.partition(".")[0] for name in imports(module)} & OUTSIDE == set()
+
+
+def test_a_public_name_is_defined_in_one_module() -> None:
+    homes: dict[str, list[str]] = {}
+    for module in modules():
+        for node in ast.parse(module.read_text(encoding="utf-8")).body:
+            targets = [node] if isinstance(node, ast.FunctionDef | ast.ClassDef) else getattr(node, "targets", [])
+            for target in targets or [getattr(node, "target", node)]:
+                name = getattr(target, "name", getattr(target, "id", "_"))
+                if not name.startswith("_"):
+                    homes.setdefault(name, []).append(called(module))
+    assert {name: homes[name] for name in homes if len(homes[name]) > 1 and name not in SHARED} == {}
 
 
 @pytest.mark.parametrize("module", modules(), ids=called)
