@@ -28,8 +28,8 @@ SHORTCUTS = (
     "speccompile.schema.validate.accept",
     "speccompile.compiler.rendering.skeleton_cache.Shelf.find",
     "speccompile.compiler.rendering.skeleton_cache.Shelf.insert",
-    "speccompile.compiler.render.read",
-    "speccompile.compiler.pipeline.text_of",
+    "speccompile.compiler.render.load_skeletons",
+    "speccompile.compiler.pipeline.manifest_text",
     "speccompile.batch.accelerate.accelerated",
 )
 

@@ -344,7 +344,7 @@ def test_the_example_reports_the_expected_errors(
     case: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(THIRD)
-    assert main(["validate", f"refused/{case.name}", "--verbose"]) == 1
+    assert main(["validate", f"refused/{case.name}"]) == 1
     assert capsys.readouterr().err == case.with_suffix(".txt").read_text(encoding="utf-8")
 
 
