@@ -42,7 +42,7 @@ def test_a_worked_example_comes_out_as_it_is_written_down(example: Data) -> None
 
 def test_terms_of_an_own_server_config_are_narrowed() -> None:
     """The tenth example: one term with both expressions, where the operator would make two alternatives."""
-    config, *_ = documents(GOLDEN / "accept" / "seldon-own-config-narrows-node-terms" / "manifests.yaml")
+    config, *_ = documents(GOLDEN / "accept" / "seldon-custom-config-narrows-node-terms" / "manifests.yaml")
     (term,) = config["spec"]["podSpec"]["affinity"]["nodeAffinity"][REQUIRED]["nodeSelectorTerms"]
     assert [one["key"] for one in term["matchExpressions"]] == ["pool", "zone"]
 
