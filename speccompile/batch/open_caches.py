@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
-from speccompile.batch.cache_store import CacheStore, cache_key, open_cache
+from speccompile.batch.cache_store import cache_key, open_cache
 from speccompile.batch.compiler_fingerprint import local_fingerprint
 from speccompile.batch.incremental import ResultCache
 from speccompile.files.work import Work
@@ -26,10 +26,8 @@ def open_caches(
     results = ResultCache(
         cache, cache_key, fingerprint=fingerprint, shape=shape, admin=admin, setting=lambda: work.setting
     )
-    return results, _skeletons(cache, fingerprint, admin) if admin.templates else None
-
-
-def _skeletons(cache: CacheStore, fingerprint: bytes, admin: AdminTexts) -> CachedSkeletons:
+    if not admin.templates:
+        return results, None
     from speccompile.batch.cached_skeletons import CachedSkeletons
 
-    return CachedSkeletons(cache, cache_key, fingerprint, admin)
+    return results, CachedSkeletons(cache, cache_key, fingerprint, admin)

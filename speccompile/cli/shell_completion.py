@@ -178,10 +178,10 @@ complete -o default -F _speccompile speccompile
 
 
 def _bash(levels: Sequence[Level]) -> str:
-    cases = [
-        f"  {level.path}) options='{' '.join(_names(level))}' commands='{' '.join(level.commands)}' ;;"
-        for level in levels
-    ]
+    cases = []
+    for level in levels:
+        options = " ".join(name for option in level.options for name in option.names)
+        cases.append(f"  {level.path}) options='{options}' commands='{' '.join(level.commands)}' ;;")
     keys: dict[Completions, list[str]] = {}
     for level in levels:
         for option in level.options:
@@ -194,10 +194,6 @@ def _bash(levels: Sequence[Level]) -> str:
         for value, places in keys.items()
     ]
     return _filled(_BASH, LEVELS=cases, VALUES=values)
-
-
-def _names(level: Level) -> list[str]:
-    return [name for option in level.options for name in option.names]
 
 
 _ZSH = """#compdef speccompile
@@ -244,15 +240,12 @@ _ZSH_PATHS = {Paths.NONE: "", Paths.FILES: "_files", Paths.FOLDERS: "_files -/"}
 
 def _zsh(levels: Sequence[Level]) -> str:
     named = _named(levels, "_speccompile_value")
-    makers = [
-        f"{name}() {{ {_filled(_ZSH_BOTH if value.paths.value else _ZSH_WORDS, **_zsh_value(value))} }}"
-        for value, name in named.items()
-    ]
-    return _filled(_ZSH, VALUES=makers, LEVELS=[_zsh_level(level, named) for level in levels])
-
-
-def _zsh_value(value: Completions) -> dict[str, list[str]]:
-    return {"WORDS": [" ".join(value.words)], "PATHS": [_ZSH_PATHS[value.paths]]}
+    functions = []
+    for value, name in named.items():
+        template = _ZSH_BOTH if value.paths.value else _ZSH_WORDS
+        body = _filled(template, WORDS=[" ".join(value.words)], PATHS=[_ZSH_PATHS[value.paths]])
+        functions.append(f"{name}() {{ {body} }}")
+    return _filled(_ZSH, VALUES=functions, LEVELS=[_zsh_level(level, named) for level in levels])
 
 
 def _zsh_level(level: Level, named: Mapping[Completions, str]) -> str:

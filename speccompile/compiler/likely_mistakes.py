@@ -135,12 +135,10 @@ def _envs(envs: Node, _: Platform) -> Iterator[Diagnostic]:
                 path=("envs", str(item.fields["name"].value)),
                 severity=Severity.WARNING,
                 help="store it in the project's secret store and list its name under `secrets`",
-                secret=_all_lines(value.span) if value.span.line else None,
+                secret=Span(value.span.source, value.span.line, 1, value.span.last_line, 1)
+                if value.span.line
+                else None,
             )
-
-
-def _all_lines(span: Span) -> Span:
-    return Span(span.source, span.line, 1, span.last_line, 1)
 
 
 _CHECKS: Mapping[str, Callable[[Node, Platform], Iterator[Diagnostic]]] = {

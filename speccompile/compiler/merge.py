@@ -213,7 +213,7 @@ def replacements(spec: Node, library: Library, contested: Collection[str] | None
     for path, node in overriding:
         for overridden in node.overridden:
             # The normalizer writes these resources to both sides.
-            one_value = path[0] == "resources" and _has_one_value(path)
+            one_value = path[0] == "resources" and (path[-1] in (DISK, SCRATCH_DISK) or is_extended(str(path[-1])))
             key = (
                 path[-1] if one_value else path,
                 overridden.span,
@@ -245,10 +245,6 @@ def _extensions(fields: Node, layers: Sequence[Node], library: Library) -> Itera
                 )
                 if not both.fields[name].is_like(node):
                     yield Override((name,), node, layer.fields[name], OverrideKind.EXTENDED)
-
-
-def _has_one_value(path: KeyPath) -> bool:
-    return path[-1] in (DISK, SCRATCH_DISK) or is_extended(str(path[-1]))
 
 
 def _reported_path(path: KeyPath, node: Node, library: Library) -> KeyPath:

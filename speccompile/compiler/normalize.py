@@ -74,14 +74,10 @@ def _env_list(node: Node, _: NormalizeContext) -> Node:
     if not isinstance(node.value, Mapping):
         return node
     items = (
-        Node({"name": _key_node(name, child), "value": child}, child.span, child.key)
+        Node({"name": Node(name, child.key or child.span), "value": child}, child.span, child.key)
         for name, child in node.fields.items()
     )
     return node.but(value=tuple(items))
-
-
-def _key_node(name: str, child: Node) -> Node:
-    return Node(name, child.key or child.span)
 
 
 def _map_by(key: str) -> Normalizer:

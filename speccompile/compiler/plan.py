@@ -29,13 +29,14 @@ def plan(approved: Approved, library: Library) -> Plan:
     facts = {**facts_of(merged.run, merged.profile, merged.platform), "workload": called}
     spec = _with_objects(merged, facts, library)
     platform_set = _platform_labels(merged, facts)
+    selector_keys, here = _selector_keys(merged.platform), merged.run.name.span
     context = {
         "run": _run(merged),
         "spec": spec,
         "names": _names(merged, workload, facts),
-        "selector": _selector(merged, platform_set),
+        "selector": Node({key: platform_set[key] for key in selector_keys if key in platform_set}, here),
         "labels": _labels(merged, platform_set),
-        "annotations": spec.fields.get("annotations", Node({}, merged.run.name.span)),
+        "annotations": spec.fields.get("annotations", Node({}, here)),
         "workload_annotations": _workload_annotations(merged),
         "container_ports": _container_ports(merged),
         "platform": merged.platform.settings,
@@ -106,11 +107,6 @@ def _platform_labels(merged: Merged, facts: Facts) -> Mapping[str, Node]:
     }
 
 
-def _selector(merged: Merged, labels: Mapping[str, Node]) -> Node:
-    keys = _selector_keys(merged.platform)
-    return Node({key: labels[key] for key in keys if key in labels}, merged.run.name.span)
-
-
 @by_identity(8)
 def _selector_keys(platform: Platform) -> tuple[str, ...]:
     prefix = str(platform.settings.fields["label_prefix"].value)
@@ -160,7 +156,9 @@ def _with_objects(merged: Merged, facts: Facts, library: Library) -> Node:
         pattern, types = patterns["volume"], library.volume_types
         fields["volumes"] = fields["volumes"].mapped(lambda volume: _with_object(volume, pattern, facts, types))
     if "service_ports" in fields:
-        fields["service_ports"] = fields["service_ports"].mapped(lambda port: _with_name(port, patterns["port"]))
+        fields["service_ports"] = fields["service_ports"].mapped(
+            lambda port: port.with_fields({**port.fields, "name": port_name(port.fields["port"], patterns["port"])})
+        )
     return merged.spec.with_fields(fields)
 
 
@@ -235,7 +233,3 @@ def _with_object(volume: Node, pattern: Node, facts: Facts, types: Mapping[str, 
     else:
         mounted_object = spec.get(kind.object_key, name)
     return volume.with_fields({**fields, "object": mounted_object})
-
-
-def _with_name(port: Node, pattern: Node) -> Node:
-    return port.with_fields({**port.fields, "name": port_name(port.fields["port"], pattern)})

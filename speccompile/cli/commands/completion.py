@@ -32,13 +32,10 @@ def add_completion(commands: Commands) -> None:
 
 def run_completion(arguments: argparse.Namespace, stdout: TextIO, _: TextIO) -> int:
     """Print the script and return the exit code."""
-    stdout.write(script(arguments.shell, tuple(levels_of(parser(), _words()))))
+    # Values that the parser does not list as choices, by option or metavar.
+    words = {"CODE": tuple(bundled_codes()), "--platform": preset_names(), "VERSION": _versions()}
+    stdout.write(script(arguments.shell, tuple(levels_of(parser(), words))))
     return DONE
-
-
-def _words() -> dict[str, tuple[str, ...]]:
-    """Values that the parser does not list as choices, by option or metavar."""
-    return {"CODE": tuple(bundled_codes()), "--platform": preset_names(), "VERSION": _versions()}
 
 
 def _versions() -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import TextIO
@@ -23,8 +23,7 @@ from speccompile.cli.options import (
     path,
 )
 from speccompile.compiler.compile_files import compile_files
-from speccompile.compiler.compiled import Compiled, Result
-from speccompile.compiler.documents.admin_config import Setting
+from speccompile.compiler.compiled import Compiled
 from speccompile.compiler.explain import Explanation
 from speccompile.files.call_inputs import CallError, Inputs, settle
 from speccompile.files.find import identity
@@ -34,7 +33,7 @@ from speccompile.files.write_report import Report, write_report
 from speccompile.model.diagnostic import quote
 from speccompile.model.diagnostic_codes import Code
 from speccompile.model.findings import CompileError, has_errors
-from speccompile.model.key_path import KeyPath, format_path, parse_path
+from speccompile.model.key_path import format_path, parse_path
 from speccompile.model.severity import STRICT
 from speccompile.report.explain_html import as_page
 from speccompile.report.explain_json import as_explained_json
@@ -114,7 +113,9 @@ def _refuse_contradictions(arguments: argparse.Namespace, fields: Sequence[str])
 def _explain(
     arguments: argparse.Namespace, fields: Sequence[str], inputs: Inputs, stdout: TextIO, stderr: TextIO
 ) -> int:
-    setting, results = _compiled(inputs, stderr)
+    setting = read_setting(inputs.profiles, inputs.platform, inputs.templates)
+    files = counted(run_files(inputs), len(inputs.runs), stderr)
+    results = list(compile_files(files, setting))
     compilations = [result for result in results if not isinstance(result, CompileError)]
     skipped = len(results) - len(compilations)
     run_findings = [finding for result in results for finding in result.diagnostics]
@@ -151,12 +152,6 @@ def _split(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
     return [text for text in arguments if text not in fields], fields
 
 
-def _compiled(inputs: Inputs, stderr: TextIO) -> tuple[Setting, list[Result]]:
-    setting = read_setting(inputs.profiles, inputs.platform, inputs.templates)
-    files = counted(run_files(inputs), len(inputs.runs), stderr)
-    return setting, list(compile_files(files, setting))
-
-
 _Explained = list[tuple["Compiled", Sequence["Explanation"]]]
 
 
@@ -166,16 +161,18 @@ def _select_parts(compilations: Sequence[Compiled], fields: Sequence[str]) -> _E
     if not fields:
         return whole
     paths = {field: parse_path(field) for field in fields}
-    parts_by_run = [{field: _parts(explanations, paths[field]) for field in paths} for _, explanations in whole]
+    parts_by_run = [
+        {
+            field: [part for explanation in explanations for part in explanation.matching(path)]
+            for field, path in paths.items()
+        }
+        for _, explanations in whole
+    ]
     for field in paths:
         if not any(parts[field] for parts in parts_by_run):
             raise CallError(_no_such_path(field, whole))
     selected = [(compiled, [*chain(*parts.values())]) for (compiled, _), parts in zip(whole, parts_by_run, strict=True)]
     return [(compiled, parts) for compiled, parts in selected if parts]
-
-
-def _parts(explanations: Iterable[Explanation], path: KeyPath) -> list[Explanation]:
-    return [part for explanation in explanations for part in explanation.matching(path)]
 
 
 def _no_such_path(field: str, whole: _Explained) -> str:

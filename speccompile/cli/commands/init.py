@@ -56,7 +56,9 @@ def run_init(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> i
     except OSError as error:
         stderr.write(nothing_written(error, root))
         return INPUT
-    advice = "" if config is None else _advice(config, hook(texts, project))
+    advice = ""
+    if config is not None:
+        advice = f"\nfor pre-commit, add this to `repos` in {printable(str(config))}:\n{hook(texts, project)}"
     stdout.write(_summary(written, advice, arguments.folder))
     return DONE
 
@@ -71,10 +73,6 @@ def _existing_hooks(root: Path) -> tuple[Path | None, str | None]:
     if top != here:
         return top / HOOKS, (here.relative_to(top) / PROJECT_FILE).as_posix()
     return (root / HOOKS if lexists(root / HOOKS) else None), None
-
-
-def _advice(config: Path, hook: str) -> str:
-    return f"\nfor pre-commit, add this to `repos` in {printable(str(config))}:\n{hook}"
 
 
 def _existing(root: Path, files: Iterable[str]) -> list[Path]:

@@ -128,21 +128,14 @@ def _report(
 ) -> int:
     code = DONE if result.everything_fits else DOES_NOT_FIT
     if arguments.html:
-        code = _write_page(result, arguments, inputs, stdout, stderr) or code
+        page = Report(as_placed_page(result), arguments.html, _PAGE_MARKER)
+        read = [Path(name) for option in _FILES for name in getattr(arguments, option)]
+        code = write_report(page, (*inputs.files, *read), stdout, stderr) or code
     if arguments.format == "json":
         stdout.write(as_placed_json(result))
     elif not arguments.html or not is_stdout(arguments.html):
         stdout.write(as_placed_table(result, paint_for(stdout)))
     return code
-
-
-def _write_page(
-    result: PlacementResult, arguments: argparse.Namespace, inputs: Inputs, stdout: TextIO, stderr: TextIO
-) -> int:
-    read = [Path(name) for option in _FILES for name in getattr(arguments, option)]
-    return write_report(
-        Report(as_placed_page(result), arguments.html, _PAGE_MARKER), (*inputs.files, *read), stdout, stderr
-    )
 
 
 def _outcome(arguments: argparse.Namespace, inputs: Inputs, stderr: TextIO) -> _Outcome:

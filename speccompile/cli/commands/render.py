@@ -86,7 +86,11 @@ def run_render(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) ->
     try:
         with full_path(enabled=arguments.plain):
             work = read_work(flags_of(arguments), stderr)
-            report = _new_report(arguments.report) if arguments.report else None
+            report = None
+            if arguments.report:
+                from speccompile.cli.override_report import OverrideReport
+
+                report = OverrideReport(arguments.report)
             _refuse_contradictions(arguments, work.inputs, report)
             code = _render(arguments, work, report, stdout, stderr)
     except CallError as error:
@@ -118,7 +122,7 @@ def _refuse_contradictions(arguments: argparse.Namespace, inputs: Inputs, report
 
 
 def _refuse_one_file(arguments: argparse.Namespace, target: Path | str) -> None:
-    """Raises CallError if one file cannot be what is asked for."""
+    """Raise CallError if other options contradict an output of one file."""
     name = printable(str(target))
     if arguments.kustomization:
         raise CallError(
@@ -137,7 +141,7 @@ def _render(
     """Compile all runs, print findings, and write the manifests unless there are errors."""
     inputs = work.inputs
     with ExitStack() as stack:
-        made = stack.enter_context(closing(Spool()))
+        manifests = stack.enter_context(closing(Spool()))
         findings, results = _compiled(arguments, work, stack)
         collector = FindingCollector(arguments, severities_of(arguments, inputs.severity, STRICT), findings, stderr)
         for result, text in results:
@@ -145,16 +149,16 @@ def _render(
             if report:
                 report.add(result)
             if not isinstance(result, CompileError):
-                made.append((result.project, result.name, text))
+                manifests.append((result.project, result.name, text))
         collector.print(stderr)
         if report:
-            known = [path for path in inputs.runs if isinstance(path, Path)]
-            failed = report.write(known, stdout, stderr)
-            if failed:
-                return failed
+            run_files = [path for path in inputs.runs if isinstance(path, Path)]
+            code = report.write(run_files, stdout, stderr)
+            if code:
+                return code
         if collector.has_errors:
             return INPUT
-        return _write(_Made(made, arguments.shape), arguments, inputs, stdout, stderr)
+        return _write(_OutputFiles(manifests, arguments.shape), arguments, inputs, stdout, stderr)
 
 
 def _compiled(arguments: argparse.Namespace, work: Work, stack: ExitStack) -> Results:
@@ -171,14 +175,8 @@ def _compiled(arguments: argparse.Namespace, work: Work, stack: ExitStack) -> Re
     return stack.enter_context(accelerated(work, effort))
 
 
-def _new_report(file: str) -> OverrideReport:
-    from speccompile.cli.override_report import OverrideReport
-
-    return OverrideReport(file)
-
-
-class _Made:
-    """The manifests of runs as the files they belong into, which are read from the spool one by one."""
+class _OutputFiles:
+    """The manifest files of the runs, read from the spool one by one."""
 
     def __init__(self, spool: Spool, shape: str, *others: Output) -> None:
         self._spool, self._shape, self._others = spool, shape, others
@@ -195,18 +193,18 @@ class _Made:
         project, name, text = self._spool[number]
         return Output(manifest_path(project, name, self._shape), text)
 
-    def with_list(self, folder: Path, *, is_whole: bool) -> _Made:
-        """The same with the list that Kustomize reads. Raises OSError."""
+    def with_kustomization(self, folder: Path, *, is_whole: bool) -> _OutputFiles:
+        """The same files and a kustomization.yaml that lists them. Raises OSError."""
         files = (output.path for output in self)
-        return _Made(self._spool, self._shape, kustomization_output(files, folder, is_whole=is_whole))
+        return _OutputFiles(self._spool, self._shape, kustomization_output(files, folder, is_whole=is_whole))
 
 
-def _write(made: _Made, arguments: argparse.Namespace, inputs: Inputs, stdout: TextIO, stderr: TextIO) -> int:
+def _write(outputs: _OutputFiles, arguments: argparse.Namespace, inputs: Inputs, stdout: TextIO, stderr: TextIO) -> int:
     target = inputs.output
     try:
         if arguments.kustomization and target is not None:
-            made = made.with_list(Path(target), is_whole=inputs.is_whole)
-        counts = write(made, target, inputs.files, stdout, shape=arguments.shape)
+            outputs = outputs.with_kustomization(Path(target), is_whole=inputs.is_whole)
+        counts = write(outputs, target, inputs.files, stdout, shape=arguments.shape)
     except OSError as error:
         if target is None or target == STREAM:
             raise

@@ -57,7 +57,10 @@ def run_schema(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) ->
     """Print or write the schema, report findings on stderr, and return the exit code."""
     try:
         _refuse_contradictions(arguments)
-        text = _text(arguments)
+        if arguments.profile is not None:
+            text = _narrowed(arguments)
+        else:
+            text = schema_text(arguments.noun, _library(arguments.templates))
     except CallError as error:
         arguments.refuse(str(error))
     except CompileError as error:
@@ -77,12 +80,6 @@ def _refuse_contradictions(arguments: argparse.Namespace) -> None:
             raise CallError(f"--{unused[0]} needs --profile ID; add it, or remove --{unused[0]}")
     elif arguments.noun != "run":
         raise CallError("--profile applies to `schema run` only; remove it, or write `schema run`")
-
-
-def _text(arguments: argparse.Namespace) -> str:
-    if arguments.profile is not None:
-        return _narrowed(arguments)
-    return schema_text(arguments.noun, _library(arguments.templates))
 
 
 def _library(templates: str | None) -> Library:

@@ -150,7 +150,10 @@ def _reject_rule(row: Node, *, is_custom: bool) -> RejectRule:
     run_sets, above, not_in, run_not_in, bases = (
         _paths(row, key) for key in ("run_sets", "above", "not_in", "run_not_in", "bases")
     )
-    mentioned = (*_paths(row, "with"), *(path for key in ("matches", "where") for path in _keys(row, key)))
+    mentioned = (
+        *_paths(row, "with"),
+        *(parse_path(path) for key in ("matches", "where") if key in fields for path in fields[key].fields),
+    )
     applies = _condition(row)
 
     def find_matches(merged: Merged) -> Iterator[tuple[Node, Node | None]]:
@@ -204,10 +207,6 @@ def _path(node: Node) -> KeyPath:
 
 def _paths(row: Node, key: str) -> tuple[KeyPath, ...]:
     return tuple(_path(item) for item in row.fields[key].items) if key in row.fields else ()
-
-
-def _keys(row: Node, key: str) -> tuple[KeyPath, ...]:
-    return tuple(parse_path(path) for path in row.fields[key].fields) if key in row.fields else ()
 
 
 def _names(row: Node, key: str) -> frozenset[str] | None:

@@ -32,7 +32,9 @@ def explain_error(
         name, line = error.name or name, error.lineno
         message, help_text = _syntax_error(_clean(error.message or text), known)
     elif isinstance(error, TemplateNotFound):
-        message, help_text = _missing_template(str(error.name or text), library)
+        missing = str(error.name or text)
+        message = f"template {quote(missing)} not found"
+        help_text = _did_you_mean(missing, library.templates, "write its folder and file, such as `kubernetes/_env.j2`")
     elif isinstance(error, UndefinedError):
         message, help_text = _undefined(text)
     elif isinstance(error, (ReferenceFault, SecurityError)):
@@ -71,11 +73,6 @@ def _syntax_error(text: str, known: Mapping[str, Iterable[str]]) -> tuple[str, s
         return f"invalid template: {text[:1].lower()}{text[1:]}", "fix this line, or one above it"
     kind, name = unknown.groups()
     return f"unknown {kind} `{name}`", _did_you_mean(name, known.get(kind, ()), f"use another {kind}")
-
-
-def _missing_template(name: str, library: Library) -> tuple[str, str]:
-    otherwise = "write its folder and file, such as `kubernetes/_env.j2`"
-    return f"template {quote(name)} not found", _did_you_mean(name, library.templates, otherwise)
 
 
 def _undefined(text: str) -> tuple[str, str]:
