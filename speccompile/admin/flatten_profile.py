@@ -66,7 +66,7 @@ def _rules(profile: Profile) -> Mapping[str, Node]:
     """The rules by path. A rule that cannot be combined with another one is put under another spelling of the path."""
     rules: dict[str, Node] = {}
     for path, constraint in canonical_rules(profile):
-        for text in _spellings(path):
+        for text in chain((path,), _quoted(parse_path(path))):
             combined = _combined(rules[text], constraint) if text in rules else constraint
             if combined:
                 rules[text] = combined
@@ -81,10 +81,6 @@ def _combined(one: Node, other: Node) -> Node | None:
     if one.fields.keys() & other.fields.keys() or "reason" in {*one.fields, *other.fields}:
         return None
     return one.with_fields({**one.fields, **other.fields})
-
-
-def _spellings(path: str) -> Iterator[str]:
-    return chain((path,), _quoted(parse_path(path)))
 
 
 def _path_as_written(path: KeyPath) -> KeyPath:

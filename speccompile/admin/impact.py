@@ -123,10 +123,12 @@ def group_outcomes(results: Iterable[Outcome]) -> Impact:
             (still_broken if isinstance(old, CompileError) else broken).append(Broken(label, new.diagnostics))
         elif isinstance(old, CompileError):
             fixed.append(label)
-        elif changes := _changes(label, old, new):
-            changed.append(Changed(label, changes))
         else:
-            unchanged.append(label)
+            before, after = ([manifest.data for manifest in compiled.manifests] for compiled in (old, new))
+            if changes := difference(before, after, run_name=object_name(label.name)):
+                changed.append(Changed(label, changes))
+            else:
+                unchanged.append(label)
     return Impact(
         unchanged=tuple(unchanged),
         groups=_groups(changed),
@@ -134,11 +136,6 @@ def group_outcomes(results: Iterable[Outcome]) -> Impact:
         broken=tuple(broken),
         still_broken=tuple(still_broken),
     )
-
-
-def _changes(label: RunLabel, old: Compiled, new: Compiled) -> tuple[ManifestChange, ...]:
-    before, after = ([manifest.data for manifest in compiled.manifests] for compiled in (old, new))
-    return difference(before, after, run_name=object_name(label.name))
 
 
 def _groups(changed: Iterable[Changed]) -> tuple[ImpactGroup, ...]:
@@ -159,7 +156,10 @@ def impact_text(impact: Impact) -> str:
     """The number of runs in each group, their changes and their names."""
     blocks = [
         *([[f"{len(impact.unchanged)} unchanged"]] if impact.unchanged else []),
-        *([*_heading(group), *_listed(group.runs)] for group in impact.groups),
+        *(
+            [f"{_counted(group.runs)}:", *(f"  {change}" for change in group.summary), *_listed(group.runs)]
+            for group in impact.groups
+        ),
         *_section("{} now {compile}", impact.fixed),
         *_section("{} no longer {compile}", impact.broken),
         *_section("{} still {do} not compile", impact.still_broken),
@@ -172,11 +172,6 @@ def _section(words: str, runs: Sequence[RunLabel | Broken]) -> Iterator[list[str
         verbs = ("compiles", "does") if len(runs) == 1 else ("compile", "do")
         heading = words.format(_counted(runs), compile=verbs[0], do=verbs[1])
         yield [heading, *_listed(runs)]
-
-
-def _heading(group: ImpactGroup) -> Iterator[str]:
-    yield f"{_counted(group.runs)}:"
-    yield from (f"  {change}" for change in group.summary)
 
 
 def _counted(runs: Sequence[object]) -> str:

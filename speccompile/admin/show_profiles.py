@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from speccompile.admin.flatten_profile import canonical_rules, flat_trees
@@ -113,17 +113,10 @@ def profile_yaml(profile: Profile) -> str:
 
 def _annotated(line: Line, column: int) -> str:
     first, *others = line.text.split("\n")
-    annotated = f"{first.ljust(column)}  # {_comment(line.value)}" if line.origin else first
-    return "".join(f"{text}\n" for text in (annotated, *others))
-
-
-def _comment(node: Node) -> str:
-    how = f" ({node.derived})" if node.derived else ""
-    return quote(f"{_where(node)}{how}", _MAX_CELL)[1:-1]
-
-
-def _leaves(tree: Node) -> Iterator[tuple[tuple[str | int, ...], Node]]:
-    return ((path, node) for path, node in tree.walk() if node.is_scalar or not node.value)
+    if line.origin:
+        how = f" ({line.value.derived})" if line.value.derived else ""
+        first = f"{first.ljust(column)}  # {quote(f'{_where(line.value)}{how}', _MAX_CELL)[1:-1]}"
+    return "".join(f"{text}\n" for text in (first, *others))
 
 
 def _where(node: Node) -> str:
@@ -141,7 +134,12 @@ def profile_data(profile: Profile) -> dict[str, Any]:
         "id": str(profile.id.value),
         "extends": [str(parent.value) for parent in profile.parents],
         "documents": [
-            {"data": tree.plain(), "origins": {format_path(path): _origin(node) for path, node in _leaves(tree)}}
+            {
+                "data": tree.plain(),
+                "origins": {
+                    format_path(path): _origin(node) for path, node in tree.walk() if node.is_scalar or not node.value
+                },
+            }
             for tree in flat_trees(profile)
         ],
     }

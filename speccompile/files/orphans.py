@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import stat
-from collections.abc import Container, Mapping
+from collections.abc import Container
 from itertools import takewhile
 from pathlib import Path
 
@@ -74,15 +74,12 @@ def _is_generated(path: Path, marks: LabelMarks | None) -> bool:
     if marks is None or text is None or _KEY not in text:
         return False
     parsed = parse(Source(str(path), text, Layer.RUN))
-    objects = [_labels(item) for document in parsed.documents for item in members(document.root)]
-    return bool(objects) and not has_errors(parsed.findings) and all(_has_marks(labels, marks) for labels in objects)
+    objects = [item for document in parsed.documents for item in members(document.root)]
+    return bool(objects) and not has_errors(parsed.findings) and all(_has_marks(item, marks) for item in objects)
 
 
-def _labels(item: Node) -> Mapping[str, Node]:
-    labels = item.at(("metadata", "labels"))
-    return labels.fields if labels else {}
-
-
-def _has_marks(labels: Mapping[str, Node], marks: LabelMarks) -> bool:
+def _has_marks(item: Node, marks: LabelMarks) -> bool:
+    node = item.at(("metadata", "labels"))
+    labels = node.fields if node else {}
     manager = labels[_KEY].value if _KEY in labels else None
     return manager == _MANAGER or (manager in marks.managers and marks.keys <= labels.keys())

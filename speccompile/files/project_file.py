@@ -16,7 +16,7 @@ from speccompile.model.findings import CompileError, stop_if_any
 from speccompile.model.key_path import KeyPath
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
-from speccompile.model.source import Layer, Span
+from speccompile.model.source import Layer
 from speccompile.schema.bundled import bundled_codes, preset_names
 from speccompile.schema.library import schema_library
 from speccompile.schema.suggestions import near, unknown_key
@@ -44,14 +44,15 @@ def read_project(file: Path, overrides: Mapping[str, Sequence[Path]] = _NO_OVERR
     profiles, platform, templates, output = (
         _named_paths(tree, key, folder) for key in ("profiles", "platform", "templates", "output")
     )
+    kubernetes, severity = tree.fields.get("kubernetes"), tree.fields.get("severity")
     project = Project(
         path=near_by(file),
         profiles=tuple(one.file for one in profiles),
         platform=next((_platform(one, folder) for one in platform), None),
         templates=next((one.file for one in templates), None),
         output=next((one.file for one in output), None),
-        kubernetes=_kubernetes(tree),
-        severity=_severity(tree),
+        kubernetes={str(node.value): node.span for node in kubernetes.items} if kubernetes else {},
+        severity={code: str(node.value) for code, node in severity.fields.items()} if severity else {},
     )
     files = (*profiles, *(platform if isinstance(project.platform, Path) else ()), *templates)
     findings += [_no_match(one) for one in files if one.path[0] not in overrides and _is_missing(one.file)]
@@ -89,16 +90,6 @@ def _read(file: Path) -> tuple[Node, list[Diagnostic]]:
         # An ambiguous scalar may name another file than was meant.
         raise CompileError([*findings, *found])
     return without_faulty(tree, found), [*findings, *found]
-
-
-def _kubernetes(tree: Node) -> Mapping[str, Span]:
-    written = tree.fields.get("kubernetes")
-    return {str(node.value): node.span for node in written.items} if written else {}
-
-
-def _severity(tree: Node) -> Mapping[str, str]:
-    written = tree.fields.get("severity")
-    return {code: str(node.value) for code, node in written.fields.items()} if written else {}
 
 
 def _unknown_codes(tree: Node) -> Iterator[Diagnostic]:

@@ -169,7 +169,8 @@ def _write_changed(outputs: Outputs, root: Path, inputs: Iterable[Path], leftove
             path, text, _ = outputs[number]
             folder = (root / path).parent
             if folder not in existing:
-                created += _missing(folder)
+                # Outermost first.
+                created += reversed([one for one in (folder, *folder.parents) if not one.exists()])
                 folder.mkdir(parents=True, exist_ok=True)
                 existing.add(folder)
             # Recorded before it exists, because of Ctrl-C; as strings, which take a third of the memory of paths.
@@ -328,11 +329,6 @@ def obstacle(mode: int, path: Path) -> OSError:
     """The error for a path at which there is something other than a file."""
     what = next(name for is_kind, name in _FILE_KINDS if is_kind(mode))
     return FileExistsError(17, f"{what} is in the way", str(path))
-
-
-def _missing(folder: Path) -> Iterator[Path]:
-    """The folders that do not exist yet, outermost first."""
-    return reversed([one for one in (folder, *folder.parents) if not one.exists()])
 
 
 def _remove_if_empty(folder: Path) -> None:

@@ -35,7 +35,9 @@ def write_report(report: Report, inputs: Iterable[object], stdout: TextIO, stder
     input_files = [one for one in inputs if isinstance(one, Path)]
     try:
         if _is_sink(path):
-            _write_to_sink(report.text, path)
+            # Without O_CREAT and O_TRUNC: something else may be there by now.
+            with os.fdopen(os.open(path, os.O_WRONLY | os.O_NOCTTY), "w", encoding="utf-8", newline="\n") as stream:
+                stream.write(report.text)
         else:
             output = Output(Path(path.name), report.text, sign=re.compile(re.escape(report.sign)))
             write_files([output], path.parent, input_files)
@@ -73,9 +75,3 @@ def _is_sink(path: Path) -> bool:
     if stat.S_ISCHR(mode) or stat.S_ISFIFO(mode):
         return True
     raise obstacle(mode, path)
-
-
-def _write_to_sink(text: str, path: Path) -> None:
-    # Without O_CREAT and O_TRUNC: something else may be there by now.
-    with os.fdopen(os.open(path, os.O_WRONLY | os.O_NOCTTY), "w", encoding="utf-8", newline="\n") as stream:
-        stream.write(text)

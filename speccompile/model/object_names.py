@@ -68,15 +68,11 @@ def build_name(pattern: str, values: Mapping[str, str], longest: int = LABEL, *,
 # Cached, because names repeat within a run and between runs of a project.
 @lru_cache(maxsize=1024)
 def _named(pattern: str, used: tuple[str, ...], longest: int, letter: bool) -> str:
-    separated = pattern.replace("}-{", "}--{", 1) if _needs_double_dash(used) else pattern
+    separated = pattern.replace("}-{", "}--{", 1) if len(used) == _PAIR and "-" in used[0] else pattern
     text = fill_pattern(separated, dict(zip(placeholders(pattern), used, strict=True)))
     fits = len(text) <= longest and _VALID.fullmatch(text) and not _HASHED.fullmatch(text)
     name = text if fits and _is_unambiguous(pattern, used) else _hashed(text, used, longest)
     return _hashed(f"s-{text}", ("service", *used), longest) if letter and not name[0].isalpha() else name
-
-
-def _needs_double_dash(used: tuple[str, ...]) -> bool:
-    return len(used) == _PAIR and "-" in used[0]
 
 
 def _is_unambiguous(pattern: str, used: tuple[str, ...]) -> bool:

@@ -109,7 +109,10 @@ def needs_of(pod: Node) -> Needs:
     name = reader.text(("nodeName",))
     selector = tuple(_selector(reader))
     terms = None if required is None else tuple(_terms(reader))
-    tolerations = tuple(_tolerations(reader))
+    tolerations = tuple(
+        Toleration(*(reader.text((*path, field)) for field in Toleration._fields))
+        for path in reader.paths(("tolerations",))
+    )
     requests = tuple(_requests(reader))
     ports = tuple(_ports(reader))
     # A field that is read twice is reported twice.
@@ -245,11 +248,6 @@ def _requirements(reader: _Reader, path: KeyPath) -> Iterator[Requirement]:
     for item_path in reader.paths(path):
         key, operator = reader.text((*item_path, "key")), reader.text((*item_path, "operator"))
         yield Requirement(key, operator, tuple(reader.texts((*item_path, "values"))), item_path)
-
-
-def _tolerations(reader: _Reader) -> Iterator[Toleration]:
-    for path in reader.paths(("tolerations",)):
-        yield Toleration(*(reader.text((*path, field)) for field in Toleration._fields))
 
 
 # Resources and ports

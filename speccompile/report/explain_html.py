@@ -111,17 +111,14 @@ def as_page(compilations: Iterable[Compiled]) -> str:
         "style_hash": _hash(style),
         "script_hash": _hash(script),
     }
+    data = json.dumps(_data(origins, lines), ensure_ascii=False, separators=(",", ":"))
     # Escaped, the data contains no character that could end the block.
-    markup = {"style": style, "script": script, "data": _json(_data(origins, lines))}
+    markup = {"style": style, "script": script, "data": data.translate(_SCRIPT_ESCAPES)}
     return filled_page(asset("page.html.j2"), values, markup)
 
 
 def _hash(text: str) -> str:
     return f"sha256-{b64encode(sha256(text.encode()).digest()).decode('ascii')}"
-
-
-def _json(data: Any) -> str:
-    return json.dumps(data, ensure_ascii=False, separators=(",", ":")).translate(_SCRIPT_ESCAPES)
 
 
 def _lines_by_layer(runs: Iterable[_Section]) -> dict[str, int]:

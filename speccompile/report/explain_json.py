@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from speccompile.compiler.compiled import Compiled
-from speccompile.compiler.explain import Explanation, Line, Overridden, rule_between, unseen_overrides
+from speccompile.compiler.explain import Explanation, Line, rule_between, unseen_overrides
 from speccompile.model.key_path import format_path
 from speccompile.model.node import Node
 from speccompile.model.origin import Origin, origin_of
@@ -56,12 +56,11 @@ def _line(line: Line) -> dict[str, Any]:
         "path": format_path(line.path),
         "value": line.value.plain(),
         "origin": origin_data(line.origin) if line.origin else None,
-        "overridden": [_overridden_data(overridden) for overridden in line.overridden],
+        "overridden": [
+            {"value": value_data(one.value), "origin": origin_data(one.origin), "rule": one.rule}
+            for one in line.overridden
+        ],
     }
-
-
-def _overridden_data(overridden: Overridden) -> dict[str, Any]:
-    return {"value": value_data(overridden.value), "origin": origin_data(overridden.origin), "rule": overridden.rule}
 
 
 def value_data(node: Node) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 from speccompile.model.node import Node
 from speccompile.model.origin import origin_of
 from speccompile.placement.capacity import Capacity, ResourceUse
-from speccompile.placement.fit import NodeGroup, WorkloadFit
+from speccompile.placement.fit import WorkloadFit
 from speccompile.placement.model_hosting import HostObjection, ModelHosting
 from speccompile.placement.object_identity import kind_of, name_of, namespace_of
 from speccompile.placement.placement import Advice, PlacementResult, WorkloadResult
@@ -26,7 +26,7 @@ def as_placed_json(result: PlacementResult) -> str:
             "nodes": [machine.name for machine in result.cluster.machines],
             "knows_pods": result.cluster.knows_pods,
             "not_modelled": list(NOT_MODELLED),
-            "workloads": [_told(workload) for workload in result.workloads],
+            "workloads": [_workload_result(workload) for workload in result.workloads],
             "capacity": _capacity(result.capacity),
             "models": [_model(model) for model in result.models],
             "not_placed": [_object(tree) for tree in result.not_placed],
@@ -34,13 +34,19 @@ def as_placed_json(result: PlacementResult) -> str:
     )
 
 
-def _told(workload: WorkloadResult) -> dict[str, Any]:
+def _workload_result(workload: WorkloadResult) -> dict[str, Any]:
     fit = workload.fit
     return {
         **_workload(fit),
         "is_suspended": fit.subject.workload.is_suspended,
         "fits": [machine.name for machine in fit.fits],
-        "others": [_group(group, fit) for group in fit.others],
+        "others": [
+            {
+                "nodes": [machine.name for machine in group.machines],
+                "reasons": [_reason(alike, fit) for alike in group.alike],
+            }
+            for group in fit.others
+        ],
         "not_considered": [{"what": what, "origin": _origin(node)} for what, node in workload.not_considered],
         "advice": _advice(workload.advice, fit) if workload.advice else None,
     }
@@ -55,13 +61,6 @@ def _workload(fit: WorkloadFit) -> dict[str, Any]:
         "namespace": workload.namespace,
         "place": place_data(fit.subject.place),
         "pods": workload.pods,
-    }
-
-
-def _group(group: NodeGroup, fit: WorkloadFit) -> dict[str, Any]:
-    return {
-        "nodes": [machine.name for machine in group.machines],
-        "reasons": [_reason(alike, fit) for alike in group.alike],
     }
 
 

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 
 from speccompile.model.node import Node
 from speccompile.placement.capacity import PoolUse, ResourceUse
-from speccompile.placement.fit import NodeGroup, WorkloadFit
 from speccompile.placement.model_hosting import ModelHosting
 from speccompile.placement.placement import PlacementResult, WorkloadResult
 from speccompile.placement.pod_requirements import amount_text
@@ -86,17 +85,13 @@ def _workload(workload: WorkloadResult, result: PlacementResult, paint: Paint) -
     fit_line = fit_text(workload, len(result.cluster.machines))
     yield f"{paint(title(fit), 'title')}{pods} ({place}): {fit_line if workload.fits else paint(fit_line, 'error')}"
     for group in fit.others:
-        yield from _node_group(group, fit, paint)
+        yield f"  does not fit {plural(len(group.machines), 'node')}: {printable_name(node_names(group.machines))}"
+        for alike in group.alike:
+            yield f"    {printable(reason_text(alike))}{_origins(fit.origins(alike[0].paths), paint)}"
     for line in not_considered_lines(workload.not_considered):
         yield f"  {printable(line)}"
     for number, line in enumerate(suggestion_lines(workload)):
         yield f"  {line}" if number else f"  {paint('suggestion:', 'notice')} {line}"
-
-
-def _node_group(group: NodeGroup, fit: WorkloadFit, paint: Paint) -> Iterator[str]:
-    yield f"  does not fit {plural(len(group.machines), 'node')}: {printable_name(node_names(group.machines))}"
-    for alike in group.alike:
-        yield f"    {printable(reason_text(alike))}{_origins(fit.origins(alike[0].paths), paint)}"
 
 
 def _pools(result: PlacementResult, paint: Paint) -> Iterator[str]:

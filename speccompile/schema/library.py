@@ -98,7 +98,7 @@ class Library:
 
         hasher = sha256()
         core = self._core
-        schemas = core.texts if isinstance(core, Schemas) else _as_texts(core)
+        schemas = core.texts if isinstance(core, Schemas) else {name: json.dumps({**one}) for name, one in core.items()}
         for kind, texts in (("schemas", schemas), ("templates", self.templates), ("presets", self.presets)):
             for name in sorted(texts):
                 for part in (kind, name, texts[name]):
@@ -202,10 +202,6 @@ def read_schema(name: str, text: str) -> Schema:
 
     schema: Schema = json.loads(text, object_hook=make_absolute)
     return with_volume_types(schema) if "volume_types" in schema.get("$defs", ()) else schema
-
-
-def _as_texts(schemas: Mapping[str, Schema]) -> Mapping[str, str]:
-    return {name: json.dumps({**schema}) for name, schema in schemas.items()}
 
 
 @cache

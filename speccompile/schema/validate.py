@@ -51,24 +51,18 @@ def validate(root: Node, name: str, library: Library) -> tuple[Node, tuple[Diagn
 
 def validate_exactly(root: Node, name: str, library: Library) -> tuple[Node, tuple[Diagnostic, ...]]:
     """As `validate`, by jsonschema, which explains what is wrong."""
-    findings: list[Diagnostic] = []
-    tree = _conform(root, library.schemas[name], library, (), findings)
-    errors = library.validator(name).iter_errors(tree.plain())
-    findings += islice(_explain(errors, root, tree, name, library), MAX_FINDINGS)
-    return tree, tuple(_without_repetitions(findings))
-
-
-def _explain(
-    errors: Iterable[ValidationError], root: Node, tree: Node, name: str, library: Library
-) -> Iterator[Diagnostic]:
     from speccompile.schema.validation_help import CheckedDocument, improve
 
+    findings: list[Diagnostic] = []
+    tree = _conform(root, library.schemas[name], library, (), findings)
     document = CheckedDocument(root, tree, library.schemas[name], library)
-    for error in errors:
-        for finding in translate_error(error, tree, library):
-            improved = improve(finding, error, document)
-            if improved is not None:
-                yield improved
+    explained = (
+        improve(finding, error, document)
+        for error in library.validator(name).iter_errors(tree.plain())
+        for finding in translate_error(error, tree, library)
+    )
+    findings += islice(filter(None, explained), MAX_FINDINGS)
+    return tree, tuple(_without_repetitions(findings))
 
 
 def without_faulty(tree: Node, findings: Iterable[Diagnostic]) -> Node:

@@ -72,15 +72,12 @@ def _require_support(schema: Schema, library: Library) -> None:
             continue
         if keyword == "$id":
             # An inner `$id` would change what references mean.
-            is_supported = library.schemas.get(_noun(argument)) is schema
+            noun = argument.rpartition("/")[2].partition(".")[0]
+            is_supported = library.schemas.get(noun) is schema
         else:
             is_supported = _SUPPORTED.get(keyword, _never)(argument)
         if not is_supported:
             raise UnknownKeywordError(keyword)
-
-
-def _noun(address: str) -> str:
-    return address.rpartition("/")[2].partition(".")[0]
 
 
 def python_types(names: str | list[str]) -> frozenset[type]:

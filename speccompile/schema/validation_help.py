@@ -98,7 +98,8 @@ def _find_home(key: str, child: Node, field: Field, document: CheckedDocument) -
         return _show_home(key, child, homes[0], field, document)
     lists = [name for name in field.properties if _has(field.child(name).item(), key)]
     if 0 < len(homes or lists) <= _MAX_HOMES:
-        return f"`{key}` belongs {'under' if homes else 'in an item of'} {_alternatives(homes or lists)}"
+        names = _joined([f"`{name}`" for name in homes or lists])
+        return f"`{key}` belongs {'under' if homes else 'in an item of'} {names}"
     top = document.library.resolve(document.schema).get("properties", {})
     if field.path and spelled(key, top) in top:
         return f"`{key}` belongs at the top level: unindent it"
@@ -125,10 +126,6 @@ def _joined(words: list[str]) -> str:
 
 def _has(field: Field, key: str) -> bool:
     return "object" in field.types and spelled(key, field.properties) in field.properties
-
-
-def _alternatives(names: list[str]) -> str:
-    return _joined([f"`{name}`" for name in names])
 
 
 def _show_home(key: str, child: Node, home: str, field: Field, document: CheckedDocument) -> str:

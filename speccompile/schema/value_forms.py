@@ -260,7 +260,7 @@ def _to_items(value: Any, item: Field) -> list[Any] | None:
 
 def _keyed_item(key: str, value: Any, item: Field) -> Mapping[str, Any] | None:
     """An item that was written as a key and the rest of it."""
-    name = _name_of(item)
+    name = next((key for key in ("name", "key") if key in item.properties), None)
     if isinstance(value, Mapping):
         return _completed({**({name: key} if name else {}), **_spelled(value, item)}, item) if name else None
     if item.name == "volumes" and isinstance(value, str) and value.startswith("/"):
@@ -268,10 +268,6 @@ def _keyed_item(key: str, value: Any, item: Field) -> Mapping[str, Any] | None:
     if item.name == "service_ports":
         return _to_mapping(value, item)
     return None
-
-
-def _name_of(item: Field) -> str | None:
-    return next((key for key in ("name", "key") if key in item.properties), None)
 
 
 def _spelled(value: Mapping[str, Any], field: Field) -> dict[str, Any]:

@@ -43,11 +43,10 @@ class VolumeType(NamedTuple):
 
 def volume_types(fields: _Schema) -> Mapping[str, VolumeType]:
     """The volume types in the schema of all fields, by name."""
-    return {name: _volume_type(entry) for name, entry in fields["$defs"]["volume_types"].items()}
-
-
-def _volume_type(entry: _Schema) -> VolumeType:
-    return VolumeType(entry["x-mounts"], _with_key(entry), entry.get("x-object", ""), entry.get("x-instead"))
+    return {
+        name: VolumeType(entry["x-mounts"], _with_key(entry), entry.get("x-object", ""), entry.get("x-instead"))
+        for name, entry in fields["$defs"]["volume_types"].items()
+    }
 
 
 def _with_key(entry: _Schema) -> Mapping[str, str]:

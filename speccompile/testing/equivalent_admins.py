@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from speccompile.admin.flatten_profile import flat_documents
 from speccompile.testing.admin import AdminConfig
-from speccompile.testing.plain_data import Data
 
 _PARENT_ID = "speccompile-again"
 
 
 def with_profile_twice(admin: AdminConfig, profile: str) -> AdminConfig:
     """The profile as a child of a copy of itself."""
-    (file,) = (file for file in admin.files if _contains(file, profile))
+    (file,) = (file for file in admin.files if any("kind" not in data and data.get("id") == profile for data in file))
     parent = tuple({**data, "id": _PARENT_ID} if "kind" not in data else data for data in file)
     child = tuple({**data, "extends": [_PARENT_ID]} if "kind" not in data else data for data in file)
     return admin.with_profile(profile, parent, child)
@@ -25,7 +24,3 @@ def with_flat_profile(admin: AdminConfig, profile: str) -> AdminConfig:
 def with_reversed_files(admin: AdminConfig) -> AdminConfig:
     """The files, and the documents in each, in reverse order."""
     return AdminConfig(tuple(tuple(reversed(file)) for file in reversed(admin.files)), admin.platform)
-
-
-def _contains(file: tuple[Data, ...], profile: str) -> bool:
-    return any("kind" not in data and data.get("id") == profile for data in file)

@@ -63,12 +63,10 @@ def _cell(faults: Sequence[Diagnostic], severities: Severities) -> str:
 
 def _aligned(rows: Sequence[Sequence[str]], paint: Paint) -> str:
     widths = [max(map(columns, column)) for column in zip(*rows, strict=True)]
-    header, *others = ([_padded(cell, width) for cell, width in zip(row, widths, strict=True)] for row in rows)
+    header, *others = (
+        [cell + " " * (width - columns(cell)) for cell, width in zip(row, widths, strict=True)] for row in rows
+    )
     painted = [[paint(cell, "title") for cell in header]]
     for title, *cells in others:
         painted.append([title, *(cell if cell.strip() in (_OK, _SKIPPED) else paint(cell, "error") for cell in cells)])
     return "".join(_GAP.join(row).rstrip() + "\n" for row in painted)
-
-
-def _padded(cell: str, width: int) -> str:
-    return cell + " " * (width - columns(cell))

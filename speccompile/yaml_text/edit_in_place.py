@@ -344,12 +344,8 @@ def _find_dash(item: YamlPart, text: str) -> tuple[int, int]:
             return start, len(match[1])
         if not start:
             break
-        start, end = _line_start(start - 1, text), start
+        start, end = 1 + max(text.rfind(line_end, 0, start - 1) for line_end in _LINE_ENDS), start
     raise CompileError([_unsafe(item.span)])
-
-
-def _line_start(index: int, text: str) -> int:
-    return max(text.rfind(end, 0, index) for end in _LINE_ENDS) + 1
 
 
 def _line_end(index: int, text: str) -> int:

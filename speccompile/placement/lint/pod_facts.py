@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from speccompile.compiler.container_resources import is_device
 from speccompile.model.identity_cache import by_identity
@@ -77,20 +77,14 @@ def requirement_sets(pod: Node) -> list[tuple[LocatedRequirement, ...]]:
 def is_pinned(pod: Node) -> bool:
     """Whether the pod can run only on nodes with certain labels or names."""
     return pod_needs(pod).constraints.node is not None or all(
-        _restrict_nodes(requirements) for requirements in requirement_sets(pod)
+        any(restricts_nodes(one) and one.requirement.key not in _UBIQUITOUS_LABELS for one in requirements)
+        for requirements in requirement_sets(pod)
     )
 
 
 def is_for_all_nodes(workload: PodWorkload) -> bool:
     """Whether its pods should run on all nodes, so that broad tolerations are fine."""
     return (group_of(workload.owner), workload.kind) in _ON_ALL_NODES
-
-
-def _restrict_nodes(requirements: Sequence[LocatedRequirement]) -> bool:
-    return any(
-        restricts_nodes(requirement) and requirement.requirement.key not in _UBIQUITOUS_LABELS
-        for requirement in requirements
-    )
 
 
 def pod_containers(pod: Node) -> Iterator[Node]:

@@ -62,13 +62,12 @@ def _no_pool(context: PlacementContext, workload: PodWorkload) -> Diagnostic:
             "placement/no-pool", "no pool satisfies all of these requirements", _CHECK_REQUIREMENT, Severity.ERROR
         )
         *others, last = requirements
-        return finding_at(
-            context,
-            wording,
-            workload.owner,
-            last.node,
-            *(note for located in others for note in _requirement_note(located)),
+        notes = (
+            note
+            for one in others
+            for note in location_note(f"the requirement that {one.subject} must {one.predicate}", one.node)
         )
+        return finding_at(context, wording, workload.owner, last.node, *notes)
     located = unmet[0]
     message = f"no pool matches: {located.subject} must {located.predicate}"
     wording = LintWording("placement/no-pool", message, _no_pool_help(located, context.pools), Severity.ERROR)
@@ -76,10 +75,6 @@ def _no_pool(context: PlacementContext, workload: PodWorkload) -> Diagnostic:
 
 
 _CHECK_REQUIREMENT = "change the requirement, or declare the intended pool"
-
-
-def _requirement_note(located: LocatedRequirement) -> Iterator[Note]:
-    return location_note(f"the requirement that {located.subject} must {located.predicate}", located.node)
 
 
 def _no_pool_help(located: LocatedRequirement, pools: Sequence[Pool]) -> str:

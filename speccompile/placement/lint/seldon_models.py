@@ -88,14 +88,8 @@ def _check_matches(context: PlacementContext) -> Iterator[Diagnostic]:
         requested = next(
             (reason.model_node for reason in closest.reasons if reason.model_node is not None), match.model
         )
-        yield finding_at(
-            context, make_wording("seldon/no-server", message, fix), match.model, requested, *_reason_notes(closest)
-        )
-
-
-def _reason_notes(closest: Candidate) -> Iterator[Note]:
-    for reason in closest.reasons:
-        yield Note(f"Server {quote(closest.server)}: {reason.text}")
+        notes = (Note(f"Server {quote(closest.server)}: {reason.text}") for reason in closest.reasons)
+        yield finding_at(context, make_wording("seldon/no-server", message, fix), match.model, requested, *notes)
 
 
 def _has(one: Candidate, *causes: Cause) -> bool:

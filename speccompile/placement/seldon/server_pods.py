@@ -106,7 +106,10 @@ def server_hosts(objects: Sequence[Node]) -> tuple[ServerHost, ...]:
 @cache
 def stock_hosts() -> tuple[ServerHost, ...]:
     """The Servers that a stock installation usually has in the namespace of its runtime."""
-    return tuple(_host(_stock_server(name), stock_config(name)) for name in STOCK)
+    return tuple(
+        _host(_stock_object("Server", name, {"serverConfig": name, "replicas": 1}), stock_config(name))
+        for name in STOCK
+    )
 
 
 def config_of(server: Node, objects: Sequence[Node]) -> Node | None:
@@ -150,10 +153,6 @@ def stock_config(name: str) -> Node | None:
     }
     # Each replica has a volume for its models.
     return _stock_object("ServerConfig", name, {"podSpec": pod, "volumeClaimTemplates": [{"name": f"{name}-models"}]})
-
-
-def _stock_server(name: str) -> Node:
-    return _stock_object("Server", name, {"serverConfig": name, "replicas": 1})
 
 
 def _stock_object(kind: str, name: str, spec: Any) -> Node:
