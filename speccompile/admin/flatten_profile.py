@@ -94,9 +94,8 @@ def _quoted(path: KeyPath) -> Iterator[str]:
     length = sum(len(str(step)) for step in path)
     for number in range(2**length):
         bits = iter(range(length))
-        steps = ("".join(_escaped(char, number >> next(bits) & 1) for char in str(step)) for step in path)
+        steps = (
+            "".join(f"\\{char}" if number >> next(bits) & 1 or char in '\\"' else char for char in str(step))
+            for step in path
+        )
         yield "".join(f'["{step}"]' for step in steps)
-
-
-def _escaped(char: str, is_escaped: int) -> str:
-    return f"\\{char}" if is_escaped or char in '\\"' else char

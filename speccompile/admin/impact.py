@@ -222,7 +222,13 @@ def impact_data(impact: Impact) -> dict[str, Any]:
         },
         "unchanged": [run._asdict() for run in impact.unchanged],
         "groups": [
-            {"summary": list(group.summary), "runs": [_changed_data(run) for run in group.runs]}
+            {
+                "summary": list(group.summary),
+                "runs": [
+                    {**run.label._asdict(), "changes": [{**asdict(one), "path": list(one.path)} for one in run.changes]}
+                    for run in group.runs
+                ],
+            }
             for group in impact.groups
         ],
         "fixed": [run._asdict() for run in impact.fixed],
@@ -231,20 +237,16 @@ def impact_data(impact: Impact) -> dict[str, Any]:
     }
 
 
-def _changed_data(run: Changed) -> dict[str, Any]:
-    return {**run.label._asdict(), "changes": [{**asdict(one), "path": list(one.path)} for one in run.changes]}
-
-
 def _broken_data(run: Broken) -> dict[str, Any]:
-    return {**run.label._asdict(), "diagnostics": [_diagnostic_data(finding) for finding in run.diagnostics]}
-
-
-def _diagnostic_data(finding: Diagnostic) -> dict[str, Any]:
-    return {
-        "severity": str(finding.severity),
-        "code": finding.code,
-        "message": finding.message,
-        "where": finding.span.label if finding.span else None,
-        "path": format_path(finding.path),
-        "help": finding.help,
-    }
+    findings = [
+        {
+            "severity": str(finding.severity),
+            "code": finding.code,
+            "message": finding.message,
+            "where": finding.span.label if finding.span else None,
+            "path": format_path(finding.path),
+            "help": finding.help,
+        }
+        for finding in run.diagnostics
+    ]
+    return {**run.label._asdict(), "diagnostics": findings}

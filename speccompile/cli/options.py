@@ -44,7 +44,6 @@ COMMANDS: Mapping[str, CommandInfo] = {
 """All commands in the order of `--help`, which does not import their modules."""
 
 _MOST_JOBS = 256
-_SEVERITIES = ("error", "warning", "notice", "ignore")
 _RUNS = "file, directory, or - for stdin (default: the project)"
 
 
@@ -161,7 +160,8 @@ def add_inputs(parser: argparse.ArgumentParser) -> None:
 def add_findings(parser: argparse.ArgumentParser, strict: str = "treat overridden values of runs as errors") -> None:
     """Add the options that set severities and how much is printed."""
     parser.add_argument("--strict", action="store_true", help=strict)
-    for severity in _SEVERITIES:
+    for severity in ("error", "warning", "notice", "ignore"):
+        article = "an" if severity == "error" else "a"
         parser.add_argument(
             f"--{severity}",
             dest="severities",
@@ -169,15 +169,11 @@ def add_findings(parser: argparse.ArgumentParser, strict: str = "treat overridde
             default=[],
             metavar="CODE",
             type=_severity_option(severity),
-            help="do not report this code" if severity == "ignore" else f"report this code as {_article(severity)}",
+            help="do not report this code" if severity == "ignore" else f"report this code as {article} {severity}",
         )
     amount = parser.add_mutually_exclusive_group()
     amount.add_argument("--quiet", action="store_true", help="print errors only")
     amount.add_argument("--verbose", action="store_true", help="print repeated findings in full")
-
-
-def _article(noun: str) -> str:
-    return f"an {noun}" if noun[0] in "aeiou" else f"a {noun}"
 
 
 def add_shape(parser: argparse.ArgumentParser, output: str) -> None:

@@ -287,11 +287,10 @@ def _sized(node: Node) -> bool:
 
 
 def _among(node: Node, rule: Rule) -> bool:
-    return any(_equal(node, option, rule) for option in rule.constraint.fields["options"].items)
-
-
-def _equal(node: Node, option: Node, rule: Rule) -> bool:
-    return same_quantity(node, option) if rule.counts else json.dumps(node.value) == json.dumps(option.value)
+    options = rule.constraint.fields["options"].items
+    if rule.counts:
+        return any(same_quantity(node, option) for option in options)
+    return any(json.dumps(node.value) == json.dumps(option.value) for option in options)
 
 
 def _matches(node: Node, rule: Rule) -> bool:

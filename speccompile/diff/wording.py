@@ -22,7 +22,6 @@ _MAX_ITEM = 120
 _CONTEXT = 20
 """Characters shown before the first difference of two long values."""
 _RUN = "<run>"
-_SAME_AMOUNT = " (same amount)"
 
 
 class _Absent(Enum):
@@ -215,7 +214,7 @@ def _change_text(difference: Difference, field: _FieldName, names: ObjectNames) 
     before, after = _side_by_side(difference, names)
     if field.is_pair:
         return f"{field.text} changed from {before} to {after}"
-    return f"{field.text} {before} → {after}{_SAME_AMOUNT if _is_same_amount(difference) else ''}"
+    return f"{field.text} {before} → {after}{' (same amount)' if _is_same_amount(difference) else ''}"
 
 
 def _side_by_side(difference: Difference, names: ObjectNames) -> tuple[str, str]:

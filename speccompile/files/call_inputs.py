@@ -88,8 +88,8 @@ def settle(flags: Flags, *, wants_runs: bool = True) -> Inputs:
 
 
 def _project(flags: Flags) -> Project:
-    found = _search_project(flags.paths) if flags.searches and not flags.project else None
-    file = locate(Path(flags.project)) if flags.project else found
+    nearest = _search_project(flags.paths) if flags.searches and not flags.project else None
+    file = locate(Path(flags.project)) if flags.project else nearest
     if file is None and not flags.paths:
         raise CallError(
             f"no PATH given, and no {PROJECT_FILE} here or in a parent directory; "
@@ -98,14 +98,14 @@ def _project(flags: Flags) -> Project:
     if file is None:
         return Project(path=Path(PROJECT_FILE))
     wants_runs = not flags.paths or any(_is_same(path, file) for path in flags.paths)
-    given = {
+    overrides = {
         "runs": () if wants_runs else flags.paths,
         "profiles": flags.profiles,
         "platform": (flags.platform,) if flags.platform else (),
         "templates": (flags.templates,) if flags.templates else (),
         "output": (flags.output,) if flags.output else (),
     }
-    project = _read(file, {key: tuple(map(Path, paths)) for key, paths in given.items() if paths})
+    project = _read(file, overrides)
     if wants_runs and not project.runs:
         raise CallError(f"{project.path} has no `runs`; add them there, or give a PATH")
     return project
@@ -120,23 +120,23 @@ def _project_of_an_admin(flags: Flags) -> Project:
         )
     if file is None:
         return Project(path=Path(PROJECT_FILE))
-    given = {
+    overrides = {
         "runs": ("",),
         "profiles": flags.profiles,
         "platform": (flags.platform,) if flags.platform else (),
         "templates": (flags.templates,) if flags.templates else (),
     }
-    return _read(file, {key: tuple(map(Path, paths)) for key, paths in given.items() if paths})
+    return _read(file, overrides)
 
 
 def _search_project(paths: Sequence[str]) -> Path | None:
     """The project file of all paths. Raises CallError if they belong to two."""
     starts = [Path() if path == STREAM else Path(path) for path in paths] or [Path()]
-    found = {identity(file) or file: file for start in starts if (file := find_project(start))}
-    if len(found) > 1:
-        first, second, *_ = found.values()
+    files = {identity(file) or file: file for start in starts if (file := find_project(start))}
+    if len(files) > 1:
+        first, second, *_ = files.values()
         raise CallError(f"the paths belong to two projects, {first} and {second}; choose one with --project FILE")
-    return next(iter(found.values()), None)
+    return next(iter(files.values()), None)
 
 
 def _runs(paths: Sequence[str], project: Project, skipped: frozenset[Identity]) -> Iterator[Path | Unlisted | None]:
@@ -157,7 +157,8 @@ def _is_same(path: str, file: Path) -> bool:
     return path != STREAM and identity(Path(path)) == identity(file)
 
 
-def _read(file: Path, given: Mapping[str, tuple[Path, ...]]) -> Project:
+def _read(file: Path, overrides: Mapping[str, Sequence[str]]) -> Project:
+    """Read a project file. `overrides` are the paths that the command line names, by key."""
     from speccompile.files.project_file import read_project
 
-    return read_project(file, given)
+    return read_project(file, {key: tuple(map(Path, paths)) for key, paths in overrides.items() if paths})

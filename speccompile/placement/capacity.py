@@ -6,7 +6,7 @@ time, but scores the nodes, so it may do better or worse.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.placement.cluster_snapshot import Cluster
@@ -14,7 +14,7 @@ from speccompile.placement.fit import NodeFilter, WorkloadFit
 from speccompile.placement.machine import Machine, Usage
 from speccompile.placement.node_pools import NAMING, Pool, pool_with
 from speccompile.placement.pod_requirements import Needs, is_counted
-from speccompile.placement.scheduler_filters import POD_RESOURCE, Filter, NodeRejection, usage_reasons
+from speccompile.placement.scheduler_filters import POD_RESOURCE, Filter, usage_reasons
 
 _ROLE = "node-role.kubernetes.io/"
 ALL_NODES = "all nodes"
@@ -139,15 +139,17 @@ def _pending_pods(
     for machine in matching:
         sizes[names[machine.name]] = sizes.get(names[machine.name], 0) + 1
     pools = tuple(sorted(sizes, key=lambda name: (-sizes[name], name)))
-    unmet = [_insufficient(usage_reasons(fit.needs, machine, used[machine.name])) for machine in matching]
+    # Resources and ports, and whether each is a port.
+    unmet = [
+        frozenset(
+            (reason.subject, reason.filter is Filter.PORTS)
+            for reason in usage_reasons(fit.needs, machine, used[machine.name])
+        )
+        for machine in matching
+    ]
     insufficient = sorted(frozenset.intersection(*unmet) or frozenset.union(*unmet)) if unmet else ()
     ports = tuple(subject for subject, is_port in insufficient if is_port)
     return PendingPods(fit, count, pools, tuple(subject for subject, is_port in insufficient if not is_port), ports)
-
-
-def _insufficient(reasons: Iterable[NodeRejection]) -> frozenset[tuple[str, bool]]:
-    """The resources and ports that are insufficient, and whether each is a port."""
-    return frozenset((reason.subject, reason.filter is Filter.PORTS) for reason in reasons)
 
 
 def _pools(

@@ -56,7 +56,9 @@ def _build(cache: AcceptorCache, form: Schema | None, schemas: tuple[Schema, ...
     if resolved is not None and resolved.get("x-unread"):
         return cache.get(None, schemas)
     if resolved is not None and resolved.get("x-opaque"):
-        return _accept_opaque(cache.get(None, schemas))
+        # Ambiguous scalars are rejected also in a value that is not interpreted.
+        accepts_any = cache.get(None, schemas)
+        return lambda node: None if any(inner.unsure for _, inner in node.walk()) else accepts_any(node)
     branches: dict[type, Acceptor] = {}
 
     def accepts(node: Node) -> Node | None:
@@ -87,11 +89,6 @@ def _with_shortcut(accepts: Acceptor, cache: AcceptorCache, parts: tuple[Schema,
         return node
 
     return accepts_scalar
-
-
-def _accept_opaque(accepts: Acceptor) -> Acceptor:
-    """Reject ambiguous scalars also in a value that is not interpreted."""
-    return lambda node: None if any(inner.unsure for _, inner in node.walk()) else accepts(node)
 
 
 def _accept_type(cache: AcceptorCache, form: Schema | None, parts: tuple[Schema, ...], kind: type) -> Acceptor:

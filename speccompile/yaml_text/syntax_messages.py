@@ -204,7 +204,8 @@ def _after_block(error: _Error) -> SyntaxMessage:
     symbol, place, event = error.symbol, error.place, error.last
     if symbol in ("<block mapping start>", "?", "<block sequence start>"):
         above, line = error.line_above(place.line)
-        if above and line.strip() and isinstance(event, kinds.ScalarEvent) and _is_indented_further(error, above):
+        is_below_scalar = bool(above and line.strip()) and isinstance(event, kinds.ScalarEvent)
+        if is_below_scalar and place.column > error.start_of_line(above).column:
             return _value_and_block(error, place)
         return SyntaxMessage("the indentation of this line matches no line above", _INDENT_HELP, place)
     if symbol == "-":
@@ -224,10 +225,6 @@ def _after_block(error: _Error) -> SyntaxMessage:
     if symbol in ("]", "}", ","):
         return SyntaxMessage(f"unexpected `{symbol}`", "remove it, or quote the value", place)
     return SyntaxMessage("unexpected text", "check the indentation, and quote values with punctuation", place)
-
-
-def _is_indented_further(error: _Error, above: int) -> bool:
-    return error.place.column > error.start_of_line(above).column
 
 
 def _value_and_block(error: _Error, place: Place) -> SyntaxMessage:

@@ -32,10 +32,13 @@ def add_completion(commands: Commands) -> None:
 
 def run_completion(arguments: argparse.Namespace, stdout: TextIO, _: TextIO) -> int:
     """Print the script and return the exit code."""
-    # Values that the parser does not list as choices, by option or metavar.
-    words = {"CODE": tuple(bundled_codes()), "--platform": preset_names(), "VERSION": _versions()}
-    stdout.write(script(arguments.shell, tuple(levels_of(parser(), words))))
+    stdout.write(script(arguments.shell, tuple(levels_of(parser(), _words()))))
     return DONE
+
+
+def _words() -> dict[str, tuple[str, ...]]:
+    """Values that the parser does not list as choices, by option or metavar."""
+    return {"CODE": tuple(bundled_codes()), "--platform": preset_names(), "VERSION": _versions()}
 
 
 def _versions() -> tuple[str, ...]:

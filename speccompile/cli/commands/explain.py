@@ -26,7 +26,7 @@ from speccompile.compiler.compile_files import compile_files
 from speccompile.compiler.compiled import Compiled
 from speccompile.compiler.explain import Explanation
 from speccompile.files.call_inputs import CallError, Inputs, settle
-from speccompile.files.find import identity
+from speccompile.files.find import SUFFIXES, identity
 from speccompile.files.load_admin_config import read_setting
 from speccompile.files.run_files import run_files
 from speccompile.files.write_report import Report, write_report
@@ -46,7 +46,6 @@ from speccompile.terminal.style import Paint
 DONE, INPUT = 0, 1
 _PAGE_MARKER = '<meta name="generator" content="speccompile">'
 """Identifies a page that `--html` may overwrite."""
-_FILE_SUFFIXES = (".yaml", ".yml", ".json")
 _EXAMPLES = """\
 examples:
   speccompile explain run.yaml                         who set each line, and which values it overrode
@@ -141,7 +140,7 @@ def _split(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
     """Separate file names from paths within manifests; an argument that exists or looks like a file is a file."""
 
     def is_field(text: str) -> bool:
-        if text == "-" or text.endswith(_FILE_SUFFIXES) or "/" in text.partition("[")[0] or identity(Path(text)):
+        if text == "-" or text.endswith(SUFFIXES) or "/" in text.partition("[")[0] or identity(Path(text)):
             return False
         try:
             return bool(parse_path(text))

@@ -28,8 +28,6 @@ examples:
 Writes a project file, a platform file, a CPU and a GPU profile, two runs with their manifests, schemas for editors
 and a pre-commit configuration. If the repository has one already, prints the hook to add. Never replaces a file.
 """
-_NEXT = "speccompile explain runs/hello.yaml"
-_THEN = "speccompile render"
 
 
 def add_init(commands: Commands) -> None:
@@ -93,7 +91,7 @@ def _refusal(existing: Sequence[Path]) -> str:
 def _summary(written: Iterable[Path], advice: str, folder: str) -> str:
     files = "".join(f"wrote {printable(str(file))}\n" for file in written)
     there = "" if folder == _HERE else f"cd {_as_word(folder)} && "
-    return f"{files}{advice}\nnext:\n  {there}{_NEXT}\n  {_THEN}\n"
+    return f"{files}{advice}\nnext:\n  {there}speccompile explain runs/hello.yaml\n  speccompile render\n"
 
 
 def _as_word(folder: str) -> str:

@@ -20,7 +20,6 @@ _HELP = {
     "platform": "pass it with `--platform`",
     "project": "pass it with `--project`",
 }
-_NESTED_HELP = "write one document per run, separated by `---`"
 _FLAT_KINDS = {"Profile": "profile", "Platform": "platform", "Project": "project"}
 """Values of `kind` that people expect to exist."""
 _FORMS = {
@@ -57,7 +56,7 @@ def wrong_document(root: Node, expected: str, library: Library) -> Diagnostic | 
     for key in ("run", "runs") if expected == "run" else ():
         if key in root.fields and _has_run(root.fields[key]):
             message = f"expected the fields of a run at the top level, found them under `{key}`"
-            return _finding(root.fields[key], expected, message, _NESTED_HELP)
+            return _finding(root.fields[key], expected, message, "write one document per run, separated by `---`")
     counts = {noun: _count_known(root.fields, noun, library) for noun in _NOUNS}
     required = (noun for noun, key in _REQUIRED.items() if key in root.fields)
     best = next(required, max(counts, key=lambda noun: counts[noun]))

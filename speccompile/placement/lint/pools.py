@@ -162,14 +162,12 @@ def _too_large(
             )
             wording = LintWording(
                 "placement/too-large",
-                f"the pods request {requested} of {quote(request.resource)}, but {_HAVE}{available}",
+                f"the pods request {requested} of {quote(request.resource)}, "
+                f"but no node in the pools that they can use has more than {available}",
                 "request less, or select another pool",
                 Severity.ERROR,
             )
             yield finding_at(context, wording, workload.owner, node, *_declaration_note(closest.pool))
-
-
-_HAVE = "no node in the pools that they can use has more than "
 
 
 def _other_pool_notes(matches: Sequence[PoolMatch], request: Request) -> Iterator[Note]:

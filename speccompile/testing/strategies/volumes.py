@@ -9,7 +9,6 @@ from functools import cache
 from hypothesis import strategies as st
 
 from speccompile.compiler.bundled_library import bundled_library
-from speccompile.schema.library import Schema
 from speccompile.testing.plain_data import Data
 from speccompile.testing.strategies.building_blocks import among, coins, fixed_mappings
 from speccompile.testing.strategies.resources import sizes
@@ -53,13 +52,11 @@ def _volume_specs(*, shared: bool) -> Mapping[str, st.SearchStrategy[Data]]:
     }
     types = bundled_library().schemas["fields"]["$defs"]["volume_types"]
     return {
-        name: by_type[name] if name in by_type else _examples(entry["properties"]["spec"])
+        name: by_type[name]
+        if name in by_type
+        else st.sampled_from(entry["properties"]["spec"]["examples"]).map(deepcopy)
         for name, entry in types.items()
     }
-
-
-def _examples(schema: Schema) -> st.SearchStrategy[Data]:
-    return st.sampled_from(schema["examples"]).map(deepcopy)
 
 
 @cache
