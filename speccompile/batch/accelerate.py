@@ -93,14 +93,8 @@ class _Route:
     def __init__(
         self, work: Work, effort: Effort, admin: AdminTexts, cache: ResultCache | None, stack: ExitStack
     ) -> None:
-        self._work, self._effort, self._admin, self._cache, self._stack = (
-            work,
-            effort,
-            admin,
-            cache,
-            stack,
-        )
-        self._sources = sources_of(admin)
+        self._work, self._effort, self._admin = work, effort, admin
+        self._cache, self._stack, self._sources = cache, stack, sources_of(admin)
 
     def rendered(self) -> Iterator[Rendered]:
         units = self._units()
@@ -144,7 +138,7 @@ class _Route:
             # Without a cache, results need not be packed.
             yield from self._compiler.render(unit)
             return
-        outcome = self._compiler.outcome(unit) if unit.outcome is None else unit.outcome
+        outcome = unit.outcome or self._compiler.compile(unit)
         if self._cache and unit.outcome is None:
             self._cache.put(unit.source, outcome)
         yield from self._unpack(unit, outcome)

@@ -89,10 +89,6 @@ class Compiler(NamedTuple):
         profiles = RecordingProfiles(setting.profiles)
         return cls(setting._replace(profiles=profiles), profiles, shape, sources)
 
-    def outcome(self, unit: WorkUnit) -> UnitOutcome:
-        """The outcome of a file, compiled unless it is known."""
-        return unit.outcome or self.compile(unit)
-
     def compile(self, unit: WorkUnit) -> UnitOutcome:
         """Compile a file, and record the profiles that it depends on."""
         self.profiles.reset()
@@ -114,7 +110,7 @@ def compile_chunk(task: ChunkTask) -> tuple[str, Any]:
         return OTHER_VERSION, text_digest()
     try:
         compiler = Compiler.of(setting_of(task.admin), task.shape, sources_of(task.admin))
-        return DONE, tuple(compiler.outcome(WorkUnit.of(text)) for text in task.runs)
+        return DONE, tuple(compiler.compile(WorkUnit.of(text)) for text in task.runs)
     except Exception:  # noqa: BLE001  an internal error, to be distinguished from a failure of the executor
         import traceback
 

@@ -201,11 +201,8 @@ _GENERAL = frozenset({"schema/missing-key", "schema/wrong-type"})
 
 def _is_secret(path: KeyPath, node: Node) -> bool:
     """Whether a secret's value may have been written here; `secrets` at the top of the platform is a setting."""
-    field = path[1:] if path[:1] in _LAYERS else path
+    field = path[1:] if path[:1] in (("defaults",), ("enforce",)) else path
     return field[:1] == ("secrets",) and (field is not path or node.span.source.layer is not Layer.PLATFORM)
-
-
-_LAYERS = (("defaults",), ("enforce",))
 
 
 def as_written(span: Span) -> str | None:

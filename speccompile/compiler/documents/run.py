@@ -84,7 +84,9 @@ def _check_target(
     if action is None or not isinstance(action.value, str):
         return
     supported = actions_of(target)
-    knows_target = knows_target and not _has_errors(profile, library)
+    # Errors of the profile's target are not errors of the run.
+    named = profile.target if profile else None
+    knows_target = knows_target and (named is None or named.value in targets_of(library))
     if knows_target and action.value in _actions(library) and action.value not in supported:
         yield _unsupported_action(action, target, profile, supported)
         return
@@ -100,12 +102,6 @@ def _check_target(
                 notes=_target_note(profile) if scopes[name].targets else (),
                 help=f"remove it, or use {_use(scopes[name])}",
             )
-
-
-def _has_errors(profile: Profile | None, library: Library) -> bool:
-    """Whether the profile's target has errors, which are not errors of the run."""
-    target = profile.target if profile else None
-    return target is not None and target.value not in targets_of(library)
 
 
 class _Scope(NamedTuple):
