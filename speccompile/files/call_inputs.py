@@ -93,7 +93,7 @@ def _project(flags: Flags) -> Project:
     if file is None and not flags.paths:
         raise CallError(
             f"no PATH given, and no {PROJECT_FILE} here or in a parent directory; "
-            "name a PATH, or create a project with `speccompile init`"
+            "pass a PATH, or create a project with `speccompile init`"
         )
     if file is None:
         return Project(path=Path(PROJECT_FILE))
@@ -107,7 +107,7 @@ def _project(flags: Flags) -> Project:
     }
     project = _read(file, {key: tuple(map(Path, paths)) for key, paths in given.items() if paths})
     if wants_runs and not project.runs:
-        raise CallError(f"{project.path} has no `runs`; add them there, or give a PATH")
+        raise CallError(f"{project.path} has no `runs`; add them there, or pass a PATH")
     return project
 
 
@@ -116,7 +116,7 @@ def _project_of_an_admin(flags: Flags) -> Project:
     if file is None and not flags.profiles and not flags.platform:
         raise CallError(
             f"no --profiles given, and no {PROJECT_FILE} here or in a parent directory; "
-            "give --profiles PATH, or create a project with `speccompile init`"
+            "pass --profiles PATH, or create a project with `speccompile init`"
         )
     if file is None:
         return Project(path=Path(PROJECT_FILE))

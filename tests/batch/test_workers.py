@@ -371,7 +371,7 @@ def test_what_a_finding_hides_stays_hidden_if_the_finding_itself_is_not_shown(mo
     tally.add([Diagnostic("yaml/empty", "b", place, severity=Severity.NOTICE, secret=place)])
     stream = io.StringIO()
     tally.print(stream)
-    assert "(not shown: this line may hold a secret)" in stream.getvalue()
+    assert "(not shown: this line may contain a secret)" in stream.getvalue()
     assert "… and 1 more" in stream.getvalue()
 
 

@@ -552,7 +552,7 @@ def test_a_call_without_path_and_project_is_refused(
     monkeypatch.chdir(make(tmp_path, profiles=[]))
     code, stdout, stderr = call("render")
     assert (code, stdout) == (2, "")
-    assert "speccompile.yaml has no `runs`; add them there, or give a PATH" in stderr
+    assert "speccompile.yaml has no `runs`; add them there, or pass a PATH" in stderr
 
 
 def test_a_missing_project_file_is_an_input_error(call: Call) -> None:
