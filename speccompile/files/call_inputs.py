@@ -60,6 +60,10 @@ class CallError(Exception):
     """The command line is wrong; the message explains what to write instead."""
 
 
+class NoProjectError(CallError):
+    """A call without paths found no project file."""
+
+
 def settle(flags: Flags, *, wants_runs: bool = True) -> Inputs:
     """Resolve the flags of a call over its project file.
 
@@ -91,7 +95,7 @@ def _project(flags: Flags) -> Project:
     found = _search_project(flags.paths) if flags.searches and not flags.project else None
     file = locate(Path(flags.project)) if flags.project else found
     if file is None and not flags.paths:
-        raise CallError(
+        raise NoProjectError(
             f"no PATH given, and no {PROJECT_FILE} here or in a parent directory; "
             "pass a PATH, or create a project with `speccompile init`"
         )

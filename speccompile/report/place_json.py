@@ -26,7 +26,7 @@ def as_placed_json(result: PlacementResult) -> str:
             "nodes": [machine.name for machine in result.cluster.machines],
             "knows_pods": result.cluster.knows_pods,
             "not_modelled": list(NOT_MODELLED),
-            "workloads": [_told(workload) for workload in result.workloads],
+            "workloads": [_workload_result(workload) for workload in result.workloads],
             "capacity": _capacity(result.capacity),
             "models": [_model(model) for model in result.models],
             "not_placed": [_object(tree) for tree in result.not_placed],
@@ -34,7 +34,7 @@ def as_placed_json(result: PlacementResult) -> str:
     )
 
 
-def _told(workload: WorkloadResult) -> dict[str, Any]:
+def _workload_result(workload: WorkloadResult) -> dict[str, Any]:
     fit = workload.fit
     return {
         **_workload(fit),
@@ -96,20 +96,20 @@ def _advice(advice: Advice, fit: WorkloadFit) -> dict[str, Any]:
     }
 
 
-def _capacity(fleet: Capacity) -> dict[str, Any]:
+def _capacity(capacity: Capacity) -> dict[str, Any]:
     return {
         "estimate": ESTIMATE,
-        "pods": fleet.pods,
-        "placed": fleet.placed,
-        "workloads": fleet.workloads,
-        "fully_placed": fleet.fully_placed,
+        "pods": capacity.pods,
+        "placed": capacity.placed,
+        "workloads": capacity.workloads,
+        "fully_placed": capacity.fully_placed,
         "pools": [
             {
                 "name": pool.name,
                 "nodes": [machine.name for machine in pool.machines],
                 "resources": [_share(share) for share in pool.resources],
             }
-            for pool in fleet.pools
+            for pool in capacity.pools
         ],
         "pending": [
             {
@@ -118,7 +118,7 @@ def _capacity(fleet: Capacity) -> dict[str, Any]:
                 "pools": list(one.pools),
                 "insufficient": [*one.insufficient, *one.ports],
             }
-            for one in fleet.pending
+            for one in capacity.pending
         ],
     }
 

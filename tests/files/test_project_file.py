@@ -549,6 +549,10 @@ def test_a_call_without_path_and_project_is_refused(
         assert (code, stdout) == (2, "")
         assert stderr.startswith(f"usage: speccompile {command} ")
         assert "no PATH given, and no speccompile.yaml here or in a parent directory" in stderr
+    for command in ("check", "validate"):
+        code, stdout, stderr = call(command, "--changed", "run.yaml")
+        assert (code, stdout) == (2, "")
+        assert "--changed needs a project, and there is no speccompile.yaml here or in a parent directory" in stderr
     monkeypatch.chdir(make(tmp_path, profiles=[]))
     code, stdout, stderr = call("render")
     assert (code, stdout) == (2, "")
