@@ -547,7 +547,10 @@ def test_a_full_disk_is_reported_and_nothing_is_written(
     [
         (("--jobs", "2", "--dask", "tcp://x:1"), "not allowed with argument"),
         *(
-            ((f"--dask={address}",), f"{quote(address)} is not the address of a scheduler; write it like tcp://host:8786")
+            (
+                (f"--dask={address}",),
+                f"{quote(address)} is not the address of a scheduler; write it like tcp://host:8786",
+            )
             for address in ("", "x", "tcp://", "nonsense://x:1", "host:abc", "http://127.0.0.1:80", ":1")
         ),
         (("--dask", "tcp://x:1", "--report", "r.json"), "--report cannot be combined with --dask or --jobs"),
