@@ -164,7 +164,7 @@ def code_index() -> str:
             "below have the same text.",
             "",
             "A finding has one of three severities: *error* (nothing is written, exit code 1), *warning* (likely a",
-            "mistake) or *notice* (good to know). Change the severity of a code, or turn it off with `ignore`, in the",
+            "mistake) or *notice* (information). Change the severity of a code, or turn it off with `ignore`, in the",
             "project file:",
             "",
             "```yaml",

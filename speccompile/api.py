@@ -46,7 +46,7 @@ def compile_run(
     platform: AdminInput | None = None,
     templates: Path | str | None = None,
 ) -> Compiled:
-    """Compile one run under profiles and a platform, with the bundled or with custom templates.
+    """Compile one run with profiles and a platform, with the bundled or with custom templates.
 
     A `str` is YAML or JSON text; a `pathlib.Path` is a file. Raises CompileError with all findings.
     """

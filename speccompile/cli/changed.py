@@ -13,8 +13,8 @@ from speccompile.cli.inputs import flags_of
 from speccompile.compiler.documents.admin_config import Setting
 from speccompile.diff.affected_runs import IsTouched, RunKey, affected
 from speccompile.diff.chosen_runs import Affected, only
-from speccompile.files.call_inputs import Inputs
-from speccompile.files.find import template_files
+from speccompile.files.call_inputs import CallError, Inputs, NoProjectError
+from speccompile.files.find import PROJECT_FILE, template_files
 from speccompile.files.git_revision import removed_files
 from speccompile.files.run_files import run_files
 from speccompile.files.work import Work, read_work
@@ -52,7 +52,13 @@ def read_changed_work(arguments: argparse.Namespace, stderr: TextIO) -> ChangedW
     """
     if not arguments.changed:
         return ChangedWork(read_work(flags_of(arguments), stderr))
-    work = read_work(flags_of(arguments)._replace(paths=()), stderr)
+    try:
+        work = read_work(flags_of(arguments)._replace(paths=()), stderr)
+    except NoProjectError:
+        raise CallError(
+            f"--changed needs a project, and there is no {PROJECT_FILE} here or in a parent directory; "
+            "pass --project FILE, or create a project with `speccompile init`"
+        ) from None
     # With broken profiles or platform nothing compiles, so there is nothing to choose.
     if work.setting.is_broken:
         return ChangedWork(work)

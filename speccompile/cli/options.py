@@ -98,6 +98,15 @@ class Command(argparse.ArgumentParser):
         setattr(arguments, paths.dest, [*getattr(arguments, paths.dest), *rest])
         return arguments, unknown
 
+    def error(self, message: str) -> NoReturn:
+        """Exit with an error; argparse's list of required arguments is replaced with what each of them is."""
+        start, _, names = message.partition("arguments are required: ")
+        if names and start == "the following ":
+            from speccompile.cli.suggest import explain_missing
+
+            message = explain_missing(names.split(", "), self._actions)
+        super().error(message)
+
     def refuse_unknown(self, unknown: Sequence[str], words: Sequence[str]) -> NoReturn:
         """Exit with an error that names the unknown words of a call, and what was probably meant."""
         from speccompile.cli.suggest import explain_unknown_words
@@ -190,7 +199,7 @@ def add_shape(parser: argparse.ArgumentParser, output: str) -> None:
 
 def add_effort(parser: argparse.ArgumentParser) -> None:
     """Add the options that control processes and caches."""
-    parser.add_argument("--no-cache", action="store_true", help="compile every run, also those that have not changed")
+    parser.add_argument("--no-cache", action="store_true", help="compile every run, even if nothing changed")
     ways = parser.add_mutually_exclusive_group()
     ways.add_argument("--jobs", metavar="N", type=_jobs, help="number of processes (default: chosen automatically)")
     ways.add_argument(
@@ -235,7 +244,9 @@ def known_code(code: str) -> str:
 
 def _jobs(text: str) -> int:
     if not text.isascii() or not text.isdigit() or len(text) > len(str(_MOST_JOBS)) or int(text) > _MOST_JOBS:
-        raise argparse.ArgumentTypeError(f"expected a number from 0 (automatic) to {_MOST_JOBS}, found {text!r}")
+        from speccompile.model.diagnostic import quote
+
+        raise argparse.ArgumentTypeError(f"expected a number from 0 (automatic) to {_MOST_JOBS}, found {quote(text)}")
     return int(text)
 
 
@@ -243,7 +254,11 @@ def _address(text: str) -> str:
     host, _, port = text.rpartition("://")[2].rpartition(":")
     is_known = "://" not in text or text.startswith(("tcp://", "tls://", "ucx://", "ws://", "wss://", "inproc://"))
     if not is_known or (not text.startswith("inproc://") and not (host and port.isdecimal())):
-        raise argparse.ArgumentTypeError(f"{text!r} is not the address of a scheduler; write it like tcp://host:8786")
+        from speccompile.model.diagnostic import quote
+
+        raise argparse.ArgumentTypeError(
+            f"{quote(text)} is not the address of a scheduler; write it like tcp://host:8786"
+        )
     return text
 
 

@@ -13,7 +13,7 @@ from speccompile.schema.bundled import bundled_codes
 
 
 class OverrideReport:
-    """Report of overridden, extended and refused values, collected run by run."""
+    """Report of overridden, extended and rejected values, collected run by run."""
 
     def __init__(self, file: str) -> None:
         self._file = file

@@ -43,6 +43,22 @@ def explain_unknown_choice(value: object, choices: Sequence[object]) -> str:
     return f"invalid choice {quote(value)}{advice} (expected one of {quote_names(choices)})"
 
 
+def explain_missing(names: Sequence[str], actions: Sequence[argparse.Action]) -> str:
+    """Explain which required options and arguments a call lacks, by the names that argparse has for them."""
+    return "missing " + ", ".join(
+        _describe(action)
+        for action in actions
+        if {"/".join(action.option_strings), str(action.metavar), action.dest} & {*names}
+    )
+
+
+def _describe(action: argparse.Action) -> str:
+    if action.option_strings:
+        return f"{action.option_strings[0]} {action.metavar}"
+    name = str(action.metavar or action.dest.upper())
+    return f"{name} (one of {quote_names(action.choices)})" if action.choices else name
+
+
 def explain_unknown_words(unknown: Sequence[str], words: Sequence[str], options: Sequence[str]) -> str:
     """Explain the words of a call that the command does not take."""
     # Beside an unknown option, other words are probably its values.

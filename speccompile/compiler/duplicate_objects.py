@@ -98,7 +98,7 @@ def _clashes(compiled: Compiled, claims: ClaimStore, index: HashIndex) -> Iterat
             span=claim.place,
             path=("name",),
             notes=(Note("first defined here", first),),
-            help="rename one of the two",
+            help="pass the file only once" if first.line and first == claim.place else "rename one of the two",
         )
         return
     claims.append(claim)

@@ -13,6 +13,7 @@ from speccompile.model.input_texts import AdminTexts, TemplateFile, Text
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.source import Layer, Source
 from speccompile.schema.bundled import preset_names
+from speccompile.schema.suggestions import near
 from speccompile.yaml_text.parsed import Parsed
 
 AdminInput: TypeAlias = Mapping[str, Any] | Path | str
@@ -77,7 +78,17 @@ def platform_text(platform: AdminInput) -> Text | Parsed:
         platform = {"preset": platform}
     if isinstance(platform, Mapping):
         return data_text((platform,), Source("<platform>", "", Layer.PLATFORM))
-    return file_text(Path(platform), Layer.PLATFORM)
+    text = file_text(Path(platform), Layer.PLATFORM)
+    return _suggest_preset(text, str(platform)) if isinstance(text, Parsed) else text
+
+
+def _suggest_preset(parsed: Parsed, name: str) -> Parsed:
+    """Name the preset that was probably meant by a platform file that does not exist."""
+    preset = near(name, preset_names())
+    if not preset or [finding.code for finding in parsed.findings] != ["input/missing-file"]:
+        return parsed
+    finding = parsed.findings[0]._replace(help=f"did you mean the preset `{preset}`?")
+    return parsed._replace(findings=(finding,))
 
 
 def file_text(path: Any, layer: Layer) -> Text | Parsed:

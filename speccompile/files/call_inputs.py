@@ -60,6 +60,10 @@ class CallError(Exception):
     """The command line is wrong; the message explains what to write instead."""
 
 
+class NoProjectError(CallError):
+    """A call without paths found no project file."""
+
+
 def settle(flags: Flags, *, wants_runs: bool = True) -> Inputs:
     """Resolve the flags of a call over its project file.
 
@@ -91,9 +95,9 @@ def _project(flags: Flags) -> Project:
     nearest = _search_project(flags.paths) if flags.searches and not flags.project else None
     file = locate(Path(flags.project)) if flags.project else nearest
     if file is None and not flags.paths:
-        raise CallError(
+        raise NoProjectError(
             f"no PATH given, and no {PROJECT_FILE} here or in a parent directory; "
-            "name a PATH, or create a project with `speccompile init`"
+            "pass a PATH, or create a project with `speccompile init`"
         )
     if file is None:
         return Project(path=Path(PROJECT_FILE))
@@ -107,7 +111,7 @@ def _project(flags: Flags) -> Project:
     }
     project = _read(file, overrides)
     if wants_runs and not project.runs:
-        raise CallError(f"{project.path} has no `runs`; add them there, or give a PATH")
+        raise CallError(f"{project.path} has no `runs`; add them there, or pass a PATH")
     return project
 
 
@@ -116,7 +120,7 @@ def _project_of_an_admin(flags: Flags) -> Project:
     if file is None and not flags.profiles and not flags.platform:
         raise CallError(
             f"no --profiles given, and no {PROJECT_FILE} here or in a parent directory; "
-            "give --profiles PATH, or create a project with `speccompile init`"
+            "pass --profiles PATH, or create a project with `speccompile init`"
         )
     if file is None:
         return Project(path=Path(PROJECT_FILE))

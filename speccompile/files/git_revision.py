@@ -131,7 +131,7 @@ def _path_inside(place: _Location, absolute: Path, path: str) -> str:
             "revision/no-repository",
             "this path is not in a git work tree, so it has no revisions",
             path,
-            "name a path in a clone of the repository, or a directory instead of the revision",
+            "pass an existing directory to --old, or name a path in a git work tree",
         )
     _refuse_failure(done, place, path)
     lines = (_git(place, path, "rev-parse", option) for option in ("--show-toplevel", "--show-prefix"))

@@ -17,7 +17,7 @@ from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
 from speccompile.model.source import Layer, Source, Span
 
-HIDDEN = "(not shown: this line may hold a secret)"
+HIDDEN = "(not shown: this line may contain a secret)"
 """Shown instead of a line that may contain a secret."""
 # Patterns are compiled on use, because most calls need none.
 _LINE_END = r"\r\n|\r|\n"

@@ -75,14 +75,16 @@ def place_workloads(
     """Evaluate the workloads, and the models among the objects."""
     fits = fit_workloads(subjects, cluster)
     advised: dict[object, Advice] = {}
-    results = tuple(_told(fit, cluster, advised, suggests=suggests) for fit in fits)
+    results = tuple(_workload_result(fit, cluster, advised, suggests=suggests) for fit in fits)
     models = host_models(objects.placed, objects.existing)
     return PlacementResult(
         cluster, results, estimate_capacity(fits, cluster, pools), models, not_placed(objects.placed)
     )
 
 
-def _told(fit: WorkloadFit, cluster: Cluster, advised: dict[object, Advice], *, suggests: bool) -> WorkloadResult:
+def _workload_result(
+    fit: WorkloadFit, cluster: Cluster, advised: dict[object, Advice], *, suggests: bool
+) -> WorkloadResult:
     ignored = tuple(unmodelled_features(fit.subject.workload))
     if not suggests or fit.fits:
         return WorkloadResult(fit, None, ignored)

@@ -95,20 +95,20 @@ def _advice(advice: Advice, fit: WorkloadFit) -> dict[str, Any]:
     }
 
 
-def _capacity(fleet: Capacity) -> dict[str, Any]:
+def _capacity(capacity: Capacity) -> dict[str, Any]:
     return {
         "estimate": ESTIMATE,
-        "pods": fleet.pods,
-        "placed": fleet.placed,
-        "workloads": fleet.workloads,
-        "fully_placed": fleet.fully_placed,
+        "pods": capacity.pods,
+        "placed": capacity.placed,
+        "workloads": capacity.workloads,
+        "fully_placed": capacity.fully_placed,
         "pools": [
             {
                 "name": pool.name,
                 "nodes": [machine.name for machine in pool.machines],
                 "resources": [_share(share) for share in pool.resources],
             }
-            for pool in fleet.pools
+            for pool in capacity.pools
         ],
         "pending": [
             {
@@ -117,7 +117,7 @@ def _capacity(fleet: Capacity) -> dict[str, Any]:
                 "pools": list(one.pools),
                 "insufficient": [*one.insufficient, *one.ports],
             }
-            for one in fleet.pending
+            for one in capacity.pending
         ],
     }
 

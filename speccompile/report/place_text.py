@@ -95,11 +95,11 @@ def _workload(workload: WorkloadResult, result: PlacementResult, paint: Paint) -
 
 
 def _pools(result: PlacementResult, paint: Paint) -> Iterator[str]:
-    fleet = result.capacity
-    if not fleet.pods:
+    capacity = result.capacity
+    if not capacity.pods:
         return
     header = ("POOL", "NODES", "RESOURCE", "ALLOCATABLE", "IN USE", "ADDED", "FREE", "MISSING")
-    rows = [row for pool in fleet.pools for row in _pool_rows(pool)]
+    rows = [row for pool in capacity.pools for row in _pool_rows(pool)]
     yield from _aligned([header, *rows], paint)
     yield ""
 

@@ -92,9 +92,11 @@ def _names(names: Iterable[str]) -> str:
     return ", ".join(ordered[:_MAX_LISTED]) + (", …" if len(ordered) > _MAX_LISTED else "")
 
 
-def _capacity_summary(fleet: Capacity) -> str:
-    pods, workloads = plural(fleet.pods, "pod"), plural(fleet.workloads, "workload")
-    return f"room for {fleet.placed} of {pods}, and for all pods of {fleet.fully_placed} of {workloads} (estimate)"
+def _capacity_summary(capacity: Capacity) -> str:
+    pods, workloads = plural(capacity.pods, "pod"), plural(capacity.workloads, "workload")
+    return (
+        f"room for {capacity.placed} of {pods}, and for all pods of {capacity.fully_placed} of {workloads} (estimate)"
+    )
 
 
 def display_order(workloads: Sequence[WorkloadResult]) -> list[WorkloadResult]:

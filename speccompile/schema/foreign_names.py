@@ -45,6 +45,11 @@ def translate_name(key: str, path: KeyPath, allowed: Collection[str]) -> str | N
     return None
 
 
+def translated_names(path: KeyPath, allowed: Collection[str]) -> list[str]:
+    """The names of other tools for keys at the path."""
+    return [name for table in _tables_for(path, {*allowed}) for name in _tables()[table]]
+
+
 def translate_value(field: object, value: str, allowed: Collection[str]) -> str | None:
     """What to write instead of a value that the field does not allow, as help."""
     return _help(str(field), value, allowed) if field in _VALUE_TABLES else None

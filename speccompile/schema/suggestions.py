@@ -75,14 +75,19 @@ def suggest_key(key: str, path: KeyPath, allowed: Collection[str], elsewhere: st
     """Help for an unknown key at the path.
 
     It is what to write instead of a name that other tools use, or `elsewhere`, which is where the key belongs, or the
-    known key that was probably meant.
+    known key that was probably meant, or what to write instead of a misspelt name of other tools.
     """
-    from speccompile.schema.foreign_names import translate_name
+    from speccompile.schema.foreign_names import translate_name, translated_names
 
     if help_text := translate_name(key, path, allowed):
         return help_text
     meant = near(key, allowed, most=1) or (None if elsewhere else near(key, allowed))
-    return f"did you mean `{meant}`?" if meant else elsewhere
+    if meant:
+        return f"did you mean `{meant}`?"
+    if elsewhere:
+        return elsewhere
+    foreign = near(key, translated_names(path, allowed), most=1)
+    return translate_name(foreign, path, allowed) if foreign else None
 
 
 def unknown_key(

@@ -41,7 +41,7 @@ from speccompile.compiler.duplicate_objects import HashIndex, RunClaim, refuse_d
 from speccompile.files import write as output
 from speccompile.files.load_admin_config import read_setting
 from speccompile.files.manifest_text import TEXTS, rendered
-from speccompile.model.diagnostic import Diagnostic, Note, Severity
+from speccompile.model.diagnostic import Diagnostic, Note, Severity, quote
 from speccompile.model.input_texts import Text
 from speccompile.model.redaction import masked
 from speccompile.model.source import Layer, Source, Span
@@ -371,7 +371,7 @@ def test_what_a_finding_hides_stays_hidden_if_the_finding_itself_is_not_shown(mo
     tally.add([Diagnostic("yaml/empty", "b", place, severity=Severity.NOTICE, secret=place)])
     stream = io.StringIO()
     tally.print(stream)
-    assert "(not shown: this line may hold a secret)" in stream.getvalue()
+    assert "(not shown: this line may contain a secret)" in stream.getvalue()
     assert "… and 1 more" in stream.getvalue()
 
 
@@ -547,7 +547,10 @@ def test_a_full_disk_is_reported_and_nothing_is_written(
     [
         (("--jobs", "2", "--dask", "tcp://x:1"), "not allowed with argument"),
         *(
-            ((f"--dask={address}",), f"{address!r} is not the address of a scheduler; write it like tcp://host:8786")
+            (
+                (f"--dask={address}",),
+                f"{quote(address)} is not the address of a scheduler; write it like tcp://host:8786",
+            )
             for address in ("", "x", "tcp://", "nonsense://x:1", "host:abc", "http://127.0.0.1:80", ":1")
         ),
         (("--dask", "tcp://x:1", "--report", "r.json"), "--report cannot be combined with --dask or --jobs"),

@@ -232,6 +232,15 @@ def test_the_same_file_twice_is_one_run_too_many(call: Call) -> None:
     answer = call("render", "run.yaml", "run.yaml")
     assert (answer.code, answer.stdout) == (1, "")
     assert answer.stderr.startswith("error[run/duplicate]: ")
+    assert "help: pass the file only once" in answer.stderr
+
+
+def test_a_misspelt_preset_is_suggested(call: Call) -> None:
+    Path("run.yaml").write_text(GOOD)
+    answer = call("render", "run.yaml", "--platform", "digitalub")
+    assert "error[input/missing-file]: no such file\n  --> digitalub\n" in answer.stderr
+    assert "help: did you mean the preset `digitalhub`?" in answer.stderr
+    assert "help: check the path" in call("render", "run.yaml", "--platform", "platform.yaml").stderr
 
 
 # Files for each run.
@@ -418,6 +427,12 @@ def test_json_holds_the_same_data(call: Call) -> None:
         ("render run.yaml --prof gpu", "unknown option `--prof`, did you mean `--profiles`?"),
         ("render run.yaml --forma json", "unknown option `--forma`, did you mean `--format`?"),
         ("render run.yaml --xyzzy", "error: unknown option `--xyzzy`\n"),
+        ("profiles", "missing SUBCOMMAND (one of `list`, `show`, `lint`, `impact`)"),
+        ("profiles show", "missing ID\n"),
+        ("profiles impact", "missing --old PATH_OR_REVISION\n"),
+        ("completion", "missing SHELL (one of `bash`, `zsh`, `fish`)"),
+        ("render run.yaml --jobs many", "expected a number from 0 (automatic) to 256, found `many`"),
+        ("render run.yaml --dask here", "`here` is not the address of a scheduler"),
         ("profiles lnt", "invalid choice `lnt`, did you mean `lint`?"),
         ("profiles list --platfrom x", "unknown option `--platfrom`, did you mean `--platform`?"),
         ("profiles list extra", "unexpected argument `extra`"),

@@ -557,11 +557,11 @@ def test_a_broken_profile_gives_no_schema(project: Path, capsys: pytest.CaptureF
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["schema"], "NOUN"),
+        (["schema"], "missing KIND (one of `run`, `profile`, `platform`, `project`)"),
         (["schema", "runs"], "invalid choice"),
         (["schema", "profile", "--profile", "a"], "--profile applies to `schema run` only"),
         (["schema", "run", "--platform", "digitalhub"], "--platform needs --profile ID"),
-        (["schema", "run", "--profile", "a"], "give --profiles PATH"),
+        (["schema", "run", "--profile", "a"], "pass --profiles PATH"),
         (["schema", "run", "-o", ""], "the path is empty"),
     ],
 )

@@ -549,10 +549,14 @@ def test_a_call_without_path_and_project_is_refused(
         assert (code, stdout) == (2, "")
         assert stderr.startswith(f"usage: speccompile {command} ")
         assert "no PATH given, and no speccompile.yaml here or in a parent directory" in stderr
+    for command in ("check", "validate"):
+        code, stdout, stderr = call(command, "--changed", "run.yaml")
+        assert (code, stdout) == (2, "")
+        assert "--changed needs a project, and there is no speccompile.yaml here or in a parent directory" in stderr
     monkeypatch.chdir(make(tmp_path, profiles=[]))
     code, stdout, stderr = call("render")
     assert (code, stdout) == (2, "")
-    assert "speccompile.yaml has no `runs`; add them there, or give a PATH" in stderr
+    assert "speccompile.yaml has no `runs`; add them there, or pass a PATH" in stderr
 
 
 def test_a_missing_project_file_is_an_input_error(call: Call) -> None:

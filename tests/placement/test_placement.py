@@ -775,7 +775,7 @@ def test_features_that_are_not_considered_are_reported(call: Call) -> None:
 @pytest.mark.parametrize(
     ("call_with", "reason"),
     [
-        ((), "the following arguments are required: --nodes"),
+        ((), "missing --nodes FILE"),
         (("--nodes", "-"), "only PATH can be - for standard input"),
         (("--nodes", "n", "--html", "-", "--format", "json"), "both use standard output"),
     ],

@@ -17,7 +17,7 @@ from speccompile.model.key_path import KeyPath
 from speccompile.model.source import Layer, Source
 from speccompile.schema.bundled import foreign_names_text
 from speccompile.schema.foreign_names import translate_name, translate_value
-from speccompile.schema.suggestions import near
+from speccompile.schema.suggestions import near, suggest_key
 from speccompile.schema.validate import validate
 from speccompile.schema.value_forms import field_at, flow_text, show_form
 from speccompile.testing.strategies.text import json_trees
@@ -114,6 +114,22 @@ def test_camel_case_is_translated_too(name: str) -> None:
     allowed = tuple(LIBRARY.resolve(LIBRARY.schemas["run"])["properties"])
     camel = re.sub("_([a-z])", lambda match: match[1].upper(), name)
     assert translate_name(camel, (camel,), allowed) == translate_name(name, (name,), allowed)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("enviroment", "write `envs` instead"),
+        ("entrypont", "write `command` instead"),
+        ("maxRetrys", None),
+        ("img", "write `image` instead"),
+        ("imag", "did you mean `image`?"),
+        ("xyzzy", None),
+    ],
+)
+def test_misspelt_names_of_other_tools_are_translated(name: str, expected: str | None) -> None:
+    allowed = tuple(LIBRARY.resolve(LIBRARY.schemas["run"])["properties"])
+    assert suggest_key(name, (name,), allowed) == expected
 
 
 @pytest.mark.parametrize("field", ["action", "volume_type"])

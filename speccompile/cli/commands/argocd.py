@@ -52,7 +52,7 @@ def add_argocd(commands: Commands) -> None:
     """Add the command `argocd` and its subcommands."""
     parser = add_command(commands, "argocd", COMMANDS["argocd"].summary, _EXAMPLES)
     parser.set_defaults(run=run_argocd)
-    subcommands = parser.add_subparsers(dest="about", metavar="WHAT", required=True)
+    subcommands = parser.add_subparsers(dest="about", metavar="SUBCOMMAND", required=True)
     for name, what, examples in (
         ("generate", "print the manifests of the application in the current directory", _GENERATE_EXAMPLES),
         ("parameters", "print the parameters of the application and their values", _PARAMETERS_EXAMPLES),

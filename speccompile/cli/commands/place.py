@@ -49,7 +49,7 @@ examples:
 
 Evaluates node names, cordons, taints, node selectors, required node affinity, resources and host ports like
 kube-scheduler. Volumes, topology spread, pod affinity, resource claims, preferences, priorities, scheduling gates,
-quotas and architectures are not considered; the report says if a run uses them. Exit code 4: something does not fit.
+quotas and architectures are not considered; the report marks runs that use them. Exit code 4: something does not fit.
 """
 
 

@@ -75,7 +75,7 @@ def add_profiles(commands: Commands) -> None:
     """Add the `profiles` command with its subcommands."""
     parser = add_command(commands, "profiles", COMMANDS["profiles"].summary, _EXAMPLES)
     parser.set_defaults(run=run_profiles)
-    below = parser.add_subparsers(dest="about", metavar="WHAT", required=True)
+    below = parser.add_subparsers(dest="about", metavar="SUBCOMMAND", required=True)
     listing = add_command(below, "list", "list profiles: what each fixes, its defaults and rules", _LIST_EXAMPLES)
     showing = add_command(
         below, "show", "show a profile merged with its parents, and the origin of each value", _SHOW_EXAMPLES
@@ -87,7 +87,7 @@ def add_profiles(commands: Commands) -> None:
     add_format(linting)
     add_findings(linting, "treat warnings as errors")
     comparing = add_command(
-        below, "impact", "compile runs under old and new profiles and group the changes", _IMPACT_EXAMPLES
+        below, "impact", "compile runs with old and new profiles and group the changes", _IMPACT_EXAMPLES
     )
     _add_impact(comparing)
     for one in (listing, showing, comparing):

@@ -55,7 +55,7 @@ INPUT = 1
 _EXAMPLES = """\
 examples:
   speccompile render run.yaml                          print the manifests of a run
-  speccompile render runs/ --profiles profiles/        compile a folder of runs under profiles
+  speccompile render runs/ --profiles profiles/        compile a folder of runs with these profiles
   speccompile render runs/ -o manifests/               write a file for each run, or none on errors
   speccompile render                                   compile all runs of the project
   cat run.yaml | speccompile render - | kubectl apply -f -
@@ -75,7 +75,7 @@ def add_render(commands: Commands) -> None:
         "--report",
         metavar="FILE",
         type=path,
-        help="write overridden, extended and refused values as JSON; - prints them",
+        help="write overridden, extended and rejected values as JSON; - prints them",
     )
     add_effort(parser)
 

@@ -47,7 +47,7 @@ def add_schema(commands: Commands) -> None:
     """Add the `schema` command to the command line."""
     parser = add_command(commands, "schema", COMMANDS["schema"].summary, _EXAMPLES)
     parser.set_defaults(run=run_schema)
-    parser.add_argument("noun", metavar="NOUN", choices=_NOUNS, help=f"the kind of file: {', '.join(_NOUNS)}")
+    parser.add_argument("noun", metavar="KIND", choices=_NOUNS, help=f"the kind of file: {', '.join(_NOUNS)}")
     parser.add_argument("--profile", metavar="ID", help="only what this profile lets a run set")
     add_inputs(parser)
     parser.add_argument("-o", "--output", metavar="FILE", type=path, help="write to FILE; - for stdout")

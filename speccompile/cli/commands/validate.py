@@ -36,7 +36,7 @@ DONE, INPUT = 0, 1
 _EXAMPLES = """\
 examples:
   speccompile validate run.yaml                        check one run
-  speccompile validate runs/ --profiles profiles/      check a folder of runs under profiles
+  speccompile validate runs/ --profiles profiles/      check a folder of runs with these profiles
   speccompile validate                                 check all runs of the project
 """
 

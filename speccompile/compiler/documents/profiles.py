@@ -353,6 +353,6 @@ def choose(wanted: Node | None, profiles: Mapping[str, Profile]) -> tuple[Profil
             span=wanted.span,
             path=("profile",),
             notes=(Note(listed),),
-            help=f"did you mean `{meant}`?" if meant else "name a known profile, or give its file with --profiles",
+            help=f"did you mean `{meant}`?" if meant else "name a known profile, or pass its file with --profiles",
         ),
     )

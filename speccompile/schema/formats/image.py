@@ -79,7 +79,7 @@ def registry_fault(text: str) -> ValueFault | None:
         return ValueFault(f"{quote(text)} does not begin with a registry host", "write, for example, `ghcr.io/acme`")
     if slash and not re.fullmatch(_IMAGE_PATH, path):
         return ValueFault(
-            f"{quote(text)} is not a folder of a registry", "write, for example, `ghcr.io/acme`, without a tag"
+            f"{quote(text)} is not a registry or a path in one", "write, for example, `ghcr.io/acme`, without a tag"
         )
     return None
 

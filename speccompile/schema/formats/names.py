@@ -99,7 +99,7 @@ def secret_store_fault(text: str) -> ValueFault | None:
     """The name of a Secret with the placeholder `{project}`."""
     if "{project}" not in text:
         return ValueFault(
-            f"{quote(text)} does not contain `{{project}}`", "add `{project}`, so that projects share no store"
+            f"{quote(text)} does not contain `{{project}}`", "add `{project}`, so that projects do not share a store"
         )
     return shape_fault(text.replace("{project}", "p"), _DNS_SUBDOMAIN._replace(what="the name of a Secret"))
 
