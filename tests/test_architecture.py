@@ -85,6 +85,7 @@ LATE: dict[tuple[str, str], str] = {
     ("compiler.documents.run_forms", "speccompile.compiler.documents.wrong_document"): _ERRORS,
     ("compiler.documents.profiles", "speccompile.compiler.documents.wrong_document"): _ERRORS,
     ("compiler.documents.platform", "speccompile.compiler.documents.wrong_document"): _ERRORS,
+    ("files.project_file", "speccompile.compiler.documents.wrong_document"): _ERRORS,
     # The standard library.
     ("schema.bundled", "speccompile.model.diagnostic_codes"): f"tomllib: {_HEAVY}",
     ("schema.bundled", "importlib.resources"): _HEAVY,

@@ -84,7 +84,14 @@ def _read(file: Path) -> tuple[Node, list[Diagnostic]]:
     findings = [*parsed.findings, *(several_documents(document, "project") for document in parsed.documents[1:])]
     if not parsed.documents:
         raise CompileError(findings)
-    tree, found = validate(parsed.documents[0].root, "project", schema_library())
+    root, library = parsed.documents[0].root, schema_library()
+    tree, found = validate(root, "project", library)
+    # A single unknown key is rather a misspelt one.
+    if found and len(root.fields) > 1:
+        from speccompile.compiler.documents.wrong_document import wrong_document  # most files have no errors
+
+        if wrong := wrong_document(root, "project", library):
+            raise CompileError([*findings, wrong])
     found = (*found, *_unknown_codes(tree))
     if parsed.findings:
         # An ambiguous scalar may name another file than was meant.
