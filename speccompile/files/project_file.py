@@ -184,10 +184,10 @@ def _no_match(one: _NamedPath) -> Diagnostic:
 def _outside(one: _NamedPath) -> Diagnostic:
     return Diagnostic(
         code="project/output-outside",
-        message=f"{quote(one.text)} is not a relative path below the folder of the project file",
+        message=f"{quote(one.text)} is not a relative path below the directory of the project file",
         span=one.node.span,
         path=one.path,
-        help="write the name of a folder, such as `manifests`; to write elsewhere, use -o",
+        help="write the name of a directory, such as `manifests`; to write elsewhere, use -o",
     )
 
 

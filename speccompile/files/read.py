@@ -80,13 +80,13 @@ def no_templates(name: str, error: OSError | ValueError | None) -> Parsed:
         return _unreadable(Path(name), Layer.TEMPLATE, error)
     return _finding(
         "input/empty-directory",
-        f"no {TEMPLATE_SUFFIX} files and no targets in the folders of this directory",
+        f"no {TEMPLATE_SUFFIX} files and no targets in the subdirectories",
         source,
         _TARGET_FOLDER,
     )
 
 
-_TARGET_FOLDER = "name the parent of the target's folder, such as `templates` for templates/kubernetes/_env.j2"
+_TARGET_FOLDER = "name the parent of the target's directory, such as `templates` for templates/kubernetes/_env.j2"
 
 
 def empty_directory(name: str, layer: Layer) -> Parsed:

@@ -78,7 +78,9 @@ def kustomization_output(files: Iterable[Path], folder: Path, *, is_whole: bool)
     target = folder / kustomization.FILE
     other = next((folder / name for name in kustomization.OTHER_FILES if (folder / name).exists()), None)
     if other is not None:
-        raise FileExistsError(17, "Kustomize refuses two such files in a folder: make this one an overlay", str(other))
+        raise FileExistsError(
+            17, "Kustomize refuses two such files in a directory: make this one an overlay", str(other)
+        )
     listed = kustomization.listed_files(read_text(target) or "")
     others = () if is_whole else (name for name in listed if (folder / name).exists())
     text = kustomization.kustomization({*(file.as_posix() for file in files), *others})
@@ -256,11 +258,11 @@ def has_text(target: Path, text: str) -> bool:
 def _check_folders(root: Path, folder: Path) -> None:
     """Raises OSError if the folder is a link, or if it or the root is not a folder."""
     if folder != root and folder.is_symlink():
-        raise OSError(40, "a link in the output folder may point outside it", str(folder))
+        raise OSError(40, "a link in the output directory may point outside it", str(folder))
     for one in (root, folder):
         mode = mode_of(one)
         if mode is not None and not stat.S_ISDIR(mode):
-            raise NotADirectoryError(20, "not a folder", str(one))
+            raise NotADirectoryError(20, "not a directory", str(one))
 
 
 def _check_target(target: Path, input_paths: set[str], output: Output) -> bool:

@@ -133,7 +133,7 @@ def _folder(name: str) -> Traversable:
     packaged = _archive() / "_bundled" / name
     if packaged.is_dir():
         return packaged
-    raise FileNotFoundError(f"this installation of speccompile has no `{name}` folder; reinstall it")
+    raise FileNotFoundError(f"this installation of speccompile has no `{name}` directory; reinstall it")
 
 
 def _archive() -> Traversable:

@@ -364,7 +364,7 @@ def test_a_link_in_place_of_a_project_folder_is_refused(call: Call) -> None:
     answer = call("render", "runs.yaml", "-o", "out")
     assert (answer.code, answer.stdout) == (1, "")
     assert answer.stderr == (
-        "speccompile: nothing was written: a link in the output folder may point outside it: out/vision\n"
+        "speccompile: nothing was written: a link in the output directory may point outside it: out/vision\n"
     )
     assert files_below(Path("out")) == files_below(Path("elsewhere")) == {}
 

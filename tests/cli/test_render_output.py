@@ -108,7 +108,7 @@ def test_nothing_is_written_if_a_run_has_errors() -> None:
     [
         (
             ["render", "runs", "-o", "out.yaml", "--kustomization"],
-            "--kustomization lists the files of a folder, and out.yaml is a file: write to a folder with -o DIR",
+            "--kustomization lists the files of a directory, and out.yaml is a file: pass -o DIR",
         ),
         (
             ["render", "runs", "-o", "out.yaml", "--json"],

@@ -160,7 +160,7 @@ def test_a_handwritten_kustomization_is_never_replaced_or_duplicated(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["-o", "-", "--kustomization"], "--kustomization needs a folder; add -o DIR"),
+        (["-o", "-", "--kustomization"], "--kustomization needs a directory; add -o DIR"),
         (["--json", "--kustomization"], "not allowed with"),
         (["--helm", "--json"], "not allowed with"),
         (["--helm", "--kustomization"], "not allowed with"),

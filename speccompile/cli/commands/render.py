@@ -118,16 +118,14 @@ def _refuse_contradictions(arguments: argparse.Namespace, inputs: Inputs, report
     if report and report.is_printed:
         raise CallError("manifests and report cannot both go to standard output; give --report a file, or use -o DIR")
     if arguments.kustomization:
-        raise CallError("--kustomization needs a folder; add -o DIR")
+        raise CallError("--kustomization needs a directory; add -o DIR")
 
 
 def _refuse_one_file(arguments: argparse.Namespace, target: Path | str) -> None:
     """Raise CallError if other options contradict an output of one file."""
     name = printable(str(target))
     if arguments.kustomization:
-        raise CallError(
-            f"--kustomization lists the files of a folder, and {name} is a file: write to a folder with -o DIR"
-        )
+        raise CallError(f"--kustomization lists the files of a directory, and {name} is a file: pass -o DIR")
     is_json = name.endswith(".json")
     if is_json and arguments.shape != "json":
         raise CallError(f"{name} would contain YAML: add --json, or name a .yaml file")

@@ -255,7 +255,9 @@ def _unknown_target(target: Node, library: Library) -> Diagnostic:
         span=target.span,
         path=("target",),
         notes=(Note(f"known targets: {', '.join(f'`{name}`' for name in targets_of(library))}"),),
-        help=f"did you mean `{meant}`?" if meant else "use a known target, or pass its parent folder with --templates",
+        help=f"did you mean `{meant}`?"
+        if meant
+        else "use a known target, or pass its parent directory with --templates",
     )
 
 

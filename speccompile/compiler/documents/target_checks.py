@@ -215,7 +215,7 @@ def _check_templates(tree: Node, target: str, library: Library) -> Iterator[Diag
         path = template_path(file, target)
         if path not in library.templates:
             templates = (name for name in library.templates if name.endswith(".j2"))
-            help_text = _did_you_mean(path, templates, "add the template to the folder of this file")
+            help_text = _did_you_mean(path, templates, "add the template to the directory of this file")
             yield _error(f"template {quote(path)} not found", file.span, help_text)
             continue
         for key, pattern in _IDENTITY.items():

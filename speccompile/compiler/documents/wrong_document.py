@@ -16,7 +16,7 @@ _REQUIRED = {"run": "action", "profile": "id"}
 """Keys that only documents of one kind have, and all of them."""
 _HELP = {
     "run": "pass it as an argument, such as `speccompile render run.yaml`",
-    "profile": "pass it with `--profiles`, or move it to the folder of profiles",
+    "profile": "pass it with `--profiles`, or move it to the directory of profiles",
     "platform": "pass it with `--platform`",
     "project": "pass it with `--project`",
 }

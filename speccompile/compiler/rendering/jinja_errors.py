@@ -34,7 +34,9 @@ def explain_error(
     elif isinstance(error, TemplateNotFound):
         missing = str(error.name or text)
         message = f"template {quote(missing)} not found"
-        help_text = _did_you_mean(missing, library.templates, "write its folder and file, such as `kubernetes/_env.j2`")
+        help_text = _did_you_mean(
+            missing, library.templates, "write its directory and file, such as `kubernetes/_env.j2`"
+        )
     elif isinstance(error, UndefinedError):
         message, help_text = _undefined(text)
     elif isinstance(error, (ReferenceFault, SecurityError)):

@@ -219,7 +219,7 @@ def test_reports_for_programs_name_the_file(call: Call) -> None:
             {"mine": ""},
             "error[input/unreadable]: expected a directory of templates, found a file\n  --> mine\n",
         ),
-        ({"mine/_env.j2": OURS}, "error[input/empty-directory]: no .j2 files and no targets in the folders of this"),
+        ({"mine/_env.j2": OURS}, "error[input/empty-directory]: no .j2 files and no targets in the subdirectories"),
         ({"mine/kubernetes/env.txt": OURS}, "error[input/empty-directory]: no .j2 files"),
         ({"mine/kubernetes/_env.j2": "x" * (1024 * 1024 + 1)}, "error[input/too-large]: the file is larger than 1 MiB"),
     ],
