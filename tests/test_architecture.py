@@ -95,7 +95,7 @@ LATE: dict[tuple[str, str], str] = {
     ("model.object_names", "hashlib"): _HEAVY,
     ("model.quantity", "decimal"): _HEAVY,
     ("model.quantity", "fractions"): _HEAVY,
-    ("compiler.policy", "shlex"): _HEAVY,
+    ("compiler.policy", "speccompile.schema.shell_words"): _HEAVY,
     ("files.defer_interrupt", "signal"): _HEAVY,
     ("files.git_revision", "subprocess"): _HEAVY,
     ("batch.disk_spool", "tempfile"): _HEAVY,

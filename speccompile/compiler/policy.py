@@ -286,24 +286,22 @@ def _profile_is_allowed(merged: Merged) -> Iterator[Diagnostic]:
 def _command_is_no_shell_line(merged: Merged) -> Iterator[Diagnostic]:
     command = merged.spec.fields.get("command")
     for item in command.items if command else ():
-        if item.derived and " " in str(item.value):
+        line = str(item.value)
+        if item.derived and " " in line:
+            from speccompile.schema.shell_words import shell_words
+
+            words = shell_words(line)
             yield Diagnostic(
                 code="policy/shell-line",
                 message="a command written as a string is one executable, and this one contains a space",
                 span=item.span,
                 path=("command",),
                 severity=Severity.WARNING,
-                help=f"write a list: {json.dumps(_words(str(item.value)), ensure_ascii=False)}",
+                help=f"write a list: {json.dumps(words, ensure_ascii=False)}" if words else _COMMAND_HELP,
             )
 
 
-def _words(line: str) -> list[str]:
-    import shlex
-
-    try:
-        return shlex.split(line)
-    except ValueError:
-        return line.split()
+_COMMAND_HELP = 'write a list, such as `["python", "-m", "train"]`'
 
 
 def volumes_in(spec: Node) -> tuple[Node, ...]:

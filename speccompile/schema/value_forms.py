@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
 from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from typing import Any, TypeAlias
@@ -16,6 +15,7 @@ from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
 from speccompile.model.redaction import is_hidden
 from speccompile.schema.library import Library, Schema
+from speccompile.schema.shell_words import shell_words
 from speccompile.yaml_text.plain_scalars import resolve
 
 _MAX_NODES = 40
@@ -233,10 +233,7 @@ def _words(line: str, field: Field) -> list[str]:
         return [part.strip() for part in line.split(",") if part.strip()]
     if _SHELL_SYNTAX.intersection(line):
         return [line]
-    try:
-        return shlex.split(line) or [line]
-    except ValueError:
-        return [line]
+    return shell_words(line) or [line]
 
 
 def _flags(options: Mapping[str, Any]) -> Iterator[str]:
