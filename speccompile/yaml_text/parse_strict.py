@@ -15,7 +15,8 @@ from speccompile.model.documents import Document
 from speccompile.model.redaction import redacted
 from speccompile.model.source import Source, Span
 from speccompile.yaml_text.parsed import CONTROL, Parsed
-from speccompile.yaml_text.syntax_messages import Place, Progress, explain_syntax
+from speccompile.yaml_text.syntax_context import Place, Progress
+from speccompile.yaml_text.syntax_messages import explain_syntax
 from speccompile.yaml_text.tree_builder import FatalFinding, Reader, build_documents
 
 MAX_STRAY_COMMAS = 50

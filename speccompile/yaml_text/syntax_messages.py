@@ -6,33 +6,22 @@ Redaction can therefore show every message as it is: only excerpts are hidden wh
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import Any
 
 from ruamel.yaml import events as kinds
 from ruamel.yaml.error import MarkedYAMLError
-from ruamel.yaml.events import Event
 
 from speccompile.model.light_namedtuple import NamedTuple
+from speccompile.yaml_text.syntax_context import Place, Progress, SyntaxContext, place_of_mark
 
 _CLOSERS = {"[": "]", "{": "}"}
 _QUOTES = ("'", '"')
 _TYPOGRAPHIC = frozenset("“”„‟‘’‚‛")
 _BLOCK_STYLES = ("|", ">")
 _INDENT_HELP = "align it with the line that it belongs to"
-_FOUND_TOKEN = re.compile(r"but (?:found|got) \(?'([^']+)',?\)?\Z")
 _BLOCK_HEADER = re.compile(r"(?:^|[:\-]\s)\s*[|>][-+0-9]*\s*(?:#.*)?$")
 _MISSING_SPACE = re.compile(r"""\s*(?:- +)*["']?[A-Za-z_][-\w./]*["']?:[^\s:/]""")
 _PAIR = re.compile(r"""\s*(?:- +)*["']?[^\s"'#:]+["']?:(?:\s|$)""")
 _PLAIN_DASH = re.compile(r"\s*-[^-\s]")
-
-
-class Place(NamedTuple):
-    """A character of the text: its offset, and its line and column from 1."""
-
-    offset: int
-    line: int
-    column: int
 
 
 class SyntaxMessage(NamedTuple):
@@ -45,71 +34,16 @@ class SyntaxMessage(NamedTuple):
     note_place: Place | None = None
 
 
-class _Error(NamedTuple):
-    """An error of the parser, and what it had read so far."""
-
-    text: str
-    problem: str
-    context: str
-    place: Place
-    start: Place | None
-    """Where the construct begins that the parser was reading."""
-    last: Any
-    """The last event; None before the first."""
-    brackets: Sequence[Place]
-    """Brackets that are open, outermost first."""
-
-    @property
-    def symbol(self) -> str:
-        """The name of the token that the parser found in place of the expected one."""
-        found = _FOUND_TOKEN.search(self.problem)
-        return found[1] if found else ""
-
-    def line(self, number: int) -> str:
-        lines = re.split(r"\r\n|\r|\n", self.text)
-        return lines[number - 1] if 0 < number <= len(lines) else ""
-
-    def line_above(self, number: int) -> tuple[int, str]:
-        """The nearest line above that is neither blank nor a comment, with its number; 0 if there is none."""
-        lines = re.split(r"\r\n|\r|\n", self.text)[: number - 1]
-        for above in range(len(lines), 0, -1):
-            if lines[above - 1].strip() and not lines[above - 1].lstrip().startswith("#"):
-                return above, lines[above - 1]
-        return 0, ""
-
-    def start_of_line(self, number: int) -> Place:
-        """The first character of a line that is not a space."""
-        line = self.line(number)
-        return Place(self.place.offset, number, len(line) - len(line.lstrip()) + 1)
-
-
-class Progress:
-    """The last event of the parser, and the brackets that are still open."""
-
-    __slots__ = ("brackets", "last")
-
-    def __init__(self) -> None:
-        self.last: Event | None = None
-        self.brackets: list[Place | None] = []
-
-    def note(self, event: Any) -> None:
-        self.last = event
-        if isinstance(event, (kinds.MappingStartEvent, kinds.SequenceStartEvent)):
-            self.brackets.append(_place(event.start_mark) if event.flow_style else None)
-        elif isinstance(event, (kinds.MappingEndEvent, kinds.SequenceEndEvent)):
-            self.brackets.pop()
-
-
 def explain_syntax(text: str, error: MarkedYAMLError, progress: Progress) -> SyntaxMessage:
     """The error in plain words; it repeats nothing of the text except punctuation of YAML."""
     mark = error.problem_mark or error.context_mark
-    place = _place(mark) if mark else Place(0, 1, 1)
-    known = _Error(
+    place = place_of_mark(mark) if mark else Place(0, 1, 1)
+    known = SyntaxContext(
         text,
         str(error.problem or ""),
         str(error.context or ""),
         place,
-        _place(error.context_mark) if error.context_mark else None,
+        place_of_mark(error.context_mark) if error.context_mark else None,
         progress.last,
         # The one pair of `[a: b]` is a mapping without a bracket.
         [one for one in progress.brackets if one and text[one.offset : one.offset + 1] in _CLOSERS],
@@ -120,11 +54,7 @@ def explain_syntax(text: str, error: MarkedYAMLError, progress: Progress) -> Syn
     )
 
 
-def _place(mark: Any) -> Place:
-    return Place(mark.index, mark.line + 1, mark.column + 1)
-
-
-def _unclosed_bracket(error: _Error, bracket: Place) -> SyntaxMessage:
+def _unclosed_bracket(error: SyntaxContext, bracket: Place) -> SyntaxMessage:
     opener = error.text[bracket.offset]
     is_at_end = not error.text[error.place.offset :].strip()
     note = (None, None) if is_at_end or error.place.line == bracket.line else ("still open here", error.place)
@@ -134,7 +64,7 @@ def _unclosed_bracket(error: _Error, bracket: Place) -> SyntaxMessage:
     )
 
 
-def _in_brackets(error: _Error) -> SyntaxMessage:
+def _in_brackets(error: SyntaxContext) -> SyntaxMessage:
     """`expected ',' or ']'`, after an item."""
     bracket = error.start or error.place
     opener, symbol = error.text[bracket.offset : bracket.offset + 1], error.symbol
@@ -174,7 +104,7 @@ def _is_closed(text: str, start: int) -> bool:
     return False
 
 
-def _after_quote(error: _Error) -> SyntaxMessage | None:
+def _after_quote(error: SyntaxContext) -> SyntaxMessage | None:
     """Text directly after a quoted value: the quote was closed too early, or too late."""
     event = error.last
     if not isinstance(event, kinds.ScalarEvent) or event.style not in _QUOTES or error.symbol == ":":
@@ -186,7 +116,7 @@ def _after_quote(error: _Error) -> SyntaxMessage | None:
         return SyntaxMessage(
             f"`{event.style}` is probably never closed",
             f"add the closing `{event.style}`",
-            _place(start),
+            place_of_mark(start),
             f"the next `{event.style}` closes it, and more text follows",
             error.place,
         )
@@ -199,7 +129,7 @@ def _after_quote(error: _Error) -> SyntaxMessage | None:
     return SyntaxMessage("text after the closing quote", "put the whole value in quotes", error.place)
 
 
-def _after_block(error: _Error) -> SyntaxMessage:
+def _after_block(error: SyntaxContext) -> SyntaxMessage:
     """`expected <block end>`: something that is not part of the mapping or list around it."""
     symbol, place, event = error.symbol, error.place, error.last
     if symbol in ("<block mapping start>", "?", "<block sequence start>"):
@@ -227,7 +157,7 @@ def _after_block(error: _Error) -> SyntaxMessage:
     return SyntaxMessage("unexpected text", "check the indentation, and quote values with punctuation", place)
 
 
-def _value_and_block(error: _Error, place: Place) -> SyntaxMessage:
+def _value_and_block(error: SyntaxContext, place: Place) -> SyntaxMessage:
     above, _ = error.line_above(place.line)
     return SyntaxMessage(
         "this line is indented below a key that already has a value",
@@ -238,7 +168,7 @@ def _value_and_block(error: _Error, place: Place) -> SyntaxMessage:
     )
 
 
-def _colon(error: _Error) -> SyntaxMessage:
+def _colon(error: SyntaxContext) -> SyntaxMessage:
     """`mapping values are not allowed here`: a second `:` in a line, or a key where none can be."""
     line = error.line(error.place.line)
     before = line[: error.place.column - 1]
@@ -265,12 +195,12 @@ def _dash_without_space(place: Place) -> SyntaxMessage:
     return SyntaxMessage("missing space after `-`", "put a space after `-`", place)
 
 
-def _colon_without_space(error: _Error, number: int) -> SyntaxMessage:
+def _colon_without_space(error: SyntaxContext, number: int) -> SyntaxMessage:
     column = error.line(number).index(":") + 1
     return SyntaxMessage("missing space after `:`", "put a space after `:`", Place(error.place.offset, number, column))
 
 
-def _key(error: _Error) -> SyntaxMessage:
+def _key(error: SyntaxContext) -> SyntaxMessage:
     """`could not find expected ':'`: a line that is neither a key nor an item."""
     start = error.start or error.place
     line = error.line(start.line)[start.column - 1 :]
@@ -296,26 +226,26 @@ def _key(error: _Error) -> SyntaxMessage:
     return SyntaxMessage("missing `:` after a key", "put a `:` and a space after the key", start)
 
 
-def _unclosed_quote(error: _Error) -> SyntaxMessage:
+def _unclosed_quote(error: SyntaxContext) -> SyntaxMessage:
     start = error.start or error.place
     quote = error.text[start.offset : start.offset + 1]
     return SyntaxMessage(f"`{quote}` is never closed", f"add the closing `{quote}`", start)
 
 
-def _first_character(error: _Error) -> SyntaxMessage:
+def _first_character(error: SyntaxContext) -> SyntaxMessage:
     if error.text[error.place.offset : error.place.offset + 1] == "\t":
         return _tab(error)
     return SyntaxMessage("a value cannot start with this character", "put the value in quotes", error.place)
 
 
-def _tab(error: _Error) -> SyntaxMessage:
+def _tab(error: SyntaxContext) -> SyntaxMessage:
     before = error.line(error.place.line)[: error.place.column - 1]
     message = "a tab in place of a space" if before.strip() else "a tab in the indentation"
     help_text = "replace it with a space" if before.strip() else "indent with spaces"
     return SyntaxMessage(message, help_text, error.place)
 
 
-def _value(error: _Error) -> SyntaxMessage:
+def _value(error: SyntaxContext) -> SyntaxMessage:
     """`expected the node content`: nothing where a value must be."""
     if error.brackets and error.symbol == "<stream end>":
         return _unclosed_bracket(error, error.brackets[-1])
@@ -331,7 +261,7 @@ def _value(error: _Error) -> SyntaxMessage:
     return SyntaxMessage("missing value", "write the value here", error.place)
 
 
-def _list_item(error: _Error) -> SyntaxMessage:
+def _list_item(error: SyntaxContext) -> SyntaxMessage:
     if error.line(error.place.line)[: error.place.column - 1].strip():
         return SyntaxMessage(
             "a list cannot start in the line of its key",
@@ -341,18 +271,18 @@ def _list_item(error: _Error) -> SyntaxMessage:
     return SyntaxMessage("unexpected list item", "align `-` with the other items", error.place)
 
 
-def _after_document(error: _Error) -> SyntaxMessage:
+def _after_document(error: SyntaxContext) -> SyntaxMessage:
     if error.text.startswith("%") or "\n%" in error.text:
         return _directive(error)
     return SyntaxMessage("text after the end of the document", "separate documents with `---`", error.place)
 
 
-def _directive(error: _Error) -> SyntaxMessage:
+def _directive(error: SyntaxContext) -> SyntaxMessage:
     help_text = "remove the line that starts with `%`, or quote it if it is text"
     return SyntaxMessage("this is not a valid YAML directive", help_text, error.place)
 
 
-def _alias(error: _Error) -> SyntaxMessage:
+def _alias(error: SyntaxContext) -> SyntaxMessage:
     is_alias = "alias" in error.context
     sign, what = ("*", "alias") if is_alias else ("&", "anchor")
     place = error.start or error.place
@@ -361,38 +291,38 @@ def _alias(error: _Error) -> SyntaxMessage:
     )
 
 
-def _escape(error: _Error) -> SyntaxMessage:
+def _escape(error: SyntaxContext) -> SyntaxMessage:
     return SyntaxMessage(
         "unknown escape in double quotes", "write `\\\\` for a backslash, or use single quotes", error.place
     )
 
 
-def _short_escape(error: _Error) -> SyntaxMessage:
+def _short_escape(error: SyntaxContext) -> SyntaxMessage:
     help_text = "write 2 digits after `\\x`, 4 after `\\u`, 8 after `\\U`; or `\\\\` for a backslash"
     return SyntaxMessage("too few hexadecimal digits in an escape", help_text, error.place)
 
 
-def _block_header(error: _Error) -> SyntaxMessage:
+def _block_header(error: SyntaxContext) -> SyntaxMessage:
     sign = error.text[error.start.offset : error.start.offset + 1] if error.start else "|"
     sign = sign if sign in _BLOCK_STYLES else "|"
     help_text = f"start the text in the next line, indented; or quote a value that begins with `{sign}`"
     return SyntaxMessage(f"text after `{sign}` in the same line", help_text, error.place)
 
 
-def _block_indent(error: _Error) -> SyntaxMessage:
+def _block_indent(error: SyntaxContext) -> SyntaxMessage:
     message = "the blank lines before this text have more spaces than the text itself"
     return SyntaxMessage(message, "remove the spaces in the blank lines", error.place)
 
 
-def _tag(error: _Error) -> SyntaxMessage:
+def _tag(error: SyntaxContext) -> SyntaxMessage:
     return SyntaxMessage("this is not a valid tag", "quote a value that begins with `!`", error.start or error.place)
 
 
-def _question(error: _Error) -> SyntaxMessage:
+def _question(error: SyntaxContext) -> SyntaxMessage:
     return SyntaxMessage("`?` is not allowed here", "quote a value that begins with `? `", error.place)
 
 
-def _after_marker(error: _Error) -> SyntaxMessage:
+def _after_marker(error: SyntaxContext) -> SyntaxMessage:
     return SyntaxMessage("text after `...`", "put it in the next line, after `---`", error.place)
 
 
