@@ -61,6 +61,12 @@ def print_findings(
     stream.flush()
 
 
+def print_result(findings: Iterable[Diagnostic], arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> None:
+    """Print the findings of a command that prints nothing else, as its options say."""
+    stream = stream_for(arguments.format, stdout, stderr)
+    print_findings(findings, stream, arguments.format, quiet=arguments.quiet, verbose=arguments.verbose)
+
+
 def report_success(text: str, arguments: argparse.Namespace, stderr: TextIO) -> None:
     """Print one line about what was done, unless `--quiet`, or a program reads findings from stderr."""
     if not arguments.quiet and arguments.format == TEXT:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from speccompile.model.key_path import KeyPath
 from speccompile.model.node import Node
+from speccompile.model.source import Span
 
 MAIN = "main"
 """The container of a base document that gets the run's fields; any other is a sidecar."""
@@ -39,6 +40,12 @@ def pod_of(tree: Node, pods: Mapping[str, KeyPath] = POD_PATHS) -> Node | None:
 def containers_of(pod: Node | None, section: str) -> tuple[Node, ...]:
     node = pod.fields.get(section) if pod else None
     return node.items if node else ()
+
+
+def object_span(tree: Node) -> Span:
+    """The span of an object in findings: its first key, since the whole mapping covers many lines."""
+    keys = [child.key for child in tree.fields.values() if child.key]
+    return min(keys, key=lambda span: (span.line, span.column), default=tree.span)
 
 
 def members(root: Node) -> Iterator[Node]:

@@ -36,7 +36,7 @@ _GENERAL_WORDS: dict[str, tuple[str, str | None]] = {
         "define the anchor first, or quote a text that begins with `*`",
     ),
 }
-_OTHER_WORDS = ("this is not YAML, and what stands here is not shown", None)
+_OTHER_WORDS = ("this is not valid YAML", None)
 _WITHOUT_VALUES = frozenset(
     f"{_SYNTAX}{name}"
     for name in ("empty", "expansion", "stray-comma", "syntax", "too-deep", "typographic-quotes", "uneditable")

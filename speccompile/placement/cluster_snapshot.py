@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from speccompile.compiler.pod_structure import object_span
 from speccompile.model.diagnostic import Diagnostic, Severity, quote
 from speccompile.model.documents import Document
 from speccompile.model.key_path import KeyPath
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
-from speccompile.model.source import Span
 from speccompile.placement.machine import Machine, Taint, Usage
 from speccompile.placement.object_identity import group_of, kind_of, name_of, namespace_of
 from speccompile.placement.pod_requirements import ResourceAmounts, amount_of, needs_of
@@ -174,12 +174,6 @@ def _used(pods: Iterable[Node], node_names: set[str]) -> tuple[dict[str, Usage],
         else:
             unknown_node_pods.append(tree)
     return used, unknown_node_pods
-
-
-def object_span(tree: Node) -> Span:
-    """The span that stands for an object: its first key, since the whole mapping covers many lines."""
-    keys = [child.key for child in tree.fields.values() if child.key]
-    return min(keys, key=lambda span: (span.line, span.column), default=tree.span)
 
 
 def _unexpected(tree: Node, kind: str) -> Diagnostic:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-from speccompile.compiler.pod_structure import members
+from speccompile.compiler.pod_structure import members, object_span
 from speccompile.model.diagnostic import Diagnostic
 from speccompile.model.documents import Document
 from speccompile.model.findings import has_errors
@@ -86,10 +86,4 @@ def _located_objects(documents: Iterable[Document]) -> Iterator[LocatedObject]:
     for document in documents:
         for tree in members(document.root):
             if not str(getattr(tree.fields.get("apiVersion"), "value", "")).startswith(_TOOL_GROUPS):
-                yield LocatedObject(tree, _object_span(tree))
-
-
-def _object_span(tree: Node) -> Span:
-    """The span that stands for an object: its first key, since the whole mapping covers many lines."""
-    keys = [child.key for child in tree.fields.values() if child.key] if isinstance(tree.value, Mapping) else []
-    return min(keys, key=lambda span: (span.line, span.column), default=tree.span)
+                yield LocatedObject(tree, object_span(tree))

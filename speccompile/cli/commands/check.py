@@ -13,10 +13,10 @@ from speccompile.cli.findings import (
     assign_severities,
     paint_for,
     print_findings,
+    print_result,
     report_skipped,
     report_success,
     severities_of,
-    stream_for,
 )
 from speccompile.cli.options import (
     COMMANDS,
@@ -116,7 +116,7 @@ def run_check(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> 
         arguments.refuse(str(error))
     except CompileError as error:
         findings = assign_severities((), severities_of(arguments), stopping=error.diagnostics)
-        print_findings(findings, stream_for(arguments.format, stdout, stderr), arguments.format)
+        print_result(findings, arguments, stdout, stderr)
     return INPUT
 
 
@@ -144,13 +144,7 @@ def _check(arguments: argparse.Namespace, work: ChangedWork, folder: Path, stdou
     # `validate` and `render` report notices; here they would hide the differences.
     findings = tuple(finding for finding in findings if finding.severity is not Severity.NOTICE)
     if has_errors(findings):
-        print_findings(
-            findings,
-            stream_for(arguments.format, stdout, stderr),
-            arguments.format,
-            quiet=arguments.quiet,
-            verbose=arguments.verbose,
-        )
+        print_result(findings, arguments, stdout, stderr)
         return INPUT
     judged_drifts = (
         drift._replace(findings=assign_severities(drift.findings, severities))

@@ -9,11 +9,10 @@ from typing import TextIO
 from speccompile.cli.cluster_files import read_cluster
 from speccompile.cli.findings import (
     assign_severities,
-    print_findings,
+    print_result,
     report_skipped,
     report_success,
     severities_of,
-    stream_for,
 )
 from speccompile.cli.inputs import flags_of
 from speccompile.cli.objects import Objects, compile_objects, read_objects
@@ -104,13 +103,7 @@ def run_lint(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> i
     except CompileError as error:
         outcome = _Outcome(stopping=error.diagnostics)
     findings = _with_severities(arguments, outcome, severity)
-    print_findings(
-        findings,
-        stream_for(arguments.format, stdout, stderr),
-        arguments.format,
-        quiet=arguments.quiet,
-        verbose=arguments.verbose,
-    )
+    print_result(findings, arguments, stdout, stderr)
     report_skipped(outcome.skipped if not has_errors(findings) else 0, stderr)
     if not findings and not outcome.skipped:
         report_success(f"no findings in {outcome.subjects}", arguments, stderr)

@@ -11,7 +11,7 @@ from typing import Any, TextIO
 from speccompile.admin.impact import group_outcomes, impact_data, impact_text, outcomes
 from speccompile.admin.lint_profiles import lint_profiles
 from speccompile.admin.show_profiles import profile_data, profile_table, profile_yaml, summary_data
-from speccompile.cli.findings import assign_severities, print_findings, report_success, severities_of, stream_for
+from speccompile.cli.findings import assign_severities, print_findings, print_result, report_success, severities_of
 from speccompile.cli.options import (
     COMMANDS,
     Commands,
@@ -34,7 +34,6 @@ from speccompile.model.findings import CompileError, has_errors, stop_if_any
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
 from speccompile.model.source import Layer, Source, Span
-from speccompile.report.formats import TEXT
 from speccompile.terminal.progress import counted
 
 DONE, INPUT = 0, 1
@@ -143,9 +142,9 @@ def run_profiles(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) 
         strict = {finding.code: Severity.ERROR for finding in findings if finding.severity is Severity.WARNING}
         severities = severities_of(arguments, outcome.severity, strict)
         findings = assign_severities(outcome.findings, severities, stopping=outcome.stopping)
-    form, quiet = getattr(arguments, "format", TEXT), getattr(arguments, "quiet", False)
-    # Findings are the result of `lint`, so formats for other programs go to stdout.
-    print_findings(findings, stream_for(form, stdout, stderr), form, quiet=quiet)
+        print_result(findings, arguments, stdout, stderr)
+    else:
+        print_findings(findings, stderr)
     stdout.write(outcome.text)
     if outcome.success and not findings:
         report_success(outcome.success, arguments, stderr)

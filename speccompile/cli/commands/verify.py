@@ -10,11 +10,10 @@ from typing import TextIO
 from speccompile.cli.findings import (
     assign_severities,
     paint_for,
-    print_findings,
+    print_result,
     report_skipped,
     report_success,
     severities_of,
-    stream_for,
 )
 from speccompile.cli.inputs import flags_of
 from speccompile.cli.objects import compile_objects
@@ -120,13 +119,7 @@ def run_verify(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) ->
     except CompileError as error:
         outcome = _Outcome(stopping=error.diagnostics)
     findings = assign_severities(outcome.findings, severities, stopping=outcome.stopping)
-    print_findings(
-        findings,
-        stream_for(arguments.format, stdout, stderr),
-        arguments.format,
-        quiet=arguments.quiet,
-        verbose=arguments.verbose,
-    )
+    print_result(findings, arguments, stdout, stderr)
     report_skipped(outcome.skipped if not has_errors(findings) else 0, stderr)
     if arguments.format == TEXT and outcome.verdicts:
         table = version_table(outcome.verdicts, versions, severities, paint_for(stdout))
