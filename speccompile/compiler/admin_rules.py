@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import TypeAlias
 
 from speccompile.compiler.container_resources import DISK, amount, is_device, same_quantity
@@ -135,10 +135,19 @@ ResourceNames: TypeAlias = Mapping[str, Iterable[str]]
 """The resource names that `gpu` and `disk` mean under one profile and platform."""
 
 
-def broken_rules(
-    rules: Iterable[Rule], specs: tuple[Node, ...], resources: ResourceNames, here: Node, library: Library
+def broken_rules(  # noqa: PLR0913  what is checked, by what, and for whom
+    rules: Iterable[Rule],
+    specs: tuple[Node, ...],
+    resources: ResourceNames,
+    here: Node,
+    library: Library,
+    *,
+    users: Collection[Layer] = (Layer.RUN,),
 ) -> Iterator[Diagnostic]:
-    """Violations of the rules by the first spec that sets each field; missing fields are reported at `here`."""
+    """Violations of the rules by the first spec that sets each field; missing fields are reported at `here`.
+
+    Values of the layers `users` cannot bypass a rule under another name, or as a secret.
+    """
     secrets = _secrets(specs[0])
     specs = tuple(keyed_lists_as_maps(spec, library) for spec in specs)
     for rule in rules:
@@ -146,7 +155,8 @@ def broken_rules(
         required = rule.constraint.fields.get("required")
         if not values and required and required.value:
             yield _broken("required", rule, next(concrete(rule.path, resources)), here)
-        others = _values(_other_names(rule.path, specs[0]), specs, library) if "max" in rule.constraint.fields else {}
+        is_limit = "max" in rule.constraint.fields
+        others = _values(_other_names(rule.path, specs[0], users), specs, library) if is_limit else {}
         for path, node in {**others, **values}.items():
             for keyword in (keyword for keyword in CONSTRAINTS if keyword in rule.constraint.fields):
                 for item in node.items if isinstance(node.value, tuple) else (node,):
@@ -154,7 +164,7 @@ def broken_rules(
                         yield _broken(keyword, rule, path, item)
         secret = _as_secret(rule.path, secrets)
         is_checked = not CONSTRAINTS.keys().isdisjoint(rule.constraint.fields)
-        if secret and secret.span.source.layer is Layer.RUN and is_checked:
+        if secret and secret.span.source.layer in users and is_checked:
             yield _uncheckable(rule, secret)
 
 
@@ -176,12 +186,12 @@ def _values(paths: Iterable[KeyPath], specs: tuple[Node, ...], library: Library)
 _REQUESTS, _LIMITS = (("resources", side) for side in SIDES)
 
 
-def _other_names(path: KeyPath, spec: Node) -> Iterator[KeyPath]:
-    """Paths at which the run sets `gpu` or `disk` under a resource name that profile and platform do not use for it."""
+def _other_names(path: KeyPath, spec: Node, layers: Collection[Layer]) -> Iterator[KeyPath]:
+    """Paths at which a layer sets `gpu` or `disk` under a resource name that the admin does not use for it."""
     if path[:-1] not in (_REQUESTS, _LIMITS) or path[-1] not in _MEANT:
         return
     sides = (node for side in (_REQUESTS, _LIMITS) if (node := spec.at(side)))
-    names = {name for side in sides for name, node in side.fields.items() if node.span.source.layer is Layer.RUN}
+    names = {name for side in sides for name, node in side.fields.items() if node.span.source.layer in layers}
     yield from ((*path[:-1], name) for name in sorted(names) if _MEANT[str(path[-1])](name))
 
 
@@ -244,16 +254,24 @@ def _broken(keyword: str, rule: Rule, path: KeyPath, node: Node) -> Diagnostic:
 def broken_bans(
     bans: Iterable[Ban], merged: Merged, resources: ResourceNames, library: Library
 ) -> Iterator[Diagnostic]:
-    """Fields that the run sets although they are forbidden; an empty list that clears a default counts."""
-    reported: set[int] = set()
-    secrets, fields = _secrets(merged.run.fields), keyed_lists_as_maps(merged.run.fields, library)
-    for ban in bans:
-        paths = (*concrete(ban.path, resources), *_other_names(ban.path, fields))
-        places = (*(node_at(fields, path, library) for path in paths), _as_secret(ban.path, secrets))
-        node = next((node for node in places if node and node.derived not in COMPLETED), None)
-        if node is not None and id(ban.written) not in reported:
-            reported.add(id(ban.written))
-            yield _forbidden(ban, node, merged.profile)
+    """Fields that the run sets although they are forbidden; an empty list that clears a default counts.
+
+    What the platform forbids, a profile that is not the admin's may not set either.
+    """
+    profile = merged.profile
+    of_profile = (profile.fields, profile.defaults) if profile and not profile.is_trusted else ()
+    for layer in (merged.run.fields, *of_profile):
+        reported: set[int] = set()
+        secrets, fields = _secrets(layer), keyed_lists_as_maps(layer, library)
+        for ban in bans:
+            if layer is not merged.run.fields and ban.written.span.source.layer is Layer.PROFILE:
+                continue
+            paths = (*concrete(ban.path, resources), *_other_names(ban.path, fields, merged.user_layers))
+            places = (*(node_at(fields, path, library) for path in paths), _as_secret(ban.path, secrets))
+            node = next((node for node in places if node and node.derived not in COMPLETED), None)
+            if node is not None and id(ban.written) not in reported:
+                reported.add(id(ban.written))
+                yield _forbidden(ban, node, profile)
 
 
 def _forbidden(ban: Ban, node: Node, profile: Profile | None) -> Diagnostic:
@@ -265,7 +283,7 @@ def _forbidden(ban: Ban, node: Node, profile: Profile | None) -> Diagnostic:
         span=node.key or node.span,
         path=ban.path,
         notes=(Note("forbidden here", ban.written.span),),
-        help="remove it from the run",
+        help=f"remove it from the {node.span.source.layer}",
     )
 
 

@@ -42,6 +42,7 @@ def _against_admin_rules(merged: Merged, complete: Merged, library: Library) -> 
     bans = (*platform.bans, *(profile.bans if profile else ()))
     # Both index the spec first, which costs time and most runs do not need.
     if rules:
-        yield from broken_rules(rules, (merged.spec, complete.spec), resources, merged.run.name, library)
+        specs, here = (merged.spec, complete.spec), merged.run.name
+        yield from broken_rules(rules, specs, resources, here, library, users=merged.user_layers)
     if bans:
         yield from broken_bans(bans, merged, resources, library)

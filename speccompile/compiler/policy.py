@@ -237,7 +237,7 @@ def _confinement_stays(merged: Merged) -> Iterator[Diagnostic]:
         return
     annotations = merged.spec.fields.get("annotations")
     for key, child in annotations.fields.items() if annotations else ():
-        if key.startswith(CONFINEMENT_ANNOTATIONS) and child.span.source.layer is Layer.RUN:
+        if key.startswith(CONFINEMENT_ANNOTATIONS) and child.span.source.layer in merged.user_layers:
             yield Diagnostic(
                 code="policy/confinement",
                 message=f"annotation {quote(key)} changes how the container is confined",

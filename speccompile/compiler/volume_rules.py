@@ -10,7 +10,6 @@ from speccompile.compiler.pod_structure import volumes_of
 from speccompile.compiler.policy import store_name, volumes_in
 from speccompile.model.diagnostic import Diagnostic, Note, quote
 from speccompile.model.node import Node
-from speccompile.model.source import Layer
 from speccompile.model.spec import Merged
 from speccompile.schema.volume_types import CREATED, EXISTING, SECRET, VolumeType
 
@@ -49,7 +48,7 @@ def _existing_is_allowed(merged: Merged, types: VolumeTypes) -> Iterator[Diagnos
     allowed = bool(settings["volumes"].fields["allow_existing"].value)
     foreign = bool(settings["secrets"].fields["allow_foreign"].value)
     store, ask_admin = store_name(merged), "ask the platform's admin to allow existing volumes"
-    for volume in _volumes_of_the_run(merged):
+    for volume in _volumes_of_users(merged):
         kind, spec = volume.fields["volume_type"], volume.fields["spec"].fields
         volume_type, mounted = types[str(kind.value)], _mounts(volume, types)
         name = spec.get(volume_type.object_key) or volume.fields["name"]
@@ -84,7 +83,7 @@ def _volume_types_are_allowed(merged: Merged, _: VolumeTypes) -> Iterator[Diagno
     if allowed is None:
         return
     names = [item.value for item in allowed.items]
-    for volume in _volumes_of_the_run(merged):
+    for volume in _volumes_of_users(merged):
         kind = volume.fields["volume_type"]
         # The platform turns `disk` into a volume, not the run.
         if kind.value not in names and not volume.derived:
@@ -103,15 +102,16 @@ def _mounts(volume: Node, types: VolumeTypes) -> str:
     return types[str(volume.fields["volume_type"].value)].mounts(volume.fields["spec"].fields)
 
 
-def _volumes_of_the_run(merged: Merged) -> Iterator[Node]:
-    return (volume for volume in volumes_in(merged.spec) if volume.span.source.layer is Layer.RUN)
+def _volumes_of_users(merged: Merged) -> Iterator[Node]:
+    """The volumes of the run, and of a profile that is not the admin's."""
+    return (volume for volume in volumes_in(merged.spec) if volume.span.source.layer in merged.user_layers)
 
 
 def _volumes_stay_clear_of_the_base(merged: Merged, _: VolumeTypes) -> Iterator[Diagnostic]:
     """No volume of the run has the name of one of a base document, which sidecars may mount."""
     pods = merged.target.pods
     of_bases = {name: node for base in bases_of(merged).values() for name, node in volumes_of(base, pods).items()}
-    for volume in _volumes_of_the_run(merged):
+    for volume in _volumes_of_users(merged):
         name = volume.fields["name"]
         if name.value in of_bases:
             yield Diagnostic(

@@ -63,6 +63,8 @@ class Profile(NamedTuple):
     bans: tuple[Ban, ...]
     bases: Mapping[str, Node]
     """Base documents by kind."""
+    is_trusted: bool = True
+    """Whether it is the admin's; the platform restricts other profiles as it does runs."""
 
 
 class Platform(NamedTuple):

@@ -27,3 +27,5 @@ class AdminTexts(NamedTuple):
     profiles: tuple[Text, ...]
     platform: Text | None
     templates: tuple[TemplateFile, ...] = ()
+    trusts_profiles: bool = True
+    """Whether the profiles are the admin's; the platform restricts those of others as it does runs."""

@@ -9,7 +9,7 @@ from speccompile.model.key_path import KeyPath
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
 from speccompile.model.origin import Override
-from speccompile.model.source import Span
+from speccompile.model.source import Layer, Span
 
 
 class WorkloadRule(NamedTuple):
@@ -84,6 +84,11 @@ class Merged(NamedTuple):
     """Values of the run that a stronger layer replaced or added to."""
     workload: WorkloadRule | None = None
     """Chosen when the spec is complete; see `approve`."""
+
+    @property
+    def user_layers(self) -> tuple[Layer, ...]:
+        """The layers that the platform restricts: the run, and a profile that is not the admin's."""
+        return (Layer.RUN,) if self.profile is None or self.profile.is_trusted else (Layer.RUN, Layer.PROFILE)
 
 
 class Approved(NamedTuple):

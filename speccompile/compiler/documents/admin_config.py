@@ -10,6 +10,7 @@ from speccompile.compiler.bundled_library import library_of
 from speccompile.compiler.documents.platform import read_platform
 from speccompile.compiler.documents.profiles import read_profiles
 from speccompile.compiler.documents.target_fields import target_findings
+from speccompile.compiler.documents.untrusted_profiles import restrict_profiles
 from speccompile.model.diagnostic import Diagnostic
 from speccompile.model.documents import Platform, Profile
 from speccompile.model.findings import has_errors
@@ -36,12 +37,17 @@ class Setting(NamedTuple):
         return has_errors(self.findings)
 
 
-def prepare(profiles: Iterable[Parsed], platform: Parsed | None, library: Library) -> Setting:
+def prepare(
+    profiles: Iterable[Parsed], platform: Parsed | None, library: Library, *, trusts_profiles: bool = True
+) -> Setting:
     """Read platform and profiles; errors become findings of the result, and nothing raises."""
     platform_read, platform_findings = read_platform(platform, library)
     if has_errors(platform_findings):
         platform_read, _ = read_platform(None, library)
     profiles_read, profile_findings = read_profiles(profiles, platform_read, library)
+    if not trusts_profiles:
+        profiles_read, untrusted_findings = restrict_profiles(profiles_read, platform_read, library)
+        profile_findings += untrusted_findings
     findings = (*target_findings(library), *platform_findings, *profile_findings)
     return Setting(library=library, platform=platform_read, profiles=profiles_read, findings=findings)
 
@@ -51,7 +57,7 @@ def setting_of(admin: AdminTexts) -> Setting:
     """The setting of an admin's texts, cached because services and workers use the same texts for many calls."""
     platform = None if admin.platform is None else parsed(admin.platform, Layer.PLATFORM)
     profiles = (parsed(text, Layer.PROFILE) for text in admin.profiles)
-    return prepare(profiles, platform, library_of(admin.templates))
+    return prepare(profiles, platform, library_of(admin.templates), trusts_profiles=admin.trusts_profiles)
 
 
 def parsed(text: Text, layer: Layer) -> Parsed:
