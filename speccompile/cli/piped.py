@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import TextIO
 
 from speccompile.cli.findings import assign_severities, print_findings, severities_of
@@ -40,9 +40,9 @@ def _reword_for_stream(finding: Diagnostic) -> Diagnostic:
     return finding._replace(message=message, help=help_text)
 
 
-def resolve_piped(profiles: Sequence[str], platform: str | None, project: str | None, templates: str | None) -> Inputs:
+def resolve_piped(flags: Flags) -> Inputs:
     """Resolve the inputs of a call with runs on standard input. Raises CallError and CompileError."""
-    return settle(Flags((STREAM,), profiles, platform, None, project, templates=templates))
+    return settle(flags._replace(paths=(STREAM,)))
 
 
 def report_piped(

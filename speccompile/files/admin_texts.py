@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from speccompile.files.call_inputs import Inputs
 from speccompile.files.find import Unlisted, template_files
 from speccompile.files.read import MAX_FILE_BYTES, expand, no_templates, read_file
 from speccompile.model.documents import Document
@@ -28,6 +29,7 @@ class AdminFiles(NamedTuple):
     profiles: tuple[Text | Parsed, ...]
     platform: Text | Parsed | None
     templates: tuple[TemplateFile | Parsed, ...] = ()
+    trusts_profiles: bool = True
 
     @property
     def admin(self) -> AdminTexts | None:
@@ -36,18 +38,27 @@ class AdminFiles(NamedTuple):
         platform = None if isinstance(self.platform, Parsed) else self.platform
         templates = tuple(text for text in self.templates if isinstance(text, TemplateFile))
         is_complete = len(profiles) == len(self.profiles) and platform is self.platform
-        return (
-            AdminTexts(profiles, platform, templates) if is_complete and len(templates) == len(self.templates) else None
-        )
+        if not is_complete or len(templates) < len(self.templates):
+            return None
+        return AdminTexts(profiles, platform, templates, self.trusts_profiles)
 
 
 def read_admin(
-    profiles: Iterable[ProfileInput] | AdminInput, platform: AdminInput | None, templates: Path | str | None = None
+    profiles: Iterable[ProfileInput] | AdminInput,
+    platform: AdminInput | None,
+    templates: Path | str | None = None,
+    *,
+    trusts_profiles: bool = True,
 ) -> AdminFiles:
     """Read profiles, platform and templates without parsing them; a directory means the files in it."""
     texts = tuple(text for profile in as_profiles(profiles) for text in _profile_texts(profile))
     custom = () if templates is None else tuple(read_templates(Path(templates)))
-    return AdminFiles(texts, None if platform is None else platform_text(platform), custom)
+    return AdminFiles(texts, None if platform is None else platform_text(platform), custom, trusts_profiles)
+
+
+def read_admin_of(inputs: Inputs) -> AdminFiles:
+    """Read the profiles, platform and templates of a call without parsing them."""
+    return read_admin(inputs.profiles, inputs.platform, inputs.templates, trusts_profiles=inputs.trusts_profiles)
 
 
 def read_templates(folder: Path) -> Iterator[TemplateFile | Parsed]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from speccompile.files.find import PROJECT_FILE, Identity, Unlisted, identity, template_files
@@ -25,6 +25,29 @@ class Flags(NamedTuple):
     searches: bool = True
     """Whether to search for a project file if none is named."""
     templates: str | None = None
+    untrusted: Collection[str] = ()
+    """Those of `profiles`, `platform` and `project` that an application names instead of the command line."""
+    trusts_found_project: bool = False
+    """Whether a project file that is found is trusted like one that the command line names."""
+
+    @property
+    def names_admin_files(self) -> bool:
+        """Whether the command line names files of the admin, which users cannot replace or bypass."""
+        named = {"profiles": self.profiles, "platform": self.platform, "project": self.project}
+        return any(value and name not in self.untrusted for name, value in named.items())
+
+    @property
+    def trusts_project(self) -> bool:
+        """Whether the project file is the admin's: the command line names it, or no other file of the admin."""
+        is_named = bool(self.project) and "project" not in self.untrusted
+        return is_named or self.trusts_found_project or not self.names_admin_files
+
+    @property
+    def trusts_profiles(self) -> bool:
+        """Whether the profiles are the admin's, wherever they are named."""
+        return not self.names_admin_files or (
+            "profiles" not in self.untrusted if self.profiles else self.trusts_project
+        )
 
 
 class Inputs(NamedTuple):
@@ -35,6 +58,8 @@ class Inputs(NamedTuple):
     runs: tuple[Path | Unlisted | None, ...]
     """The run files, in order; None is standard input."""
     profiles: Sequence[Path]
+    trusts_profiles: bool
+    """Whether the profiles are the admin's; the platform restricts those of others as it does runs."""
     platform: Path | str | None
     templates: Path | None
     output: Path | str | None
@@ -81,6 +106,7 @@ def settle(flags: Flags, *, wants_runs: bool = True) -> Inputs:
         project=project.path,
         runs=tuple(_runs(flags.paths, project, skipped)),
         profiles=profiles,
+        trusts_profiles=flags.trusts_profiles,
         platform=platform,
         templates=templates,
         output=flags.output or (None if flags.paths else project.output),
@@ -109,7 +135,7 @@ def _project(flags: Flags) -> Project:
         "templates": (flags.templates,) if flags.templates else (),
         "output": (flags.output,) if flags.output else (),
     }
-    project = _read(file, overrides)
+    project = _read(file, overrides, is_trusted=flags.trusts_project)
     if wants_runs and not project.runs:
         raise CallError(f"{project.path} has no `runs`; add them there, or pass a PATH")
     return project
@@ -161,8 +187,9 @@ def _is_same(path: str, file: Path) -> bool:
     return path != STREAM and identity(Path(path)) == identity(file)
 
 
-def _read(file: Path, overrides: Mapping[str, Sequence[str]]) -> Project:
+def _read(file: Path, overrides: Mapping[str, Sequence[str]], *, is_trusted: bool = True) -> Project:
     """Read a project file. `overrides` are the paths that the command line names, by key."""
     from speccompile.files.project_file import read_project
 
-    return read_project(file, {key: tuple(map(Path, paths)) for key, paths in overrides.items() if paths})
+    named = {key: tuple(map(Path, paths)) for key, paths in overrides.items() if paths}
+    return read_project(file, named, is_trusted=is_trusted)

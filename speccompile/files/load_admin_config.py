@@ -13,11 +13,18 @@ from speccompile.files.admin_texts import (
     ProfileInput,
     platform_text,
     read_admin,
+    read_admin_of,
     read_templates,
 )
+from speccompile.files.call_inputs import Inputs
 from speccompile.model.input_texts import TemplateFile, Text
 from speccompile.model.source import Layer
 from speccompile.yaml_text.parsed import Parsed
+
+
+def setting_for(inputs: Inputs) -> Setting:
+    """Read and check the profiles, platform and templates of a call."""
+    return setting_from(read_admin_of(inputs))
 
 
 def read_setting(
@@ -34,18 +41,23 @@ def setting_from(texts: AdminFiles) -> Setting:
         return setting_of(admin)
     platform = None if texts.platform is None else parse_text(texts.platform, Layer.PLATFORM)
     profiles = (parse_text(text, Layer.PROFILE) for text in texts.profiles)
-    return _with_faults(prepare(profiles, platform, bundled_library()), texts.templates)
+    setting = prepare(profiles, platform, bundled_library(), trusts_profiles=texts.trusts_profiles)
+    return _with_faults(setting, texts.templates)
 
 
 def setting_with(
-    profiles: Iterable[Parsed], platform: AdminInput | Parsed | None, templates: Path | str | None = None
+    profiles: Iterable[Parsed],
+    platform: AdminInput | Parsed | None,
+    templates: Path | str | None = None,
+    *,
+    trusts_profiles: bool = True,
 ) -> Setting:
     """Like `read_setting`, with parsed profiles, and possibly a parsed platform."""
     text = platform_text(platform) if platform is not None and not isinstance(platform, Parsed) else platform
     custom = () if templates is None else tuple(read_templates(Path(templates)))
     library = library_of(tuple(template for template in custom if isinstance(template, TemplateFile)))
     parsed_platform = None if text is None else parse_text(text, Layer.PLATFORM)
-    return _with_faults(prepare(profiles, parsed_platform, library), custom)
+    return _with_faults(prepare(profiles, parsed_platform, library, trusts_profiles=trusts_profiles), custom)
 
 
 def parse_text(text: Text | Parsed, layer: Layer = Layer.RUN) -> Parsed:

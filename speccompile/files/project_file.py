@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import takewhile
 from pathlib import Path, PurePath
 from types import MappingProxyType
@@ -11,11 +11,12 @@ from speccompile.files.find import ANYTHING, SUFFIXES, Identity, Unlisted, ident
 from speccompile.files.find_project import Project, here, identities, locate, near_by, own_files, platform_of, real
 from speccompile.files.load import load
 from speccompile.files.read import expand
-from speccompile.model.diagnostic import Diagnostic, Note, quote
+from speccompile.model.diagnostic import Diagnostic, Note, Severity, quote
 from speccompile.model.findings import CompileError, stop_if_any
 from speccompile.model.key_path import KeyPath
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
+from speccompile.model.severity import IGNORE
 from speccompile.model.source import Layer
 from speccompile.schema.bundled import bundled_codes, preset_names
 from speccompile.schema.library import schema_library
@@ -25,6 +26,10 @@ from speccompile.yaml_text.parse import several_documents
 
 _WILDCARDS = frozenset("*?[")
 _SKIPPED = "hidden files, the output and the project's other files are skipped"
+_RANKS = (*Severity, IGNORE)
+"""Severities, highest first."""
+_SET_BY_PLATFORM = "merge/overridden"
+"""The code whose severity the platform's `overrides` sets."""
 _NO_OVERRIDES: Mapping[str, Sequence[Path]] = MappingProxyType({})
 
 
@@ -37,9 +42,16 @@ def load_project(path: Path | str) -> Project:
     return read_project(locate(Path(path)))
 
 
-def read_project(file: Path, overrides: Mapping[str, Sequence[Path]] = _NO_OVERRIDES) -> Project:
-    """Read a project file. `overrides` replace the paths of keys, which are then not looked up."""
+def read_project(
+    file: Path, overrides: Mapping[str, Sequence[Path]] = _NO_OVERRIDES, *, is_trusted: bool = True
+) -> Project:
+    """Read a project file. `overrides` replace the paths of keys, which are then not looked up.
+
+    A file that is not trusted cannot replace what the admin sets.
+    """
     tree, findings = _read(near_by(file))
+    if not is_trusted:
+        findings += _beyond_trust(tree, overrides)
     folder = here() / file.parent
     profiles, platform, templates, output = (
         _named_paths(tree, key, folder) for key in ("profiles", "platform", "templates", "output")
@@ -106,6 +118,31 @@ def _unknown_codes(tree: Node) -> Iterator[Diagnostic]:
     for code, node in written.fields.items():
         if code not in bundled_codes():
             yield unknown_key(code, node.key or node.span, ("severity", code), tuple(bundled_codes()))
+
+
+def _beyond_trust(tree: Node, overrides: Collection[str]) -> Iterator[Diagnostic]:
+    """Report settings with which users could bypass the profiles and the platform of the command line."""
+    for key in ("platform", "templates"):
+        if key in tree.fields and key not in overrides:
+            node = tree.fields[key]
+            yield _untrusted(node, (key,), f"set `{key}`", f"pass --{key}")
+    severity = tree.fields.get("severity")
+    for code, node in severity.fields.items() if severity else ():
+        # The platform sets the severity of overridden values, so any other than `error` could be lower.
+        least = Severity.ERROR if code == _SET_BY_PLATFORM else bundled_codes()[code].severity
+        if _RANKS.index(str(node.value)) > _RANKS.index(least):
+            lowering = f"lower the severity of `{code}` to `{node.value}`"
+            yield _untrusted(node, ("severity", code), lowering, f"pass --{node.value} {code}")
+
+
+def _untrusted(node: Node, path: KeyPath, what: str, instead: str) -> Diagnostic:
+    return Diagnostic(
+        code="project/untrusted",
+        message=f"a project file next to the runs cannot {what}: the command line names the admin's files",
+        span=node.place,
+        path=path,
+        help=f"remove it, or {instead}; `--project {node.span.source.name}` makes this file the admin's",
+    )
 
 
 def _named_paths(tree: Node, key: str, folder: Path) -> tuple[_NamedPath, ...]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, TextIO
 
-from speccompile.files.admin_texts import AdminFiles, read_admin
+from speccompile.files.admin_texts import AdminFiles, read_admin_of
 from speccompile.files.call_inputs import CallError, Flags, Inputs, settle
 from speccompile.files.find import Unlisted
 from speccompile.files.read import MAX_FILE_BYTES, read_file, read_stream
@@ -55,7 +55,7 @@ def read_work(flags: Flags, stderr: TextIO) -> Work:
     Raises CallError, or CompileError if the project file has errors.
     """
     inputs = settle(flags)
-    return Work(inputs, read_admin(inputs.profiles, inputs.platform, inputs.templates), stderr)
+    return Work(inputs, read_admin_of(inputs), stderr)
 
 
 def _text(path: Path | Unlisted | None) -> Source | Parsed:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
@@ -92,8 +92,8 @@ def _is_repeated(run: EmbeddedRun, items: Iterable[EmbeddedRun]) -> bool:
     return bool(roots) and any(len(roots) == len(other) and roots[0].is_like(other[0]) for other in others)
 
 
-def read_config(parsed: Parsed | None, library: Library) -> Config:
-    """Read the functionConfig. Raises CompileError with all findings."""
+def read_config(parsed: Parsed | None, fixed: Collection[str], library: Library) -> Config:
+    """Read the functionConfig, which must not set `fixed` inputs. Raises CompileError with all findings."""
     if parsed is None:
         return Config()
     stop_if_any(parsed.findings)
@@ -102,6 +102,7 @@ def read_config(parsed: Parsed | None, library: Library) -> Config:
     tree, findings = validate(_from_config_map(config) if is_map else config, "compile", library)
     stop_if_any(findings)
     spec = tree.fields["spec"].fields if "spec" in tree.fields else {}
+    stop_if_any(_fixed_input(key, node) for key, node in spec.items() if key in fixed)
     runs, profiles = (tuple(map(_path_or_node, spec[key].items)) if key in spec else () for key in _LISTS)
     return Config(
         runs=runs,
@@ -109,6 +110,16 @@ def read_config(parsed: Parsed | None, library: Library) -> Config:
         platform=_path_or_node(spec["platform"]) if "platform" in spec else None,
         project=str(spec["project"].value) if "project" in spec else None,
         strict="strict" in spec and spec["strict"].value is True,
+    )
+
+
+def _fixed_input(name: str, node: Node) -> Diagnostic:
+    return Diagnostic(
+        code="schema/conflict",
+        message=f"the command line fixes `{name}`",
+        span=node.key or node.span,
+        path=("spec", name),
+        help="remove it",
     )
 
 

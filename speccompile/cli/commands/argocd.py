@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path, PurePath
 from typing import TextIO
 
 from speccompile.cli.findings import assign_severities, print_findings, severities_of
+from speccompile.cli.inputs import fixed_inputs
 from speccompile.cli.options import COMMANDS, Commands, add_command, add_findings, add_inputs
 from speccompile.compiler.compile_files import compile_files
 from speccompile.files.call_inputs import STREAM, CallError, Flags, Inputs, settle
 from speccompile.files.find import PROJECT_FILE, identity, template_files
 from speccompile.files.find_project import find_project, locate
 from speccompile.files.load import load
-from speccompile.files.load_admin_config import read_setting
+from speccompile.files.load_admin_config import setting_for
 from speccompile.files.read import expand
 from speccompile.files.run_files import run_files
 from speccompile.integrations.argocd import VARIABLE, Parameters, describe_parameters, read_parameters
@@ -26,7 +27,6 @@ from speccompile.model.source import Layer, Source, Span
 from speccompile.schema.library import schema_library
 
 DONE, INPUT = 0, 1
-_FIXED = ("profiles", "platform", "project")
 _WILDCARDS = frozenset("*?[")
 _EXAMPLES = """\
 examples:
@@ -67,11 +67,11 @@ def run_argocd(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) ->
 
     With errors, nothing is printed to stdout; without errors, there is always output.
     """
-    fixed = [name for name in _FIXED if vars(arguments)[name]]
+    fixed = fixed_inputs(arguments)
     try:
         parameters = read_parameters(os.environ.get(VARIABLE, ""), fixed, schema_library())
         arguments.strict = arguments.strict or parameters.strict
-        inputs = _inputs(arguments, parameters)
+        inputs = _inputs(arguments, parameters, fixed)
         if arguments.about == "parameters":
             return _announce(inputs, parameters, fixed, stdout)
         return _generate(arguments, inputs, stdout, stderr)
@@ -84,7 +84,7 @@ def run_argocd(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) ->
     return INPUT
 
 
-def _inputs(arguments: argparse.Namespace, parameters: Parameters) -> Inputs:
+def _inputs(arguments: argparse.Namespace, parameters: Parameters, fixed: Collection[str]) -> Inputs:
     """Resolve the inputs of the application: the runs of its project file, or all files of its directory.
 
     Raises CallError, or CompileError, also for paths outside the repository.
@@ -100,22 +100,17 @@ def _inputs(arguments: argparse.Namespace, parameters: Parameters) -> Inputs:
         str(project) if project else None,
         searches=False,
         templates=arguments.templates,
+        untrusted=[name for name in ("profiles", "platform", "project") if not vars(arguments)[name]],
     )
     try:
         inputs = settle(flags)
     except CallError as error:
         raise CallError(f"{project} has no `runs`; add them, or set the parameter `runs`") from error
-    if inputs.templates and not arguments.templates and (arguments.platform or arguments.profiles):
-        # With custom templates, an application could bypass the platform and the profiles.
-        raise CallError(
-            f"{project} sets `templates`, which an application may not do if the plugin sets the platform or profiles; "
-            "remove them, or set --templates in the plugin's command"
-        )
-    templates = () if arguments.templates or not inputs.templates else (inputs.templates,)
+    templates = () if arguments.templates or arguments.project or not inputs.templates else (inputs.templates,)
     chosen = [
         *inputs.runs,
-        *(() if arguments.profiles else (*inputs.profiles, *expand(inputs.profiles))),
-        *(() if arguments.platform else (inputs.platform,)),
+        *(() if "profiles" in fixed else (*inputs.profiles, *expand(inputs.profiles))),
+        *(() if "platform" in fixed else (inputs.platform,)),
         *templates,
         *(file for folder in templates for file in template_files(folder)),
     ]
@@ -164,7 +159,7 @@ def _real(path: Path) -> Path:
 
 
 def _generate(arguments: argparse.Namespace, inputs: Inputs, stdout: TextIO, stderr: TextIO) -> int:
-    setting = read_setting(inputs.profiles, inputs.platform, inputs.templates)
+    setting = setting_for(inputs)
     notices: list[Diagnostic] = []
     stopping = list(setting.findings)
     texts: list[str] = []
@@ -192,7 +187,7 @@ def _announce(inputs: Inputs, parameters: Parameters, fixed: Iterable[str], stdo
             Path(os.path.relpath(path)).as_posix() if isinstance(path, Path) else str(path) for path in paths if path
         ]
 
-    setting = read_setting(inputs.profiles, inputs.platform, inputs.templates)
+    setting = setting_for(inputs)
     values = {
         "runs": parameters.runs or relative(_named_runs(inputs)),
         "profiles": relative(inputs.profiles),

@@ -27,7 +27,7 @@ from speccompile.compiler.compiled import Compiled
 from speccompile.compiler.explain import Explanation
 from speccompile.files.call_inputs import CallError, Inputs, settle
 from speccompile.files.find import SUFFIXES, identity
-from speccompile.files.load_admin_config import read_setting
+from speccompile.files.load_admin_config import setting_for
 from speccompile.files.run_files import run_files
 from speccompile.files.write_report import Report, write_report
 from speccompile.model.diagnostic import quote
@@ -112,7 +112,7 @@ def _refuse_contradictions(arguments: argparse.Namespace, fields: Sequence[str])
 def _explain(
     arguments: argparse.Namespace, fields: Sequence[str], inputs: Inputs, stdout: TextIO, stderr: TextIO
 ) -> int:
-    setting = read_setting(inputs.profiles, inputs.platform, inputs.templates)
+    setting = setting_for(inputs)
     files = counted(run_files(inputs), len(inputs.runs), stderr)
     results = list(compile_files(files, setting))
     compilations = [result for result in results if not isinstance(result, CompileError)]

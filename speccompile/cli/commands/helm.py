@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 from typing import TextIO
 
+from speccompile.cli.inputs import flags_of
 from speccompile.cli.options import COMMANDS, Commands, add_command, add_findings, add_inputs
 from speccompile.cli.piped import read_piped, report_piped, resolve_piped
 from speccompile.files.call_inputs import CallError
-from speccompile.files.load_admin_config import read_setting
+from speccompile.files.load_admin_config import setting_for
 from speccompile.integrations.helm_postrender import post_render
 from speccompile.model.findings import CompileError, has_errors
 
@@ -36,8 +37,8 @@ def add_helm(commands: Commands) -> None:
 def run_helm(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:
     """Replace the runs on stdin with their manifests, and return the exit code; with errors, print no manifests."""
     try:
-        inputs = resolve_piped(arguments.profiles, arguments.platform, arguments.project, arguments.templates)
-        setting = read_setting(inputs.profiles, inputs.platform, inputs.templates)
+        inputs = resolve_piped(flags_of(arguments))
+        setting = setting_for(inputs)
         text, compiled = post_render(read_piped().text, setting)
     except CallError as error:
         arguments.refuse(str(error))

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TextIO
 
+from speccompile.cli.inputs import fixed_inputs, flags_of
 from speccompile.cli.options import COMMANDS, Commands, add_command, add_findings, add_inputs
 from speccompile.cli.piped import read_piped, report_piped, resolve_piped
 from speccompile.compiler.documents.admin_config import Setting
-from speccompile.files.call_inputs import CallError, Inputs
+from speccompile.files.call_inputs import CallError, Flags, Inputs
 from speccompile.files.load import load
 from speccompile.files.load_admin_config import setting_with
 from speccompile.files.read import expand
@@ -66,13 +67,10 @@ def run_krm(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> in
 
 
 def _compile(arguments: argparse.Namespace, resources: Resources, stdout: TextIO, stderr: TextIO) -> int:
-    config = read_config(resources.config, schema_library())
+    config = read_config(resources.config, fixed_inputs(arguments), schema_library())
     arguments.strict = arguments.strict or config.strict
-    paths = [path for path in config.profiles if isinstance(path, str)]
-    platform = config.platform if isinstance(config.platform, str) else None
-    project = arguments.project or config.project
-    inputs = resolve_piped(arguments.profiles or paths, arguments.platform or platform, project, arguments.templates)
-    setting = _setting(arguments, config, inputs)
+    inputs = resolve_piped(_flags(arguments, config))
+    setting = _setting(config, inputs)
     others = tuple(_others(resources, config))
     runs = (*resources.runs.values(), *others)
     compiled = compile_embedded(runs, setting)
@@ -87,13 +85,24 @@ def _compile(arguments: argparse.Namespace, resources: Resources, stdout: TextIO
     return DONE
 
 
-def _setting(arguments: argparse.Namespace, config: Config, inputs: Inputs) -> Setting:
-    """Read profiles and platform: the command line overrides the function's configuration, and that the project."""
-    chosen = config.profiles if config.profiles and not arguments.profiles else tuple(map(str, inputs.profiles))
+def _flags(arguments: argparse.Namespace, config: Config) -> Flags:
+    """The files of a call: those of the command line, then those that the function's configuration names."""
+    flags = flags_of(arguments)
+    return flags._replace(
+        profiles=flags.profiles or [path for path in config.profiles if isinstance(path, str)],
+        platform=flags.platform or (config.platform if isinstance(config.platform, str) else None),
+        project=flags.project or config.project,
+        untrusted=[name for name in ("profiles", "platform", "project") if not getattr(flags, name)],
+    )
+
+
+def _setting(config: Config, inputs: Inputs) -> Setting:
+    """Read profiles and platform, inline ones of the configuration included."""
+    chosen = config.profiles or tuple(map(str, inputs.profiles))
     profiles = [parsed for one in chosen for parsed in _files(one, Layer.PROFILE)]
-    if isinstance(config.platform, Node) and not arguments.platform:
-        return setting_with(profiles, document_of(config.platform, Layer.PLATFORM), inputs.templates)
-    return setting_with(profiles, inputs.platform, inputs.templates)
+    inline = document_of(config.platform, Layer.PLATFORM) if isinstance(config.platform, Node) else None
+    platform = inline or inputs.platform
+    return setting_with(profiles, platform, inputs.templates, trusts_profiles=inputs.trusts_profiles)
 
 
 def _others(resources: Resources, config: Config) -> Iterator[EmbeddedRun]:

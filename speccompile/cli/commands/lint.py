@@ -28,7 +28,7 @@ from speccompile.cli.options import (
 )
 from speccompile.compiler.documents.admin_config import Setting
 from speccompile.files.call_inputs import STREAM, CallError, Inputs, settle
-from speccompile.files.load_admin_config import read_setting
+from speccompile.files.load_admin_config import setting_for
 from speccompile.model.diagnostic import Diagnostic, Severity
 from speccompile.model.findings import CompileError, has_errors, in_order
 from speccompile.model.light_namedtuple import NamedTuple
@@ -131,7 +131,7 @@ def _with_severities(
 def _lint(arguments: argparse.Namespace, inputs: Inputs, stderr: TextIO) -> _Outcome:
     if STREAM in (*arguments.nodes, *arguments.objects):
         raise CallError("--nodes and --objects must be files; only PATH can be - for standard input")
-    setting = read_setting(inputs.profiles, inputs.platform, inputs.templates)
+    setting = setting_for(inputs)
     pools, snapshot_findings = _pools(arguments.nodes, setting)
     objects, existing = compile_objects(inputs, setting, stderr), read_objects(arguments.objects)
     trees = tuple(one.tree for one in (*objects.objects, *existing.objects))

@@ -22,7 +22,7 @@ from speccompile.cli.options import (
     path,
 )
 from speccompile.files.call_inputs import STREAM, CallError, Inputs, settle
-from speccompile.files.load_admin_config import read_setting
+from speccompile.files.load_admin_config import setting_for
 from speccompile.files.write_report import Report, is_stdout, write_report
 from speccompile.model.diagnostic import Diagnostic
 from speccompile.model.findings import CompileError, has_errors
@@ -139,7 +139,7 @@ def _report(
 
 
 def _outcome(arguments: argparse.Namespace, inputs: Inputs, stderr: TextIO) -> _Outcome:
-    setting = read_setting(inputs.profiles, inputs.platform, inputs.templates)
+    setting = setting_for(inputs)
     objects, existing = compile_objects(inputs, setting, stderr), read_objects(arguments.objects)
     snapshot = read_cluster(arguments.nodes, arguments.pods)
     hidden = {**existing.hidden, **objects.hidden}

@@ -27,7 +27,7 @@ from speccompile.compiler.documents.profiles import choose
 from speccompile.files.call_inputs import CallError, Flags, Inputs, settle
 from speccompile.files.find import identity
 from speccompile.files.git_revision import load_revision
-from speccompile.files.load_admin_config import read_setting, setting_with
+from speccompile.files.load_admin_config import read_setting, setting_for, setting_with
 from speccompile.files.run_files import run_files
 from speccompile.model.diagnostic import Diagnostic, Severity
 from speccompile.model.findings import CompileError, has_errors, stop_if_any
@@ -154,7 +154,7 @@ def run_profiles(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) 
 def _setting(arguments: argparse.Namespace) -> Setting:
     """The profiles and platform of the call. Raise CompileError if they have errors."""
     inputs = _inputs(arguments)
-    setting = read_setting(inputs.profiles, inputs.platform, inputs.templates)
+    setting = setting_for(inputs)
     stop_if_any(setting.findings)
     return setting
 
@@ -181,7 +181,7 @@ def _show(arguments: argparse.Namespace, _: TextIO) -> _Outcome:
 
 def _lint(arguments: argparse.Namespace, _: TextIO) -> _Outcome:
     inputs = _inputs(arguments)
-    setting = read_setting(inputs.profiles, inputs.platform, inputs.templates)
+    setting = setting_for(inputs)
     if setting.is_broken:
         return _Outcome(stopping=setting.findings, severity=inputs.severity)
     count = len(setting.profiles)
@@ -195,10 +195,11 @@ def _lint(arguments: argparse.Namespace, _: TextIO) -> _Outcome:
 def _impact(arguments: argparse.Namespace, stderr: TextIO) -> _Outcome:
     profiles = arguments.new or arguments.profiles
     flags = Flags(arguments.paths, profiles, arguments.platform, None, arguments.project)
-    inputs = settle(flags._replace(templates=arguments.templates))
+    # An admin compares profiles, in a project that is theirs.
+    inputs = settle(flags._replace(templates=arguments.templates, trusts_found_project=True))
     if not inputs.profiles:
         raise CallError("no new profiles: pass --new PATH")
-    old, new = _old_setting(arguments.old, inputs), read_setting(inputs.profiles, inputs.platform, inputs.templates)
+    old, new = _old_setting(arguments.old, inputs), setting_for(inputs)
     stop_if_any((*old.findings, *new.findings))
     files = counted(run_files(inputs), len(inputs.runs), stderr)
     impact = group_outcomes(outcomes(files, old, new))

@@ -19,7 +19,7 @@ from speccompile.editor_schema.narrow import narrowed_text
 from speccompile.files.admin_texts import read_templates
 from speccompile.files.call_inputs import CallError, Flags, Inputs, settle
 from speccompile.files.find import identity
-from speccompile.files.load_admin_config import read_setting
+from speccompile.files.load_admin_config import setting_for
 from speccompile.files.write_report import Report, write_report
 from speccompile.model.findings import CompileError, stop_if_any
 from speccompile.model.input_texts import TemplateFile
@@ -94,7 +94,7 @@ def _library(templates: str | None) -> Library:
 def _narrowed(arguments: argparse.Namespace) -> str:
     flags = Flags(profiles=arguments.profiles, platform=arguments.platform, project=arguments.project)
     inputs = settle(flags._replace(templates=arguments.templates), wants_runs=False)
-    setting = read_setting(inputs.profiles, inputs.platform, inputs.templates)
+    setting = setting_for(inputs)
     stop_if_any(setting.findings)
     wanted = Node(arguments.profile, Span(Source("<command line>", "", Layer.PROFILE)))
     # `default` means runs without a profile, whether or not a profile of that id exists.

@@ -30,7 +30,7 @@ from speccompile.cli.options import (
 from speccompile.compiler.pod_structure import members
 from speccompile.files.call_inputs import CallError, Inputs, settle
 from speccompile.files.find import Unlisted
-from speccompile.files.load_admin_config import read_setting
+from speccompile.files.load_admin_config import setting_for
 from speccompile.files.read import MAX_MANIFESTS, expand, read_file
 from speccompile.model.diagnostic import Diagnostic, quote
 from speccompile.model.findings import CompileError, has_errors, stop_if_any
@@ -154,7 +154,7 @@ def _versions(options: Sequence[str], inputs: Inputs) -> tuple[str, ...]:
 
 def _verify(arguments: argparse.Namespace, inputs: Inputs, versions: Sequence[str], stderr: TextIO) -> _Outcome:
     apis, all_findings = _apis(arguments.crd, versions)
-    setting = read_setting(inputs.profiles, inputs.platform, inputs.templates)
+    setting = setting_for(inputs)
     objects = compile_objects(inputs, setting, stderr)
     results: list[VerifyResult] = []
     for one in objects.objects:
