@@ -55,7 +55,8 @@ def test_the_wheel_runs_in_a_fresh_environment(root: Path, wheel: Path, tmp_path
     venv.create(tmp_path / "venv", with_pip=True)
     python = tmp_path / "venv" / "bin" / "python"
     subprocess.run([python, "-m", "pip", "install", "--quiet", str(wheel)], check=True)
-    arguments = [str(root / "examples" / "runs"), "--profiles", str(root / "examples" / "profiles")]
+    examples = root / "examples"
+    arguments = [str(examples / "runs"), "--project", str(examples / "speccompile.yaml")]
     # Elsewhere than in the checkout, so that nothing of it can be picked up.
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
     installed, checkout = (

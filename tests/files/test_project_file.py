@@ -588,7 +588,8 @@ def test_the_examples_find_their_profiles_by_themselves(
     root: Path, call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(root)
-    expected = call("render", "examples/runs", "--profiles", "examples/profiles")
+    platform = ("--platform", "examples/platform.yaml")
+    expected = call("render", "examples/runs", "--profiles", "examples/profiles", *platform)
     assert expected[0] == 0
     assert call("render", "examples/runs") == expected
     assert call("render", "--project", "examples/speccompile.yaml", "-o", "-") == expected

@@ -317,6 +317,28 @@ def test_applications_cannot_set_fixed_parameters() -> None:
 
 
 @pytest.mark.parametrize(
+    ("option", "fixed"),
+    [("--platform", {"platform"}), ("--profiles", {"profiles", "platform"}), ("--project", {"profiles", "platform"})],
+)
+def test_what_the_plugin_names_cannot_be_replaced_by_other_parameters(option: str, fixed: set[str]) -> None:
+    Path("admin").mkdir()
+    Path("admin/platform.yaml").write_text("{}\n")
+    Path("admin/small.yaml").write_text(PROFILE)
+    # The project file of the plugin is outside the repository, with the files that it names.
+    runs = str(Path("app/runs").resolve())
+    Path("admin/speccompile.yaml").write_text(json.dumps({"runs": [runs], "profiles": ["small.yaml"]}))
+    files = {"--platform": "platform.yaml", "--profiles": "small.yaml", "--project": "speccompile.yaml"}
+    command = [*GENERATE, option, str(Path("admin", files[option]).resolve())]
+    assert briefly(command).code == 0
+    values: dict[str, Any] = {"platform": {"string": "digitalhub"}, "profiles": {"array": ["../profiles"]}}
+    for name, value in values.items():
+        found = briefly(command, parameters=[{"name": name, **value}])
+        assert (found.code, f"the plugin fixes parameter `{name}`" in found.stderr) == (
+            (1, True) if name in fixed else (0, False)
+        )
+
+
+@pytest.mark.parametrize(
     ("parameters", "message"),
     [
         ("[{", "error[yaml/syntax]"),

@@ -245,10 +245,25 @@ def test_the_function_config_sets_profiles_and_platform(config: Mapping[str, Any
     written = run(profile="small")
     expected = manifests(written, profiles=["profiles"], platform={"namespace": "ai-jobs"})
     assert answer(written, config=config).data["items"] == expected
-    # The command line is stronger.
-    Path("none.yaml").write_text("namespace: other\n")
-    others = answer(written, config=config, arguments=["--platform", "none.yaml"]).data["items"]
-    assert [one["metadata"]["namespace"] for one in others] == ["other"]
+
+
+@pytest.mark.parametrize(
+    ("option", "config", "is_fixed"),
+    [
+        ("--platform", configured(platform="platform.yaml"), True),
+        ("--platform", configured(profiles=[PROFILE]), False),
+        ("--profiles", configured(platform={"enforce": {"resources": {"gpu": 8}}}), True),
+        ("--profiles", configured(profiles=[PROFILE]), True),
+        ("--project", configured(profiles=[PROFILE]), True),
+        ("--project", configured(project="other.yaml"), True),
+    ],
+)
+def test_the_function_config_cannot_set_what_the_command_line_fixes(
+    option: str, config: Mapping[str, Any], is_fixed: bool
+) -> None:
+    Path("file.yaml").write_text(yaml.safe_dump(PROFILE) if option == "--profiles" else "{}\n")
+    found = answer(run(), config=config, arguments=[option, "file.yaml"])
+    assert (found.code, "the command line fixes" in found.stderr) == (int(is_fixed), is_fixed)
 
 
 def test_the_function_config_names_runs_of_any_form() -> None:
