@@ -13,10 +13,14 @@ from typing import NamedTuple
 import pytest
 from helpers.paths import GOLDEN
 
-from speccompile import Compiled, CompileError, compile_many
+from speccompile import Compiled, CompileError
+from speccompile.cli.inputs import flags_of
 from speccompile.cli.main import main, parser
-from speccompile.files.call_inputs import Flags, settle
+from speccompile.compiler.compile_files import compile_files
+from speccompile.files.call_inputs import settle
 from speccompile.files.find import PROJECT_FILE
+from speccompile.files.load_admin_config import setting_for
+from speccompile.files.run_files import run_files
 from speccompile.model.finding_text import findings_as_text
 from speccompile.model.key_path import format_path
 
@@ -75,11 +79,8 @@ def _python_outcome() -> Outcome:
 
 
 def _origins(arguments: list[str]) -> Iterator[str]:
-    told = parser().parse_args(arguments)
-    flags = Flags(told.paths, told.profiles, told.platform, told.output, told.project, templates=told.templates)
-    inputs = settle(flags)
-    runs = [path for path in inputs.runs if isinstance(path, Path)]
-    for compiled in compile_many(runs, profiles=inputs.profiles, platform=inputs.platform, templates=inputs.templates):
+    inputs = settle(flags_of(parser().parse_args(arguments)))
+    for compiled in compile_files(run_files(inputs), setting_for(inputs)):
         assert isinstance(compiled, Compiled)
         yield from _lines(compiled)
 
