@@ -87,7 +87,9 @@ def workers(workload: Workload, folder: Path) -> Mapping[str, Call | None]:
 def _render(folder: Path, *words: str) -> Call:
     # Other tools report no overrides, so these are not printed either.
     command = (*_program(), "render", "--profiles", "profile.yaml", "--quiet", *words)
-    return Call(command, folder, environment={"XDG_CACHE_HOME": str(folder / "cache")})
+    return Call(
+        command, folder, environment={"XDG_CACHE_HOME": str(folder / "cache"), "XDG_STATE_HOME": str(folder / "state")}
+    )
 
 
 def _if_available(option: str, *values: str) -> tuple[str, ...]:

@@ -44,6 +44,7 @@ def own_cache(caches: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> Path:
     """A cache of the test's own, made if it is used: no test knows what another, or a user, has compiled."""
     folder = next(caches)
     monkeypatch.setenv("XDG_CACHE_HOME", str(folder))
+    monkeypatch.setenv("XDG_STATE_HOME", f"{folder}-state")
     return folder
 
 

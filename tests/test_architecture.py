@@ -86,6 +86,9 @@ LATE: dict[tuple[str, str], str] = {
     ("compiler.documents.profiles", "speccompile.compiler.documents.wrong_document"): _ERRORS,
     ("compiler.documents.platform", "speccompile.compiler.documents.wrong_document"): _ERRORS,
     ("files.project_file", "speccompile.compiler.documents.wrong_document"): _ERRORS,
+    # Regular expressions of rules and targets.
+    ("schema.formats.safe_regex", "speccompile.schema.formats.pattern_automaton"): "only patterns need it",
+    ("schema.formats.safe_regex", "speccompile.schema.formats.pattern_reader"): "only patterns need it",
     # The standard library.
     ("schema.bundled", "speccompile.model.diagnostic_codes"): f"tomllib: {_HEAVY}",
     ("schema.bundled", "importlib.resources"): _HEAVY,

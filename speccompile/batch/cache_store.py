@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
-import stat
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+from speccompile.batch.cache_secret import read_secret
 from speccompile.batch.fast_hash import blake2b
+from speccompile.batch.private_files import open_private, user_folder
 
 try:
     import sqlite3
@@ -23,7 +24,7 @@ else:
 
 MAX_CACHE_BYTES: Final = 512 * 1024 * 1024
 """The size limit on disk; a run takes about five thousand bytes."""
-_FILE = "store-1.sqlite"
+_FILE = "store-2.sqlite"
 """The number changes with the layout."""
 _DAY = 24 * 60 * 60
 _BATCH = 100
@@ -32,10 +33,10 @@ _WAIT = 0.2
 """Seconds to wait for another process; after that, the run is compiled, and not cached."""
 _SIGN = 16
 _TABLES = ("results", "skeletons")
-_LAYOUT = tuple(
-    f"CREATE TABLE IF NOT EXISTS {table} (key BLOB NOT NULL UNIQUE, day INTEGER NOT NULL, value BLOB NOT NULL)"
+_LAYOUT: Mapping[str, str] = {
+    table: f"CREATE TABLE {table} (key BLOB NOT NULL UNIQUE, day INTEGER NOT NULL, value BLOB NOT NULL)"
     for table in _TABLES
-)
+}
 _READ: Mapping[str, str] = {table: f"SELECT day, value FROM {table} WHERE key = ?" for table in _TABLES}  # noqa: S608
 _WRITE: Mapping[str, str] = {table: f"INSERT OR REPLACE INTO {table} VALUES (?, ?, ?)" for table in _TABLES}  # noqa: S608
 _TOUCH: Mapping[str, str] = {table: f"UPDATE {table} SET day = ? WHERE key = ?" for table in _TABLES}  # noqa: S608
@@ -58,13 +59,17 @@ def cache_key(*parts: bytes) -> bytes:
 class CacheStore:
     """A cache on disk. On any error it drops entries; it never raises, and never returns changed values.
 
-    Entries are signed, so that damaged ones are ignored. Several processes can use it at the same time.
+    Entries are signed with the user's secret, so that damaged and forged ones are ignored. Several processes can use it
+    at the same time.
     """
 
-    __slots__ = ("_connection", "_file", "_today", "_touched", "_waiting")
+    __slots__ = ("_connection", "_file", "_secret", "_today", "_touched", "_waiting")
 
-    def __init__(self, connection: sqlite3.Connection | None, file: Path = Path(), today: int = 0) -> None:
+    def __init__(
+        self, connection: sqlite3.Connection | None, secret: bytes = b"", file: Path = Path(), today: int = 0
+    ) -> None:
         self._connection = connection
+        self._secret = secret
         self._file = file
         self._today = today
         self._waiting: dict[str, dict[bytes, bytes]] = {table: {} for table in _TABLES}
@@ -83,7 +88,7 @@ class CacheStore:
             return None
         day, signed = row
         value: bytes = signed[_SIGN:]
-        if _signature(key, value) != signed[:_SIGN]:
+        if self._signature(table, key, value) != signed[:_SIGN]:
             return None
         if day != self._today:
             self._touched[table].append(key)
@@ -107,7 +112,10 @@ class CacheStore:
         try:
             connection.execute("BEGIN IMMEDIATE")
             for table in _TABLES:
-                rows = ((key, self._today, _signature(key, value) + value) for key, value in waiting[table].items())
+                rows = (
+                    (key, self._today, self._signature(table, key, value) + value)
+                    for key, value in waiting[table].items()
+                )
                 connection.executemany(_WRITE[table], rows)
                 connection.executemany(_TOUCH[table], ((self._today, key) for key in touched[table]))
             _evict(connection)
@@ -124,6 +132,13 @@ class CacheStore:
         connection, self._connection = self._connection, None
         if connection is not None:
             connection.close()
+
+    def _signature(self, table: str, key: bytes, value: bytes) -> bytes:
+        digest = blake2b(
+            len(key).to_bytes(8, "little") + key, key=self._secret, person=table.encode(), digest_size=_SIGN
+        )
+        digest.update(value)
+        return digest.digest()
 
     def _disable(self, error: Exception) -> None:
         """Close the cache for the rest of the call, and remove it if it is damaged."""
@@ -151,16 +166,17 @@ def open_cache(*, wanted: bool = True) -> Iterator[CacheStore]:
 def _open_store() -> CacheStore:
     # An empty HOME would resolve to /.
     home = os.path.expanduser("~") if os.environ.get("HOME") != "" else ""  # noqa: PTH111  Path raises
-    folder = cache_folder(sys.platform, os.environ, home)
-    if folder is None or not _HAS_SQLITE:
+    folder, secrets = (user_folder(purpose, sys.platform, os.environ, home) for purpose in ("cache", "state"))
+    if folder is None or secrets is None or not _HAS_SQLITE:
         return NO_CACHE
     today = int(time.time()) // _DAY
     file = folder / _FILE
     # A file that is not a database is replaced, once.
     for _ in range(2):
         try:
-            _make_private(folder, file)
-            return CacheStore(_connect(file), file, today)
+            os.close(open_private(file))
+            secret = read_secret(secrets, folder)
+            return CacheStore(_connect(file), secret, file, today)
         except sqlite3.OperationalError:
             return NO_CACHE
         except sqlite3.DatabaseError:
@@ -170,47 +186,14 @@ def _open_store() -> CacheStore:
     return NO_CACHE
 
 
-def cache_folder(system: str, environment: Mapping[str, str], home: str) -> Path | None:
-    """The cache folder of this program; None if there is no home and no variable for it."""
-    if system == "win32":
-        parents: Sequence[str] = (environment.get("LOCALAPPDATA", ""),)
-    elif system == "darwin":
-        parents = (environment.get("XDG_CACHE_HOME", ""), os.path.join(home, "Library", "Caches"))  # noqa: PTH118
-    else:
-        parents = (environment.get("XDG_CACHE_HOME", ""), os.path.join(home, ".cache"))  # noqa: PTH118
-    # A relative path would be another folder in every working directory.
-    return next((Path(path) / "speccompile" for path in parents if path and os.path.isabs(path)), None)  # noqa: PTH117
-
-
-def _make_private(folder: Path, file: Path) -> None:
-    """Create the file so that no other user can read or write it. Raises OSError if that is not possible."""
-    # Root with the HOME of a user must not create files that the user could not write.
-    nearest = next(parent for parent in (folder, *folder.parents) if parent.exists())
-    if hasattr(os, "geteuid") and nearest.stat().st_uid != os.geteuid():
-        raise PermissionError(1, "it belongs to another user", str(nearest))
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-    handle = os.open(file, flags, 0o600)
-    try:
-        status = os.fstat(handle)
-    finally:
-        os.close(handle)
-    if not stat.S_ISREG(status.st_mode) or not all(map(_is_private, (status, folder.stat()))):
-        raise PermissionError(1, "other users can write it", str(file))
-
-
-def _is_private(status: os.stat_result) -> bool:
-    """Whether no other user can write it; Windows protects the folders of a user, and WebAssembly has one user."""
-    return not hasattr(os, "geteuid") or (status.st_uid == os.geteuid() and not status.st_mode & 0o022)
-
-
 def _connect(file: Path) -> sqlite3.Connection:
+    # Without a journal on disk; SQLite would obey one that was placed there, and delete the file that it names.
+    _journal(file).unlink(missing_ok=True)
     connection = sqlite3.connect(file, timeout=_WAIT, isolation_level=None)
     try:
+        connection.execute("PRAGMA journal_mode = MEMORY")
         connection.execute("PRAGMA synchronous = OFF")
         connection.execute("PRAGMA cache_size = -512")
-        for table in _LAYOUT:
-            connection.execute(table)
         _check_layout(connection)
     except BaseException:
         connection.close()
@@ -219,10 +202,16 @@ def _connect(file: Path) -> sqlite3.Connection:
 
 
 def _check_layout(connection: sqlite3.Connection) -> None:
-    """Raises DatabaseError if a table has other columns, so that the file is replaced."""
-    for table in _TABLES:
-        if [row[1] for row in connection.execute(f"PRAGMA table_info({table})")] != ["key", "day", "value"]:
-            raise sqlite3.DatabaseError(f"unexpected columns in {table}")
+    """Create the tables. Raises DatabaseError if the file defines anything else: views and triggers can do any work."""
+    layout = connection.execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY rowid").fetchall()
+    if not layout:
+        connection.execute("BEGIN IMMEDIATE")
+        for statement in _LAYOUT.values():
+            # Another process may have created it in the meantime.
+            connection.execute(statement.replace("TABLE", "TABLE IF NOT EXISTS", 1))
+        connection.execute("COMMIT")
+    elif layout != [*_LAYOUT.items()]:
+        raise sqlite3.DatabaseError("unexpected tables")
 
 
 def _evict(connection: sqlite3.Connection) -> None:
@@ -235,16 +224,16 @@ def _evict(connection: sqlite3.Connection) -> None:
             connection.execute(statement)
 
 
+def _journal(file: Path) -> Path:
+    return Path(f"{file}-journal")
+
+
 def _remove(file: Path) -> None:
-    for path in (file, Path(f"{file}-journal")):
+    for path in (file, _journal(file)):
         try:
             path.unlink(missing_ok=True)
         except OSError:
             return
-
-
-def _signature(key: bytes, value: bytes) -> bytes:
-    return blake2b(value, key=key, digest_size=_SIGN).digest()
 
 
 def _quietly(connection: sqlite3.Connection, statement: str) -> None:

@@ -63,7 +63,7 @@ class ResultCache:
         value = self._cache.get(self._key(source), _TABLE)
         if value is None:
             return None
-        needs, results = marshal.loads(value)  # noqa: S302  the cache verifies that this program wrote it
+        needs, results = marshal.loads(value)  # noqa: S302  signed: this program wrote it
         if any(self._digest(name) != digest for name, digest in needs) or not all(map(self._has_sources, results)):
             return None
         return results, ()

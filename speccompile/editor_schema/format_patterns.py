@@ -252,11 +252,13 @@ _PORTABLE: Final = re.compile(rf"(?:\((?:\?[:=!])?(?!\?)|\||{_ATOM}(?:{_TIMES})?
 _AHEAD: Final = re.compile(r"\(\?[=!]")
 _REPEATED: Final = re.compile(r"\)[*+?{]")
 """Lookaheads and repeated groups: JavaScript does not allow a repeated lookahead."""
+_SLOW: Final = re.compile(r"\)[*+{]")
+"""Groups that are repeated many times: editors backtrack, so some text could take forever."""
 
 
 def is_portable(pattern: str) -> bool:
-    """Whether a regular expression matches the same single-line texts in Python and JavaScript."""
-    if _AHEAD.search(pattern) and _REPEATED.search(pattern):
+    """Whether a regular expression matches the same single-line texts in Python and JavaScript, and matches fast."""
+    if _SLOW.search(pattern) or (_AHEAD.search(pattern) and _REPEATED.search(pattern)):
         return False
     return _PORTABLE.fullmatch(pattern) is not None
 

@@ -22,7 +22,6 @@ from speccompile.model.node import Node
 from speccompile.model.quantity import QuantityError
 from speccompile.model.source import BUILT_IN
 from speccompile.schema.formats.by_name import QUANTITIES
-from speccompile.schema.formats.safe_regex import LONGEST
 from speccompile.schema.library import Library, Schema
 
 
@@ -130,7 +129,7 @@ def pattern_of(rule: Rule) -> EditorSchema:
     pattern = rule.constraint.fields.get("pattern")
     if pattern is None or not is_portable(str(pattern.value)):
         return {}
-    return {"pattern": anchored(str(pattern.value)), "maxLength": LONGEST}
+    return {"pattern": anchored(str(pattern.value))}
 
 
 def bounds_of(rule: Rule) -> Bounds:

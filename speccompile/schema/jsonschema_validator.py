@@ -1,15 +1,17 @@
-"""jsonschema validators with the project's formats and Kubernetes' definition of an integer."""
+"""jsonschema validators with the project's formats, patterns in linear time, and Kubernetes' integers."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from jsonschema import Draft202012Validator, FormatChecker, validators
+from jsonschema.exceptions import ValidationError
 from referencing import Registry
 from referencing.jsonschema import DRAFT202012
 
 from speccompile.schema.formats.by_name import FORMAT_CHECKS
+from speccompile.schema.formats.safe_regex import matches_part
 
 if TYPE_CHECKING:
     from jsonschema.protocols import Validator
@@ -34,7 +36,12 @@ def make_validator(name: str, schemas: Mapping[str, Mapping[str, Any]]) -> Valid
         lambda _, value: isinstance(value, int) and not isinstance(value, bool),
     )
     strict: Any = validators.extend(  # type: ignore[no-untyped-call]
-        Draft202012Validator, type_checker=types
+        Draft202012Validator, {"pattern": _check_pattern}, type_checker=types
     )
     validator: Validator = strict(undeclared[name], registry=registry.crawl(), format_checker=checker)
     return validator
+
+
+def _check_pattern(_: Validator, pattern: str, value: Any, __: Mapping[str, Any]) -> Iterator[ValidationError]:
+    if isinstance(value, str) and not matches_part(pattern, value):
+        yield ValidationError(f"{value!r} does not match {pattern!r}")

@@ -6,13 +6,13 @@ that is not in _SUPPORTED raises UnknownKeywordError, and jsonschema decides ins
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
 from speccompile.schema.formats.by_name import FORMAT_CHECKS, format_check
+from speccompile.schema.formats.safe_regex import matches_part
 from speccompile.schema.library import Library, Schema
 
 Acceptor: TypeAlias = Callable[[Node], Node | None]
@@ -117,8 +117,7 @@ def _enum(options: Any) -> ScalarCheck:
 
 
 def _pattern(expression: str) -> ScalarCheck:
-    search = re.compile(expression).search
-    return lambda text: search(text) is not None
+    return lambda text: matches_part(expression, text)
 
 
 _TEXT: Mapping[str, Callable[[Any], ScalarCheck]] = {

@@ -6,24 +6,29 @@ import io
 import os
 import random
 import shutil
+import sqlite3
 import stat
+import struct
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import chdir, redirect_stderr, redirect_stdout
+from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
+from hashlib import blake2b
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
+from helpers.work import at_most_cpu_seconds
 from hypothesis import given
 from hypothesis import strategies as st
 
 from speccompile import Compiled
 from speccompile.batch import cache_store
-from speccompile.batch.cache_store import NO_CACHE, CacheStore, cache_folder, cache_key, open_cache
+from speccompile.batch.cache_store import NO_CACHE, CacheStore, cache_key, open_cache
 from speccompile.batch.compiler_fingerprint import local_fingerprint, text_digest
 from speccompile.batch.incremental import digests
+from speccompile.batch.private_files import user_folder
 from speccompile.cli.main import main
 from speccompile.compiler.documents.admin_config import Setting
 from speccompile.compiler.pipeline import compile_document
@@ -313,19 +318,197 @@ def test_a_damaged_cache_changes_nothing(call: Call, own_cache: Path, seed: int)
     assert call() == first
 
 
+@contextmanager
+def opened(folder: Path) -> Iterator[sqlite3.Connection]:
+    """The database of the cache, for somebody who can write it."""
+    connection = sqlite3.connect(database(folder), isolation_level=None)
+    try:
+        yield connection
+    finally:
+        connection.close()
+
+
 def test_swapped_values_are_ignored(own_cache: Path) -> None:
     with open_cache() as cache:
         cache.put(b"one", b"1")
         cache.put(b"two", b"2")
-    import sqlite3
-
-    connection = sqlite3.connect(database(own_cache))
-    rows = dict(connection.execute("SELECT key, value FROM skeletons"))
-    connection.execute("UPDATE skeletons SET value = ? WHERE key = ?", (rows[b"one"], b"two"))
-    connection.commit()
-    connection.close()
+        cache.put(b"one", b"3", "results")
+    with opened(own_cache) as connection:
+        connection.execute("UPDATE skeletons SET value = (SELECT value FROM skeletons WHERE key = x'6f6e65')")
+        connection.execute("UPDATE results SET value = (SELECT value FROM skeletons LIMIT 1)")
     with open_cache() as cache:
-        assert (cache.get(b"one"), cache.get(b"two")) == (b"1", None)
+        assert (cache.get(b"one"), cache.get(b"two"), cache.get(b"one", "results")) == (b"1", None, None)
+
+
+def _old_signature(key: bytes, value: bytes) -> bytes:
+    return blake2b(value, key=key, digest_size=16).digest()
+
+
+FORGERIES: dict[str, Callable[[bytes, bytes], Any]] = {
+    "keyed by the row": lambda key, value: _old_signature(key, value) + value,
+    "no key": lambda key, value: blake2b(key + value, digest_size=16).digest() + value,
+    "junk": lambda key, _: _old_signature(key, b"junk") + b"junk",
+    "empty": lambda *_: b"",
+    "text": lambda *_: "text",
+    "number": lambda *_: 1,
+}
+
+
+@pytest.mark.parametrize("forgery", FORGERIES)
+def test_whoever_can_write_the_cache_cannot_forge_results(call: Call, own_cache: Path, forgery: str) -> None:
+    first = call()
+    with opened(own_cache) as connection:
+        rows = connection.execute("SELECT key, value FROM results").fetchall()
+        assert len(rows) == len(RUNS) + 1
+        for key, signed in rows:
+            forged = FORGERIES[forgery](key, signed[16:].replace(b"image: x", b"image: y"))
+            connection.execute("UPDATE results SET value = ?, day = 'monday' WHERE key = ?", (forged, key))
+    again = call()
+    assert again == first
+    assert "image: y" not in again.stdout
+
+
+def test_skeletons_cannot_be_forged(call: Call, own_cache: Path) -> None:
+    del call
+    Path("own/kubernetes").mkdir(parents=True)
+    bundled = Path(cache_store.__file__).parent.parent.parent / "templates/kubernetes/job.yaml.j2"
+    Path("own/kubernetes/job.yaml.j2").write_text(bundled.read_text().replace("kind: Job", "kind: Job  # custom"))
+
+    def rendered() -> str:
+        # In a new process, because this one remembers skeletons.
+        command = [
+            sys.executable,
+            "-m",
+            "speccompile",
+            "render",
+            "runs",
+            "--profiles",
+            "profiles",
+            "--templates",
+            "own",
+        ]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+    first = rendered()
+    with opened(own_cache) as connection:
+        rows = connection.execute("SELECT key, value FROM skeletons").fetchall()
+        assert rows
+        for key, signed in rows:
+            # In skeletons, not in the templates that they are valid for.
+            value = signed[16:].replace(rb"\"backoffLimit\"", rb"\"forgedLimit\"")
+            assert value != signed[16:]
+            connection.execute(
+                "UPDATE skeletons SET value = ? WHERE key = ?", (_old_signature(key, value) + value, key)
+            )
+        connection.execute("DELETE FROM results")
+    assert rendered() == first
+
+
+def test_a_cache_of_another_user_or_machine_is_ignored(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = call()
+    monkeypatch.setenv("XDG_STATE_HOME", str(Path("another").resolve()))
+    assert call() == first
+    assert call().compiled == set()
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "CREATE TABLE other (a)",
+        "CREATE TRIGGER slow BEFORE INSERT ON results BEGIN SELECT 1; END",
+        "CREATE INDEX other ON results (day)",
+        "CREATE VIEW other AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n",
+        "ALTER TABLE results ADD COLUMN more",
+        "DROP TABLE results",
+        "DROP TABLE results; CREATE VIEW results AS SELECT x'00' AS key, 1 AS day, x'00' AS value",
+    ],
+)
+def test_a_database_with_another_layout_is_replaced(call: Call, own_cache: Path, statement: str) -> None:
+    first = call()
+    with opened(own_cache) as connection:
+        connection.executescript(statement)
+    assert call() == first
+    assert call().compiled == set()
+
+
+def test_a_journal_that_was_placed_there_is_not_obeyed(call: Call, own_cache: Path) -> None:
+    """SQLite rolls back what a journal says, and deletes the file that its end names."""
+    first = call()
+    precious = Path("precious").resolve()
+    precious.write_text("precious")
+    journal = Path(f"{database(own_cache)}-journal")
+    name = os.fsencode(precious)
+    magic = bytes.fromhex("d9d505f920a163d7")
+    # No pages to restore, then a name with its length and checksum.
+    header = magic + struct.pack(">IIIII", 0, 0, database(own_cache).stat().st_size // 4096, 512, 4096)
+    end = struct.pack(">I", 2**30 // 4096 + 1) + name + struct.pack(">II", len(name), sum(name)) + magic
+    journal.write_bytes(header.ljust(512, b"\0") + end)
+    assert call() == first._replace(compiled=frozenset())
+    assert precious.read_text() == "precious"
+    assert not journal.exists()
+
+
+@pytest.mark.parametrize("obstacle", ["link", "readable", "fifo", "folder", "no home", "in the cache", "read-only"])
+def test_without_a_safe_place_for_the_secret_nothing_is_cached(
+    call: Call, own_cache: Path, obstacle: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = call()
+    secret = Path(f"{own_cache}-state", "speccompile/cache.key")
+    assert (secret.stat().st_size, stat.S_IMODE(secret.stat().st_mode)) == (32, 0o600)
+    assert call().compiled == set()
+    if obstacle == "readable":
+        secret.chmod(0o640)
+    elif obstacle == "no home":
+        monkeypatch.setenv("XDG_STATE_HOME", "")
+        monkeypatch.setenv("HOME", "")
+    elif obstacle == "in the cache":
+        Path("state").symlink_to(own_cache)
+        monkeypatch.setenv("XDG_STATE_HOME", str(Path("state").absolute()))
+    elif obstacle == "read-only":
+        monkeypatch.setenv("XDG_STATE_HOME", "/proc/self/fdinfo")
+    else:
+        secret.rename("elsewhere")
+        if obstacle == "link":
+            secret.symlink_to(Path("elsewhere").resolve())
+        elif obstacle == "fifo":
+            os.mkfifo(secret)
+        else:
+            secret.mkdir()
+    assert call() == first
+    assert call() == first
+
+
+@pytest.mark.parametrize("junk", [b"", b"short", b"x" * 33, b"x" * 100_000])
+def test_a_damaged_secret_is_replaced(call: Call, own_cache: Path, junk: bytes) -> None:
+    first = call()
+    secret = Path(f"{own_cache}-state", "speccompile/cache.key")
+    secret.write_bytes(junk)
+    assert call() == first
+    assert call().compiled == set()
+    assert secret.stat().st_size == 32
+
+
+@given(st.data())
+def test_damaged_bytes_change_nothing(data: st.DataObject) -> None:
+    with TemporaryDirectory() as folder, chdir(folder), pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(Path("cache").absolute()))
+        patch.setenv("XDG_STATE_HOME", str(Path("state").absolute()))
+        with open_cache() as cache:
+            entries = {b"%d" % number: bytes([number]) * 40 * number for number in range(1, 60)}
+            for key, value in entries.items():
+                cache.put(key, value, "results")
+        path = database(Path("cache"))
+        content = bytearray(path.read_bytes())
+        for _ in range(data.draw(st.integers(1, 4))):
+            start = data.draw(st.integers(0, len(content)) | st.integers(0, 120))
+            junk = data.draw(st.binary(max_size=40) | st.just(bytes(5000)))
+            content[start : start + len(junk)] = junk
+        path.write_bytes(content[: data.draw(st.just(len(content)) | st.integers(0, len(content)))])
+        with at_most_cpu_seconds(10):
+            for _ in range(2):
+                with open_cache() as cache:
+                    assert all(cache.get(key, "results") in (None, value) for key, value in entries.items())
+                    cache.put(b"new", b"value", "results")
 
 
 @pytest.mark.parametrize("obstacle", ["file", "fifo", "folder", "link", "readable by all", "read-only", "relative"])
@@ -375,8 +558,6 @@ def test_many_processes_share_a_cache(call: Call, own_cache: Path) -> None:
 
 
 def test_a_cache_that_another_process_writes_for_long_is_not_waited_for(call: Call, own_cache: Path) -> None:
-    import sqlite3
-
     first = call()
     connection = sqlite3.connect(database(own_cache), isolation_level=None)
     connection.execute("BEGIN EXCLUSIVE")
@@ -421,18 +602,24 @@ def test_keys_differ_where_parts_do(one: list[bytes], other: list[bytes]) -> Non
 
 
 @pytest.mark.parametrize(
-    ("system", "environment", "folder"),
+    ("purpose", "system", "environment", "folder"),
     [
-        ("linux", {}, "/home/me/.cache/speccompile"),
-        ("linux", {"XDG_CACHE_HOME": "/x"}, "/x/speccompile"),
-        ("linux", {"XDG_CACHE_HOME": "x"}, "/home/me/.cache/speccompile"),
-        ("darwin", {}, "/home/me/Library/Caches/speccompile"),
-        ("win32", {"LOCALAPPDATA": "/local"}, "/local/speccompile"),
-        ("win32", {}, None),
+        ("cache", "linux", {}, "/home/me/.cache/speccompile"),
+        ("cache", "linux", {"XDG_CACHE_HOME": "/x"}, "/x/speccompile"),
+        ("cache", "linux", {"XDG_CACHE_HOME": "x"}, "/home/me/.cache/speccompile"),
+        ("cache", "darwin", {}, "/home/me/Library/Caches/speccompile"),
+        ("cache", "win32", {"LOCALAPPDATA": "/local"}, "/local/speccompile"),
+        ("cache", "win32", {}, None),
+        ("state", "linux", {"XDG_CACHE_HOME": "/x"}, "/home/me/.local/state/speccompile"),
+        ("state", "linux", {"XDG_STATE_HOME": "/x"}, "/x/speccompile"),
+        ("state", "darwin", {}, "/home/me/Library/Application Support/speccompile"),
+        ("state", "win32", {"LOCALAPPDATA": "/local", "APPDATA": "/roaming"}, "/roaming/speccompile"),
     ],
 )
-def test_a_cache_is_where_caches_belong(system: str, environment: dict[str, str], folder: str | None) -> None:
-    assert cache_folder(system, environment, "/home/me") == (Path(folder) if folder else None)
+def test_files_are_where_the_system_keeps_them(
+    purpose: str, system: str, environment: dict[str, str], folder: str | None
+) -> None:
+    assert user_folder(purpose, system, environment, "/home/me") == (Path(folder) if folder else None)
 
 
 def test_the_hash_of_a_profile_covers_its_file_and_its_parents(call: Call) -> None:

@@ -339,7 +339,8 @@ def read_target_fields(path: str, library: Library) -> tuple[Node | None, Target
     findings = [
         _error(f"{quote(node.value)} {fault.message}", node.span, fault.help)
         for key_path, node in tree.walk()
-        if key_path[-1:] == ("pattern",) and isinstance(node.value, str) and (fault := pattern_fault(node.value))
+        if key_path[-1:] == ("pattern",) and isinstance(node.value, str)
+        if (fault := pattern_fault(node.value, is_searched=True))
     ]
     findings += [several_documents(document, "schema") for document in parsed.documents[1:]]
     # The tree as written, because the order of keys is that of the output.

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from speccompile.compiler.bundled_library import bundled_library
 from speccompile.model.quantity import QuantityError, parse_quantity
 from speccompile.schema.field_path import SIDES, FieldLocation, locate_field
+from speccompile.schema.formats.safe_regex import matches_whole
 from speccompile.testing.admin import AdminConfig
 from speccompile.testing.plain_data import Data
 from speccompile.testing.properties.baseline import baseline_manifests, gpu_key, lineage
@@ -75,7 +75,7 @@ def _satisfies(value: Any, constraint: Mapping[str, Any]) -> bool:
         "min": lambda bound: parse_quantity(value) >= parse_quantity(bound),
         "max": lambda bound: parse_quantity(value) <= parse_quantity(bound),
         "options": lambda options: any(_equal(value, option) for option in options),
-        "pattern": lambda pattern: re.fullmatch(pattern, str(value)) is not None,
+        "pattern": lambda pattern: matches_whole(pattern, str(value)),
     }
     return all(check(constraint[name]) for name, check in checks.items() if constraint.get(name) is not None)
 

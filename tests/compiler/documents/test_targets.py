@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import pytest
 from helpers.paths import ROOT
 from helpers.plain_data import paths, with_change
+from helpers.work import at_most_cpu_seconds
 from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft7Validator
@@ -127,6 +128,25 @@ def test_manifests_are_rendered_if_conditions_are_satisfied_and_for_each_item(ta
     some = [{"kind": "big", "name": "x"}, {"kind": "small", "name": "y"}, {"kind": "big", "name": "z"}]
     assert render(targets_folder, queue={"name": "a", "names": some}) == ["Quick train", "Label x", "Label z"]
     assert render(targets_folder, image="none", queue={"name": "a", "names": some}) == ["Label x", "Label z"]
+
+
+def test_no_value_keeps_a_pattern_busy(targets_folder: Path) -> None:
+    slow = "(a+)(?#)+$"
+    row = f"- {{matches: {{queue.name: {slow!r}}}, message: not this name, help: use another one}}\n"
+    pattern = f'"name": {{"type": "string", "pattern": "^{slow}", "description"'
+    write({"queued/target.yaml": ABOUT + row})
+    with at_most_cpu_seconds(20):
+        assert render(targets_folder, queue={"name": "a" * 50_000 + "!"}) == ["run/foreign-action"]
+        assert render(targets_folder, image="x", queue={"priority": 1, "name": "a" * 50_000}) == ["target/refused"]
+        write({"queued/fields.schema.json": FIELDS.replace('"name": {"type": "string", "description"', pattern, 1)})
+        assert render(targets_folder, queue={"name": "a" * 50_000 + "!"}) == ["schema/pattern"]
+
+
+@pytest.mark.parametrize("pattern", [r"(a)\\1", "(x)?(?(1)a|b)", "(?!.*x)a"])
+def test_patterns_that_cannot_be_matched_in_linear_time_are_refused(targets_folder: Path, pattern: str) -> None:
+    keyword = f'"name": {{"type": "string", "pattern": "{pattern}", "description"'
+    write({"queued/fields.schema.json": FIELDS.replace('"name": {"type": "string", "description"', keyword, 1)})
+    assert "target/fault" in render(targets_folder, queue={"name": "a"})
 
 
 def test_missing_and_rejected_values_are_errors(targets_folder: Path) -> None:
