@@ -93,6 +93,12 @@ def volume_sizes(view: ProfileView) -> Iterator[FieldSchema]:
     yield "volumes", {"items": {**_in_spec(("size",), bounded["pvc"]), "allOf": constraints}}
 
 
+def deadlines(view: ProfileView) -> Iterator[FieldSchema]:
+    """The longest deadline of a job."""
+    if limit := view.platform.settings.at(("jobs", "deadline_seconds")):
+        yield "deadline_seconds", {"maximum": limit.value, **with_reason(view.limit_reason(limit))}
+
+
 def reserved_keys(view: ProfileView) -> Iterator[FieldSchema]:
     """Keys that runs may not use."""
     reserved = {"pattern": f"^{literal(reserved_prefix(view.platform))}"}

@@ -18,6 +18,7 @@ from speccompile.editor_schema.export import Narrowed, run_actions, run_editor_s
 from speccompile.editor_schema.from_fixed import fixed_fields
 from speccompile.editor_schema.from_platform import (
     allowed_volumes,
+    deadlines,
     fields_of_other_targets,
     images_by_registry,
     reserved_keys,
@@ -99,6 +100,7 @@ _SOURCES: tuple[Callable[[ProfileView], Iterator[FieldSchema]], ...] = (
     images_by_registry,
     allowed_volumes,
     volume_sizes,
+    deadlines,
     reserved_keys,
     banned_fields,
     fields_of_other_targets,

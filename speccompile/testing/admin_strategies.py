@@ -271,6 +271,7 @@ def _platforms(draw: st.DrawFn, scope: Scope) -> Data:
         "own_envs": st.just({"PROJECT_NAME": "{project}", "HOME": "/home/{user}"}),
         "names": names,
         "ceilings": ceilings,
+        "jobs": st.just({"deadline_seconds": 3600}),
         "cpu_limit_factor": st.sampled_from((1, 2.5)),
         "defaults": _layer("/platform-default", scope, 2),
         "enforce": _layer("/platform", scope, 2),

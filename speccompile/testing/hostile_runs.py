@@ -288,6 +288,11 @@ def _resources(draw: st.DrawFn, mentions: Mentions) -> Data:
     if draw(st.booleans()):
         # A limit applies to the sum of all devices.
         names = [*dict.fromkeys((*names, "gpu", _DEVICE))]
+    if draw(st.integers(0, 3)) == 0:
+        # Huge pages count as memory, and need memory.
+        resources = {"mem": draw(_few(mentions.resources.get("mem", ()), "1Gi")), "limits": {}}
+        resources["limits"]["hugepages-2Mi"] = draw(st.sampled_from(("2Mi", "512Mi", "1Ti")))
+        names = [name for name in names if name in ("gpu", _DEVICE)]
     for name in names:
         amount = draw(_few([*mentions.resources.get(name, ()), *(amounts if name in short else ())], 0, 1, 3, 100))
         if name in short:
@@ -307,6 +312,10 @@ def _volumes(draw: st.DrawFn, mentions: Mentions, *, many: bool) -> list[Data]:
             volume["mount_path"] = draw(_few(mentions.mounts, "/base/0"))
         if volume["volume_type"] == "persistent_volume_claim" and draw(st.booleans()):
             volume["spec"] = {**volume.get("spec", {}), "size": draw(_few(mentions.resources.get("pvc", ()), "1Gi"))}
+        if volume["volume_type"] == "empty_dir" and draw(st.booleans()):
+            in_memory = draw(st.booleans())
+            sizes = _few(mentions.resources.get("mem" if in_memory else "disk", ()), "512Mi")
+            volume["spec"] = {"size_limit": draw(sizes), "medium": "Memory" if in_memory else ""}
         kind = bundled_library().volume_types[volume["volume_type"]]
         if kind.usually in (EXISTING, SECRET) and kind.object_key and draw(st.booleans()):
             volume["spec"] = {

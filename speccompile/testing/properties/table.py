@@ -44,7 +44,7 @@ PROPERTIES: tuple[Property, ...] = (
     Property(fixed_values_apply, (), ("own_envs",)),
     Property(sidecars_cannot_be_changed, (*_MOUNT_FIELDS, "run_as_user"), ("bases",)),
     Property(excluded_nodes_cannot_be_used, _PLACEMENT_FIELDS, ("bases",)),
-    Property(limits_apply, ("resources", "volumes"), ("ceilings",)),
+    Property(limits_apply, ("resources", "volumes", "deadline_seconds"), ("ceilings",)),
     Property(blocked_volumes_cannot_be_mounted, ("volumes", "resources")),
     Property(other_secrets_cannot_be_used, _MOUNT_FIELDS),
     Property(
