@@ -20,10 +20,12 @@ from speccompile.schema.field_path import (
     FieldLocation,
     called_by_admins,
     concrete,
+    is_prefix,
     is_short,
     keyed_lists_as_maps,
     locate_field,
     node_at,
+    with_keys,
 )
 from speccompile.schema.formats.by_name import QUANTITIES
 from speccompile.schema.formats.safe_regex import matches_whole, pattern_fault
@@ -142,7 +144,8 @@ def broken_rules(
     secrets = _secrets(specs[0])
     specs = tuple(keyed_lists_as_maps(spec, library) for spec in specs)
     for rule in rules:
-        values = _values(concrete(rule.path, resources), specs, library)
+        paths = (one for path in concrete(rule.path, resources) for one in with_keys(path, specs))
+        values = _values(paths, specs, library)
         required = rule.constraint.fields.get("required")
         if not values and required and required.value:
             yield _broken("required", rule, next(concrete(rule.path, resources)), here)
@@ -248,12 +251,13 @@ def broken_bans(
     reported: set[int] = set()
     secrets, fields = _secrets(merged.run.fields), keyed_lists_as_maps(merged.run.fields, library)
     for ban in bans:
-        paths = (*concrete(ban.path, resources), *_other_names(ban.path, fields))
+        named = (one for path in concrete(ban.path, resources) for one in with_keys(path, (fields,)))
+        paths = (*named, *_other_names(ban.path, fields))
         places = (*(node_at(fields, path, library) for path in paths), _as_secret(ban.path, secrets))
-        node = next((node for node in places if node and node.derived not in COMPLETED), None)
-        if node is not None and id(ban.written) not in reported:
+        nodes = [node for node in places if node and node.derived not in COMPLETED]
+        if nodes and id(ban.written) not in reported:
             reported.add(id(ban.written))
-            yield _forbidden(ban, node, merged.profile)
+            yield from (_forbidden(ban, node, merged.profile) for node in (nodes if is_prefix(ban.path) else nodes[:1]))
 
 
 def _forbidden(ban: Ban, node: Node, profile: Profile | None) -> Diagnostic:

@@ -12,6 +12,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from speccompile.compiler.bundled_library import bundled_library
+from speccompile.compiler.isolation_keys import ISOLATION_KEYS
 from speccompile.model.diagnostic import Severity
 from speccompile.model.findings import CompileError
 from speccompile.model.light_namedtuple import NamedTuple
@@ -39,7 +40,14 @@ _MOSTLY = st.sampled_from((True, True, True, False))
 _REQUIRED_FIELDS = ("name", "action", "profile", "project")
 _MAX_REPAIRS = 8
 _DEVICE = "example.com/device"
-_UNCONFINED = {"container.apparmor.security.beta.kubernetes.io/main": "unconfined"}
+_OBEYED = (
+    "aadpodidbinding",
+    "cpu-quota.crio.io",
+    "example.com/note",
+    "io.kubernetes.cri-o.Devices",
+    "openshift.io/scc",
+)
+"""Keys of labels and annotations that runtimes and controllers obey, and one that they do not."""
 
 
 class Mentions(NamedTuple):
@@ -237,15 +245,16 @@ def _contradictions(mentions: Mentions, *, many: bool) -> dict[str, st.SearchStr
     required = st.lists(
         st.lists(_node_requirements(keys, node_values), min_size=1, max_size=2), min_size=1, max_size=3
     ).map(_required_affinity)
-    labels = st.dictionaries(_few(mentions.labels, "team") | label_keys(), label_values(), max_size=3)
-    annotations = st.dictionaries(_few(mentions.annotations, "note") | label_keys(), any_texts(), max_size=3)
+    obeyed = _few(_OBEYED, *(pattern.replace("*", "x") for pattern in ISOLATION_KEYS))
+    labels = st.dictionaries(_few(mentions.labels, "team") | label_keys() | obeyed, label_values(), max_size=3)
+    annotations = st.dictionaries(_few(mentions.annotations, "note") | label_keys() | obeyed, any_texts(), max_size=3)
     plain = field_values(root="/run", gpu_key="nvidia.com/gpu", many=False, shared=False)
     return {
         "envs": st.dictionaries(_few(mentions.envs, "HOME") | env_names(), any_texts(), max_size=3),
         "secrets": st.lists(secret_ids() | _few(mentions.envs, "S_A"), max_size=3, unique=True),
         **{name: plain[name] | st.just(0) for name in ("run_as_user", "run_as_group", "fs_group")},
         "labels": labels,
-        "annotations": annotations | annotations.map(lambda chosen: {**chosen, **_UNCONFINED}),
+        "annotations": annotations,
         "node_selector": st.dictionaries(keys, node_values, max_size=3),
         "affinity": required | plain["affinity"],
         "tolerations": st.lists(_tolerations(mentions), max_size=2),
@@ -333,7 +342,7 @@ def _rules_for(admin: AdminConfig, profile: str | None) -> Iterator[tuple[tuple[
         for text, constraint in (document.get("rules") or {}).items():
             place = locate_field(text, bundled_library())
             if isinstance(place, FieldLocation):
-                yield tuple(map(str, place.path)), constraint
+                yield tuple(str(step).replace("/*", "/note") for step in place.path), constraint
 
 
 def _satisfying(constraint: Data) -> st.SearchStrategy[Any]:

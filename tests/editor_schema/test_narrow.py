@@ -52,6 +52,7 @@ TOPICS = [
     (("resources", "volumes"), ("ceilings", "rules")),
     (("resources",), ("enforce", "forbid")),
     (("envs", "secrets", "labels", "node_selector"), ("rules", "own_envs")),
+    (("labels", "annotations"), ("forbid",)),
     (("replicas", "run_as_user", "service_ports", "image", "command"), ("rules",)),
 ]
 RULES: tuple[tuple[str, Data], ...] = (
@@ -72,9 +73,12 @@ RULES: tuple[tuple[str, Data], ...] = (
     ("resources.cpu", {"options": [1, "500m", 2]}),
     ("resources.disk", {"min": "1Mi", "max": "2Gi"}),
     ('labels["example.com/team"]', {"pattern": "[a-z]+"}),
+    ('labels["example.com/*"]', {"pattern": "[a-z]*", "required": True}),
+    ('annotations["*"]', {"pattern": "[a-z]*"}),
     ("suspend", {"options": [True]}),
 )
 BANS = ("volumes.data", "service_ports", "inputs", "parameters.epochs", "resources.mem", "resources.cpu.limits", "envs")
+BANS += ('labels["example.com/*"]', 'annotations["openshift.io/*"]')
 SETTINGS: tuple[Data, ...] = (
     {},
     {"allowed_registries": ["ghcr.io", "docker.io/library"]},
@@ -83,6 +87,7 @@ SETTINGS: tuple[Data, ...] = (
     {"project_profiles": {"default": ["gpu"], "x": []}},
     {"namespace": "ai-jobs"},
     {"jobs": {"deadline_seconds": 3600}},
+    {"allowed_keys": ["openshift.io/*", "aadpodidbinding"]},
 )
 
 

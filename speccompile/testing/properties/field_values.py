@@ -53,6 +53,9 @@ def values_at(path: tuple[str, ...], manifests: list[Data], admin: AdminConfig) 
         return [spec[IN_SPEC[field]] for spec in specs if IN_SPEC[field] in spec][:1]
     if field == "resources":
         return as_list(lookup(main, "resources", *rest))
+    if field in ("labels", "annotations") and rest and rest[0].endswith("*"):
+        keys = lookup(workload, "metadata", field) or {}
+        return [value for key, value in sorted(keys.items()) if key.startswith(rest[0][:-1])]
     if field in ("labels", "annotations") and rest:
         return as_list(lookup(workload, "metadata", field, rest[0]))
     if field == "envs":

@@ -48,7 +48,9 @@ PROPERTIES: tuple[Property, ...] = (
     Property(blocked_volumes_cannot_be_mounted, ("volumes", "resources")),
     Property(other_secrets_cannot_be_used, _MOUNT_FIELDS),
     Property(
-        runs_cannot_gain_privileges, ("run_as_user", "run_as_group", "fs_group", "annotations", "volumes"), ("bases",)
+        runs_cannot_gain_privileges,
+        ("run_as_user", "run_as_group", "fs_group", "labels", "annotations", "volumes"),
+        ("bases",),
     ),
     Property(objects_belong_to_one_run, ("volumes", "service_name", "schedule", "service_ports"), ("names",)),
     Property(
