@@ -60,7 +60,12 @@ def merge(
     ]
     spec = merge_layers([layer for layer in layers if layer is run.fields or layer.fields], library)
     spec = _with_skipped_defaults(spec, defaults, run, library)
-    replaced = (*namespaces, *replacements(spec, library, admin.contested | (run.fields.fields.keys() & admin.fields)))
+    projects = (Override(("project",), written, run.project) for written in run.project.overridden)
+    replaced = (
+        *projects,
+        *namespaces,
+        *replacements(spec, library, admin.contested | (run.fields.fields.keys() & admin.fields)),
+    )
     added = _extensions(run.fields, (fixed, enforced), library)
     overrides = (*(one for one in replaced if one.overridden.span.source.layer is Layer.RUN), *added)
     merged = Merged(run, profile, platform, target, spec, replaced, overrides)

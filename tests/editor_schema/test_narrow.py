@@ -36,6 +36,7 @@ LEFT_TO_THE_COMPILER: Mapping[str, str] = {
     "policy/base-volume": "which base documents count depends on action and schedule",
     "policy/env-clash": "a variable and a secret have one name",
     "policy/limit-too-large": "the platform derives a limit from the request",
+    "policy/reserved-name": "names of objects are built from patterns",
     "policy/request-above-limit": "request and limit are compared",
     "policy/shared-claim": "pods and access modes are compared",
     "policy/volume-clash": "two volumes have one path or name",
@@ -77,8 +78,17 @@ RULES: tuple[tuple[str, Data], ...] = (
     ('annotations["*"]', {"pattern": "[a-z]*"}),
     ("suspend", {"options": [True]}),
 )
-BANS = ("volumes.data", "service_ports", "inputs", "parameters.epochs", "resources.mem", "resources.cpu.limits", "envs")
-BANS += ('labels["example.com/*"]', 'annotations["openshift.io/*"]')
+BANS = (
+    "volumes.data",
+    "service_ports",
+    "inputs",
+    "parameters.epochs",
+    "resources.mem",
+    "resources.cpu.limits",
+    "envs",
+    'labels["example.com/*"]',
+    'annotations["openshift.io/*"]',
+)
 SETTINGS: tuple[Data, ...] = (
     {},
     {"allowed_registries": ["ghcr.io", "docker.io/library"]},
@@ -88,6 +98,8 @@ SETTINGS: tuple[Data, ...] = (
     {"namespace": "ai-jobs"},
     {"jobs": {"deadline_seconds": 3600}},
     {"allowed_keys": ["openshift.io/*", "aadpodidbinding"]},
+    {"project": "team"},
+    {"project": "team", "project_profiles": {"team": ["gpu", "big"], "*": ["1e3"]}},
 )
 
 
