@@ -100,7 +100,8 @@ def compile_many(
         else:
             from speccompile.batch.with_executor import compile_texts
 
-            yield from refuse_duplicates(compile_texts(map(_text, runs), admin, setting, executor), ledger)
+            results = compile_texts(map(_text, runs), admin, setting, executor)
+            yield from refuse_duplicates(results, lambda: setting.platform, ledger)
 
 
 def _run(run: RunInput) -> Parsed:

@@ -7,12 +7,13 @@ from itertools import product
 from typing import TypeAlias
 
 from speccompile.compiler.admin_rules import CONSTRAINTS, ResourceNames, broken_rules
-from speccompile.compiler.ceilings import claims_above_ceiling, resources_above_ceilings
+from speccompile.compiler.ceilings import claims_above_ceiling, deadline_above_limit, resources_above_ceilings
 from speccompile.compiler.choose_manifests import target_of
 from speccompile.compiler.container_resources import disk_name, gpu_names, is_device, resolve_gpu
 from speccompile.compiler.documents.admin_config import Setting
 from speccompile.compiler.merge import merge_layers
 from speccompile.compiler.pod_structure import containers_of, pod_of, volumes_of
+from speccompile.compiler.policy import volumes_in
 from speccompile.model.diagnostic import Diagnostic, Note, Severity, quote
 from speccompile.model.documents import Platform, Profile, Rule
 from speccompile.model.findings import in_order
@@ -148,8 +149,9 @@ def _values_satisfy_rules(context: LintContext) -> Iterator[Diagnostic]:
 
 def _values_are_below_ceilings(context: LintContext) -> Iterator[Diagnostic]:
     def violations(spec: Node) -> Iterator[Diagnostic]:
-        yield from resources_above_ceilings(spec, context.platform)
+        yield from resources_above_ceilings(spec.fields.get("resources"), volumes_in(spec), context.platform)
         yield from claims_above_ceiling(spec, context.platform)
+        yield from deadline_above_limit(spec.fields.get("deadline_seconds"), context.platform)
 
     yield from _report_values(context, violations, "lint/above-ceiling")
 

@@ -62,7 +62,7 @@ def accelerated(work: Work, effort: Effort) -> Iterator[Results]:
         if has_errors(findings):
             yield _compile_straight(work, effort.shape, ledger)
             return
-        yield findings, _refuse_clashes(_Route(work, effort, admin, cache, stack).rendered(), ledger)
+        yield findings, _refuse_clashes(_Route(work, effort, admin, cache, stack).rendered(), work, ledger)
         if skeletons:
             skeletons.save()
 
@@ -73,7 +73,7 @@ def _compile_straight(work: Work, shape: str, ledger: ClaimStore) -> Results:
     return compile_here(work, shape, ledger)
 
 
-def _refuse_clashes(results: Iterable[Rendered], ledger: ClaimStore) -> Iterator[Rendered]:
+def _refuse_clashes(results: Iterable[Rendered], work: Work, ledger: ClaimStore) -> Iterator[Rendered]:
     """The results, with an error in place of each run that creates the same object as an earlier one."""
     text = ""
 
@@ -83,7 +83,7 @@ def _refuse_clashes(results: Iterable[Rendered], ledger: ClaimStore) -> Iterator
             text = one.text
             yield one.result
 
-    for result in refuse_duplicates(without_text(), ledger):
+    for result in refuse_duplicates(without_text(), lambda: work.setting.platform, ledger):
         yield Rendered(result, text)
 
 

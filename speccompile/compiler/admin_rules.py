@@ -20,10 +20,12 @@ from speccompile.schema.field_path import (
     FieldLocation,
     called_by_admins,
     concrete,
+    is_prefix,
     is_short,
     keyed_lists_as_maps,
     locate_field,
     node_at,
+    with_keys,
 )
 from speccompile.schema.formats.by_name import QUANTITIES
 from speccompile.schema.formats.safe_regex import matches_whole, pattern_fault
@@ -151,7 +153,8 @@ def broken_rules(  # noqa: PLR0913  what is checked, by what, and for whom
     secrets = _secrets(specs[0])
     specs = tuple(keyed_lists_as_maps(spec, library) for spec in specs)
     for rule in rules:
-        values = _values(concrete(rule.path, resources), specs, library)
+        paths = (one for path in concrete(rule.path, resources) for one in with_keys(path, specs))
+        values = _values(paths, specs, library)
         required = rule.constraint.fields.get("required")
         if not values and required and required.value:
             yield _broken("required", rule, next(concrete(rule.path, resources)), here)
@@ -266,12 +269,13 @@ def broken_bans(
         for ban in bans:
             if layer is not merged.run.fields and ban.written.span.source.layer is Layer.PROFILE:
                 continue
-            paths = (*concrete(ban.path, resources), *_other_names(ban.path, fields, merged.user_layers))
+            named = (one for path in concrete(ban.path, resources) for one in with_keys(path, (fields,)))
+            paths = (*named, *_other_names(ban.path, fields, merged.user_layers))
             places = (*(node_at(fields, path, library) for path in paths), _as_secret(ban.path, secrets))
-            node = next((node for node in places if node and node.derived not in COMPLETED), None)
-            if node is not None and id(ban.written) not in reported:
+            nodes = [node for node in places if node and node.derived not in COMPLETED]
+            if nodes and id(ban.written) not in reported:
                 reported.add(id(ban.written))
-                yield _forbidden(ban, node, profile)
+                yield from (_forbidden(ban, node, profile) for node in (nodes if is_prefix(ban.path) else nodes[:1]))
 
 
 def _forbidden(ban: Ban, node: Node, profile: Profile | None) -> Diagnostic:

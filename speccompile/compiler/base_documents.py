@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import TypeAlias
 
-from speccompile.compiler.ceilings import resources_above_ceilings
+from speccompile.compiler.ceilings import deadline_above_limit, resources_above_ceilings
 from speccompile.compiler.choose_manifests import bases_of, container_of
 from speccompile.compiler.merge_affinity import merge_affinities, unite
 from speccompile.compiler.pod_structure import MAIN, POD_PATHS, containers_of, pod_of, volumes_of
-from speccompile.compiler.policy import requests_above_limits
+from speccompile.compiler.policy import requests_above_limits, volumes_in
 from speccompile.model.diagnostic import Diagnostic, Note, Severity, quote
 from speccompile.model.documents import Profile, Run
 from speccompile.model.key_path import KeyPath
@@ -267,12 +267,17 @@ def _clashes(compiled: Node, whole: Node, base: Node, merged: Merged) -> Iterato
         yield from _shared_names(main.fields["name"], pod_of(base, pods), merged.run)
     if main is not None and named is not None:
         yield from _unnamed(named, base, pod_of(base, pods))
+    path = pods.get(str(whole.fields["kind"].value))
+    # The pod's path ends in the `template` and `spec` of the job.
+    yield from deadline_above_limit(whole.at((*path[:-2], "activeDeadlineSeconds")) if path else None, merged.platform)
     pod = pod_of(whole, pods)
     for container in (one for section in _SECTIONS for one in containers_of(pod, section)):
         if "resources" in container.fields:
             yield from requests_above_limits(container.fields["resources"])
         if main is not None and container.fields["name"].value == main.fields["name"].value:
-            yield from resources_above_ceilings(container, merged.platform)
+            yield from resources_above_ceilings(
+                container.fields.get("resources"), volumes_in(merged.spec), merged.platform
+            )
         yield from _unknown_volumes(container, volumes_of(whole, pods))
 
 

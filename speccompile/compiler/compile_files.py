@@ -19,7 +19,8 @@ def compile_files(files: Iterable[Parsed], setting: Setting, memory: ClaimStore 
 
     `memory` stores the runs so far, to find two that create the same object; a list by default.
     """
-    return refuse_duplicates((result for parsed in files for result in compile_file(parsed, setting)), memory)
+    results = (result for parsed in files for result in compile_file(parsed, setting))
+    return refuse_duplicates(results, lambda: setting.platform, memory)
 
 
 def compile_file(parsed: Parsed, setting: Setting) -> Iterator[Result]:

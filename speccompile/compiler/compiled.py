@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from speccompile.model.diagnostic import Diagnostic
 from speccompile.model.documents import Profile, Run
-from speccompile.model.findings import CompileError
+from speccompile.model.findings import CompileError, in_order
 from speccompile.model.key_path import KeyPath, parse_path
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.manifest import Manifest
@@ -85,6 +85,20 @@ class Compiled:
         """Pickle text and trees; `compile_many` has a cheaper wire format."""
         fields = (self.name, self.project, self.place, self.objects, self.diagnostics)
         return _unpickle, (*fields, self.to_yaml(), self.whole)
+
+    def with_findings(self, findings: tuple[Diagnostic, ...]) -> Compiled:
+        """The same result with further findings."""
+        if not findings:
+            return self
+        return Compiled(
+            name=self.name,
+            project=self.project,
+            place=self.place,
+            objects=self.objects,
+            diagnostics=in_order((*self.diagnostics, *findings)),
+            text=self.to_yaml,
+            whole=lambda: self.whole,
+        )
 
     @property
     def whole(self) -> CompiledTrees:

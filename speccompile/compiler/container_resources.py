@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Iterable, Mapping
 
 from speccompile.model.documents import Platform, Profile
 from speccompile.model.node import Node
@@ -51,6 +51,28 @@ def resolve_gpu(layer: Node, platform: Platform, profile: Profile | None) -> Nod
 
     sides = resources.mapped(resolve)
     return layer.with_fields({**layer.fields, "resources": sides})
+
+
+def fixed_gpu(layers: Iterable[Node], platform: Platform, profile: Profile | None) -> Node | None:
+    """The amount of GPUs, of whatever kind, that the first of the layers with one sets."""
+    names = gpu_names(platform, profile)
+    limits = (limits.fields for layer in layers if (limits := layer.at(("resources", "limits"))))
+    return next((by_name[name] for by_name in limits for name in names if name in by_name), None)
+
+
+def named_devices(layers: Iterable[Node], profile: Profile | None) -> frozenset[str]:
+    """The resources that an admin's layers set or default, and those that the profile has rules for."""
+    limits = (limits.fields for layer in layers if (limits := layer.at(("resources", "limits"))))
+    rules = (rule.path for rule in (profile.rules if profile else ()) if rule.path[0] == "resources")
+    return frozenset((*(name for by_name in limits for name in by_name), *(str(path[-1]) for path in rules)))
+
+
+def without_devices(resources: Node, gpu: Node, named: Container[str]) -> Node:
+    """The resources of a run that `gpu`, which an admin fixes, sets to 0: every device that no admin names."""
+    none = gpu.but(value="0", derived="`gpu` is fixed, and with it every device", derived_from=(gpu,), overridden=())
+    return resources.mapped(
+        lambda side: side.with_fields({name: none for name in side.fields if is_device(name) and name not in named})
+    )
 
 
 def _gpu_key(platform: Platform, profile: Profile | None) -> str:

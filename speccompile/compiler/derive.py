@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
+from speccompile.compiler.ceilings import beside_memory
 from speccompile.compiler.container_resources import SCRATCH_DISK, amount, quantity_text
+from speccompile.compiler.policy import volumes_in
 from speccompile.model.diagnostic import Diagnostic, Note
 from speccompile.model.findings import CompileError
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node, over_setting
-from speccompile.model.quantity import QuantityError, parse_quantity, ratio, scaled_up
+from speccompile.model.quantity import QuantityError, parse_quantity, ratio, remaining, scaled_up
 from speccompile.model.spec import Merged
 
 Derivation: TypeAlias = Callable[[Merged], Node]
@@ -57,11 +59,13 @@ def _limit(merged: Merged, derived: DerivedLimit) -> Node:
         overridden=(),
         weak=True,
     )
-    if most and amount(request) <= amount(most) < parse_quantity(scaled):
+    others = beside_memory(resources, volumes_in(spec)) if derived is _MEMORY else []
+    room = remaining(amount(most), map(amount, others)) if most else None
+    if most and room and amount(request) <= room < parse_quantity(scaled):
         limit = limit.but(
-            value=quantity_text(most).value,
+            value=room.text if others else quantity_text(most).value,
             derived=f"the {resource} request × {factor.value}, at most the platform's limit",
-            derived_from=(request, factor, most),
+            derived_from=(request, factor, most, *others),
         )
     limits = resources.fields.get("limits", Node({}, request.span))
     grown = limits.with_fields(dict(sorted({**limits.fields, resource: limit}.items())))
@@ -166,4 +170,5 @@ def _with(spec: Node, name: str, node: Node) -> Node:
     return spec.with_fields({**spec.fields, name: node})
 
 
-DERIVATIONS: tuple[Derivation, ...] = (_memory_limit, _cpu_limit, _scratch_volume, _directory_sizes, _claim_defaults)
+# Sizes of directories first: those in memory leave less for the limit of memory.
+DERIVATIONS: tuple[Derivation, ...] = (_directory_sizes, _memory_limit, _cpu_limit, _scratch_volume, _claim_defaults)

@@ -1,13 +1,15 @@
-"""Refuse runs that repeat a run, or create an object that another run creates."""
+"""Refuse runs that repeat a run or an object of another run, and warn about projects whose objects may clash."""
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol
 
 from speccompile.compiler.compiled import Compiled, CreatedObject, Result
+from speccompile.compiler.shared_namespaces import SharedNamespaces
 from speccompile.model.diagnostic import Diagnostic, Note, quote
+from speccompile.model.documents import Platform
 from speccompile.model.findings import CompileError
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.source import Span
@@ -77,13 +79,22 @@ class HashIndex:
                 self._hashes[slot], self._numbers[slot] = key, number
 
 
-def refuse_duplicates(results: Iterable[Result], memory: ClaimStore | None = None) -> Iterator[Result]:
-    """The results in order, with an error in place of a run that repeats an earlier run or object."""
+def refuse_duplicates(
+    results: Iterable[Result], platform: Callable[[], Platform], memory: ClaimStore | None = None
+) -> Iterator[Result]:
+    """The results in order, with an error in place of a run that repeats an earlier run or object.
+
+    `platform` is called only if runs of several projects share a namespace.
+    """
     claims: ClaimStore = [] if memory is None else memory
-    index = HashIndex()
+    index, projects = HashIndex(), SharedNamespaces(platform)
     for result in results:
-        findings = () if isinstance(result, CompileError) else tuple(_clashes(result, claims, index))
-        yield CompileError(findings) if findings else result
+        if isinstance(result, CompileError):
+            yield result
+        elif findings := tuple(_clashes(result, claims, index)):
+            yield CompileError(findings)
+        else:
+            yield result.with_findings(tuple(projects.warnings(result)))
 
 
 def _clashes(compiled: Compiled, claims: ClaimStore, index: HashIndex) -> Iterator[Diagnostic]:

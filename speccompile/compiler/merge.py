@@ -8,7 +8,16 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from speccompile.compiler.choose_manifests import applicable_fields
-from speccompile.compiler.container_resources import DISK, SCRATCH_DISK, is_extended, resolve_gpu, same_quantity
+from speccompile.compiler.container_resources import (
+    DISK,
+    SCRATCH_DISK,
+    fixed_gpu,
+    is_extended,
+    named_devices,
+    resolve_gpu,
+    same_quantity,
+    without_devices,
+)
 from speccompile.compiler.merge_affinity import merge_affinities, unite
 from speccompile.compiler.name_placeholders import facts_of
 from speccompile.model.diagnostic import Diagnostic, Note, Severity, quote
@@ -38,16 +47,29 @@ def merge(
     """Merge a run with its profile and platform; every node of the spec carries the values it overrode."""
     platform, namespaces = _with_namespace(platform, run)
     action = str(run.action.value)
-    defaults, fixed, enforced, fields, contested, notices = _layers(profile, platform, target, action, library)
+    admin = _layers(profile, platform, target, action, library)
+    defaults, fixed, enforced = admin.defaults, admin.fixed, admin.enforced
     # Weakest first.
-    layers = [_applied_defaults(defaults, run, library), run.fields, fixed, enforced, _own_envs(run, profile, platform)]
+    layers = [
+        _applied_defaults(defaults, run, library),
+        run.fields,
+        _no_other_devices(run, admin),
+        fixed,
+        enforced,
+        _own_envs(run, profile, platform),
+    ]
     spec = merge_layers([layer for layer in layers if layer is run.fields or layer.fields], library)
     spec = _with_skipped_defaults(spec, defaults, run, library)
-    replaced = (*namespaces, *replacements(spec, library, contested | (run.fields.fields.keys() & fields)))
+    projects = (Override(("project",), written, run.project) for written in run.project.overridden)
+    replaced = (
+        *projects,
+        *namespaces,
+        *replacements(spec, library, admin.contested | (run.fields.fields.keys() & admin.fields)),
+    )
     added = _extensions(run.fields, (fixed, enforced), library)
     overrides = (*(one for one in replaced if one.overridden.span.source.layer is Layer.RUN), *added)
     merged = Merged(run, profile, platform, target, spec, replaced, overrides)
-    return merged, (*notices, *(_finding(override, merged) for override in overrides))
+    return merged, (*admin.notices, *(_finding(override, merged) for override in overrides))
 
 
 def _with_namespace(platform: Platform, run: Run) -> tuple[Platform, tuple[Override, ...]]:
@@ -73,6 +95,10 @@ class _Layers(NamedTuple):
     contested: frozenset[str]
     """Fields that two of them set, or that override a parent of the profile."""
     notices: tuple[Diagnostic, ...]
+    gpu: Node | None
+    """The amount of GPUs that they fix."""
+    devices: frozenset[str]
+    """The devices that they name; with a fixed `gpu`, runs get no others."""
 
 
 @by_identity(64)
@@ -89,7 +115,16 @@ def _layers(profile: Profile | None, platform: Platform, target: Target, action:
     overriding = {str(path[0]) for layer in layers for path, node in layer.walk() if node.overridden}
     envs = {"envs"} if _has_own_envs(platform) else set()
     fields, contested = frozenset({*set_fields, *envs}), frozenset({*repeated, *overriding, *envs})
-    return _Layers(defaults, fixed, enforced, fields, contested, notices)
+    gpu = fixed_gpu((enforced, fixed), platform, profile)
+    return _Layers(defaults, fixed, enforced, fields, contested, notices, gpu, named_devices(layers, profile))
+
+
+def _no_other_devices(run: Run, admin: _Layers) -> Node:
+    """A layer that sets the run's other devices to 0, if an admin fixes `gpu`."""
+    resources = run.fields.fields.get("resources")
+    if admin.gpu is None or resources is None:
+        return Node({}, BUILT_IN)
+    return Node({"resources": without_devices(resources, admin.gpu, admin.devices)}, admin.gpu.span)
 
 
 def _only(names: frozenset[str], layer: Node) -> Node:

@@ -15,6 +15,7 @@ from speccompile.compiler.plan import plan
 from speccompile.compiler.render import Sketch, fill_manifests, identity_of, sketch_plan
 from speccompile.compiler.rendering.template_errors import TemplateFault
 from speccompile.compiler.rendering.text_writer import manifest_text
+from speccompile.compiler.reserved_names import reserved_names
 from speccompile.model.diagnostic import Diagnostic
 from speccompile.model.documents import Document
 from speccompile.model.findings import CompileError, has_errors, in_order, stop_if_any
@@ -44,8 +45,11 @@ def compile_document(document: Document, setting: Setting) -> Compiled:
     except TemplateFault as error:
         findings = (*notices, *overrides, *warnings, *(fault.finding for fault in error.faults))
         raise CompileError(findings, run, merged.overrides) from None
-    renamed = changed_names(run.name, output.objects)
-    findings = in_order((*notices, *overrides, *warnings, *output.notices, *renamed))
+    names = (
+        *changed_names(run.name, output.objects),
+        *reserved_names(run, output.objects, setting.platform),
+    )
+    findings = in_order((*notices, *overrides, *warnings, *output.notices, *names))
     if has_errors(findings):
         raise CompileError(findings, run, merged.overrides)
     return Compiled(

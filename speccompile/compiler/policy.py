@@ -9,13 +9,14 @@ from typing import TypeAlias
 
 from speccompile.compiler.choose_manifests import bases_of, workload_of
 from speccompile.compiler.container_resources import amount
+from speccompile.compiler.isolation_keys import isolation_keys
 from speccompile.compiler.pod_structure import main_of, pod_of
 from speccompile.model.diagnostic import Diagnostic, Note, Severity, quote
 from speccompile.model.documents import Platform
 from speccompile.model.identity_cache import by_identity
 from speccompile.model.key_path import KeyPath, format_path
 from speccompile.model.node import Node
-from speccompile.model.object_names import object_name
+from speccompile.model.object_names import LABEL, object_name
 from speccompile.model.source import Layer
 from speccompile.model.spec import Merged
 from speccompile.schema.formats.image import is_below
@@ -27,12 +28,6 @@ DEFAULT_PROFILE = "default"
 """The profile of runs that name none."""
 MAX_ANNOTATIONS = 256 * 1024
 """Bytes that all annotations of an object may have together."""
-CONFINEMENT_ANNOTATIONS = (
-    "container.apparmor.security.beta.kubernetes.io/",
-    "seccomp.security.alpha.kubernetes.io/",
-    "container.seccomp.security.alpha.kubernetes.io/",
-)
-"""Prefixes of annotations that set AppArmor and seccomp profiles in older clusters."""
 
 
 def store_name(merged: Merged) -> str:
@@ -233,17 +228,15 @@ def _annotations_fit(merged: Merged) -> Iterator[Diagnostic]:
 
 
 def _confinement_stays(merged: Merged) -> Iterator[Diagnostic]:
-    if not merged.platform.settings.fields["security"].fields["disable_root"].value:
-        return
-    annotations = merged.spec.fields.get("annotations")
-    for key, child in annotations.fields.items() if annotations else ():
-        if key.startswith(CONFINEMENT_ANNOTATIONS) and child.span.source.layer in merged.user_layers:
+    for path, node, effect in isolation_keys(merged.spec, merged.platform):
+        field, key = map(str, path)
+        if node.span.source.layer in merged.user_layers:
             yield Diagnostic(
                 code="policy/confinement",
-                message=f"annotation {quote(key)} changes how the container is confined",
-                span=child.key or child.span,
-                path=("annotations", key),
-                help="remove it, or ask the platform's admin",
+                message=f"{field[:-1]} {quote(key, LABEL)} is for admins only: {effect}",
+                span=node.key or node.span,
+                path=path,
+                help="remove it, or ask the platform's admin to add it to `allowed_keys`",
             )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from speccompile.editor_schema.convert import EditorSchema, has_value, spellings
+from speccompile.editor_schema.format_patterns import literal
 from speccompile.model.key_path import KeyPath
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.quantity import parse_quantity
@@ -36,7 +37,21 @@ def constrained(schema: Schema, steps: Steps, leaf: Leaf, library: Library) -> E
             result["properties"] = {str(step): leaf(schema["additionalProperties"])}
         return result
     below = constrained(schema.get("additionalProperties", _INSIDE), rest, leaf, library)
-    return {**_item(schema, step, {"properties": {"value": below}}, library), "properties": {str(step): below}}
+    keys = (
+        {"patternProperties": {_prefixed(step): below}}
+        if _is_prefix(schema, step)
+        else {"properties": {str(step): below}}
+    )
+    return {**_item(schema, step, {"properties": {"value": below}}, library), **keys}
+
+
+def _is_prefix(schema: Schema, step: str | int) -> bool:
+    """Whether the step is a prefix of keys of labels or annotations, which contain no `*`."""
+    return str(step).endswith("*") and schema.get("propertyNames", {}).get("format") in ("label-key", "annotation-key")
+
+
+def _prefixed(step: str | int) -> str:
+    return f"^{literal(str(step)[:-1])}"
 
 
 def _item(schema: Schema, step: str | int, then: EditorSchema, library: Library) -> EditorSchema:
@@ -51,6 +66,8 @@ def _with_key(schema: Schema, step: str | int, library: Library) -> EditorSchema
     key = schema.get("x-key") or next((name for name in items if name != "value"), None)
     if key is None:
         return None
+    if _is_prefix(schema, step):
+        return has_value(key, pattern=_prefixed(step))
     if library.resolve(items[key]).get("type") != "integer":
         return has_value(key, const=step)
     return has_value(key, const=int(step)) if str(step).isdecimal() and str(int(step)) == step else None
@@ -68,7 +85,9 @@ def sets_value(schema: Schema, steps: Steps, library: Library) -> EditorSchema:
         return any_of(with_key(name, below) for name in spellings(str(step), properties[str(step)]))
     is_keyed = "x-key" in schema
     ways = [
-        with_key(
+        {"type": "object", "not": {"patternProperties": {_prefixed(step): {"type": "null"}}}}
+        if _is_prefix(schema, step)
+        else with_key(
             str(step),
             _SETS_ANYTHING if is_keyed else sets_value(schema.get("additionalProperties", _INSIDE), rest, library),
         )

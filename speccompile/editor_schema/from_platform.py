@@ -6,13 +6,15 @@ from collections.abc import Iterable, Iterator
 
 from speccompile.compiler.choose_manifests import applicable_fields, target_of
 from speccompile.compiler.container_resources import amount
-from speccompile.compiler.policy import CONFINEMENT_ANNOTATIONS, platform_labels, reserved_prefix
+from speccompile.compiler.isolation_keys import ISOLATION_KEYS
+from speccompile.compiler.policy import platform_labels, reserved_prefix
 from speccompile.editor_schema.convert import EditorSchema, has_value, must_be_unset, spellings
 from speccompile.editor_schema.field_locations import CLAIMED, any_of
 from speccompile.editor_schema.format_patterns import Bounds, anchored, images_below, literal
 from speccompile.editor_schema.profile_view import FieldSchema, ProfileView, with_reason
 from speccompile.editor_schema.resources import within
 from speccompile.model.diagnostic import quote
+from speccompile.schema.field_path import KEYED_BY_LABEL
 from speccompile.schema.volume_types import CREATED, EXISTING, POD_STORAGE, SECRET
 
 
@@ -93,25 +95,33 @@ def volume_sizes(view: ProfileView) -> Iterator[FieldSchema]:
     yield "volumes", {"items": {**_in_spec(("size",), bounded["pvc"]), "allOf": constraints}}
 
 
+def deadlines(view: ProfileView) -> Iterator[FieldSchema]:
+    """The longest deadline of a job."""
+    if limit := view.platform.settings.at(("jobs", "deadline_seconds")):
+        yield "deadline_seconds", {"maximum": limit.value, **with_reason(view.limit_reason(limit))}
+
+
 def reserved_keys(view: ProfileView) -> Iterator[FieldSchema]:
     """Keys that runs may not use."""
     reserved = {"pattern": f"^{literal(reserved_prefix(view.platform))}"}
     labels = {"not": {"anyOf": [reserved, {"enum": sorted(platform_labels(view.platform))}]}, **with_reason(_RESERVED)}
     yield "labels", {"propertyNames": labels, "items": {"properties": {"name": {"allOf": [labels]}}}}
     yield "annotations", {"propertyNames": {"not": reserved, **with_reason(_RESERVED)}}
-    if view.setting_at("security", "disable_root"):
-        confining = {"pattern": f"^(?:{'|'.join(map(literal, CONFINEMENT_ANNOTATIONS))})"}
-        fixed = view.fixed.fields.get("annotations")
-        may_be: list[EditorSchema] = [{"not": confining}, *({"const": key} for key in (fixed.fields if fixed else ()))]
-        yield (
-            "annotations",
-            {
-                "propertyNames": {
-                    **any_of(may_be),
-                    **with_reason("this annotation changes the confinement of containers"),
-                }
-            },
-        )
+    reason = with_reason("this key changes how pods are isolated: only admins may set it")
+    for field in KEYED_BY_LABEL:
+        fixed = view.fixed.fields.get(field)
+        may_be: list[EditorSchema] = [
+            {"not": {"pattern": _any_key(ISOLATION_KEYS), **reason}},
+            *({"const": key} for key in (fixed.fields if fixed else ())),
+            *({"pattern": _any_key(allowed)} for allowed in [view.setting_at("allowed_keys")] if allowed),
+        ]
+        keys = {**any_of(may_be), **reason}
+        yield field, {"propertyNames": keys, "items": {"properties": {"name": {"allOf": [keys]}}}}
+
+
+def _any_key(patterns: Iterable[str]) -> str:
+    """The pattern of keys that match one of these, with `*` for any text."""
+    return f"^(?:{'|'.join('.*'.join(map(literal, pattern.split('*'))) for pattern in patterns)})$"
 
 
 _RESERVED = "this key is reserved for the compiler"

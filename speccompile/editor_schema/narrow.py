@@ -18,6 +18,7 @@ from speccompile.editor_schema.export import Narrowed, run_actions, run_editor_s
 from speccompile.editor_schema.from_fixed import fixed_fields
 from speccompile.editor_schema.from_platform import (
     allowed_volumes,
+    deadlines,
     fields_of_other_targets,
     images_by_registry,
     reserved_keys,
@@ -63,6 +64,7 @@ def narrowed_schema(profile: Profile | None, setting: Setting, files: Mapping[st
         for name, constraint in source(view):
             fields[name] = intersect(fields[name], constraint)
     head, required = _head(view)
+    head = _with_fixed_project(head, view)
     needs = {action: list(required_fields(action, view)) for action in run_actions(view.library)}
     long: EditorSchema = {}
     narrowed = Narrowed(_share_long_patterns(fields, long), head, required, _namespace(view), needs)
@@ -99,6 +101,7 @@ _SOURCES: tuple[Callable[[ProfileView], Iterator[FieldSchema]], ...] = (
     images_by_registry,
     allowed_volumes,
     volume_sizes,
+    deadlines,
     reserved_keys,
     banned_fields,
     fields_of_other_targets,
@@ -116,7 +119,7 @@ def _head(view: ProfileView) -> tuple[Mapping[str, EditorSchema], Sequence[str]]
     allowed = view.setting_at("project_profiles")
     if allowed is None:
         return {"profile": profile}, ("profile",)
-    default = view.library.schemas["run"]["properties"]["project"]["default"]
+    default = view.setting_at("project") or view.library.schemas["run"]["properties"]["project"]["default"]
     is_open = name in allowed.get("*", ())
     with_it, without_it = (
         [one for one, names in allowed.items() if (name in names) is wanted] for wanted in (True, False)
@@ -126,6 +129,16 @@ def _head(view: ProfileView) -> tuple[Mapping[str, EditorSchema], Sequence[str]]
     is_optional = default in with_it or (is_open and default not in without_it)
     project = intersect(properties["project"], {**choice, **reason})
     return {"profile": profile, "project": project}, ("profile",) if is_optional else ("profile", "project")
+
+
+def _with_fixed_project(head: Mapping[str, EditorSchema], view: ProfileView) -> Mapping[str, EditorSchema]:
+    """The schemas of `profile` and `project`, with the project that the platform fixes."""
+    fixed = view.platform.settings.fields.get("project")
+    if fixed is None:
+        return head
+    properties = export_schema(view.library.schemas["run"], "#/definitions/flat", view.library)["properties"]
+    project = head.get("project", properties["project"])
+    return {**head, "project": {"allOf": [project, {"enum": [fixed.value, None], **view.fixed_by(fixed)}]}}
 
 
 def _namespace(view: ProfileView) -> EditorSchema:

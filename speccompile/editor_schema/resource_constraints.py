@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
-from speccompile.compiler.container_resources import amount, gpu_kinds
+from speccompile.compiler.container_resources import amount, fixed_gpu, gpu_kinds, is_device, named_devices
 from speccompile.editor_schema.convert import EditorSchema
 from speccompile.editor_schema.format_patterns import Bounds
 from speccompile.editor_schema.from_rules import bounds_of, options_of, pattern_of, reason_of, rules_on_values
@@ -29,6 +29,7 @@ from speccompile.editor_schema.resources import (
 from speccompile.model.documents import Rule
 from speccompile.model.key_path import KeyPath
 from speccompile.model.node import Node
+from speccompile.model.quantity import parse_quantity
 from speccompile.schema.field_path import SIDES, node_at
 
 
@@ -39,7 +40,7 @@ def resource_fields(view: ProfileView) -> Iterator[FieldSchema]:
     kinds: EditorSchema = {kind: {} for kind in gpu_kinds(view.platform)}
     yield RESOURCES, {"properties": {"gpu": {"properties": kinds, "additionalProperties": {"type": "null"}}}}
     yield RESOURCES, allowed_in(amount_paths, constraints)
-    yield RESOURCES, allowed_elsewhere(constraints)
+    yield RESOURCES, allowed_elsewhere(amount_paths, constraints)
     if parts := list(_limits_as_requests(amount_paths, view)):
         yield RESOURCES, {"allOf": parts}
 
@@ -64,6 +65,14 @@ def _constraints(view: ProfileView) -> Iterator[AmountConstraint]:
     for one, node in _amounts(view.fixed).items():
         reason = f"{view.author_of(node)} fixes this value: leave it out"
         yield AmountConstraint(one.__eq__, reason, values=frozenset({amount(node).value}))
+    if gpu := fixed_gpu([view.fixed], view.platform, view.profile):
+        named = named_devices((view.fixed, view.defaults), view.profile)
+        reason = f"{view.author_of(gpu)} fixes `gpu`, and with it every device"
+        yield AmountConstraint(
+            lambda one: is_device(one.name) and one.name not in named,
+            reason,
+            values=frozenset({parse_quantity(0).value}),
+        )
     for rule in rules_on_values(view):
         if rule.path[0] == RESOURCES:
             yield from _ruled_amounts(rule, view)

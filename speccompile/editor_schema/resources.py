@@ -21,7 +21,7 @@ from speccompile.compiler.container_resources import (
 )
 from speccompile.editor_schema.convert import EditorSchema
 from speccompile.editor_schema.field_locations import any_of, with_key
-from speccompile.editor_schema.format_patterns import Bounds, quantities_equal_to, quantities_within
+from speccompile.editor_schema.format_patterns import Bounds, literal, quantities_equal_to, quantities_within
 from speccompile.model.documents import Platform, Profile
 from speccompile.model.key_path import KeyPath
 from speccompile.model.light_namedtuple import NamedTuple
@@ -137,13 +137,14 @@ def allowed_in(amount_paths: Iterable[AmountPlace], constraints: Iterable[Amount
     return {"properties": properties} if properties else {}
 
 
-def allowed_elsewhere(constraints: Iterable[AmountConstraint]) -> EditorSchema:
-    """The schema of amounts of devices and huge pages that nobody declares."""
+def allowed_elsewhere(amount_paths: Iterable[AmountPlace], constraints: Iterable[AmountConstraint]) -> EditorSchema:
+    """The schema of amounts of devices and huge pages in other places: those that nobody declares."""
     constraints = list(constraints)
+    declared = sorted({literal(where.path[-1]) for where in amount_paths if where.path[0] in SIDES})
     patterns = {}
     for pattern, name in _KINDS.items():
         if applicable := [one for one in constraints if any(map(one.applies_to, _both("requests", name)))]:
-            patterns[pattern] = allowed(applicable)
+            patterns[f"^(?!(?:{'|'.join(declared)})$){pattern.removeprefix('^')}"] = allowed(applicable)
     return {"properties": {side: {"patternProperties": patterns} for side in SIDES}} if patterns else {}
 
 

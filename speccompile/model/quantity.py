@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
@@ -174,11 +175,26 @@ def scaled_up(quantity: Quantity, factor: Ratio | Fraction, unit: str = "") -> s
     total = _divide_up(quantity.nano * factor.numerator, factor.denominator * step) * step
     if abs(total) > _MAX_VALUE * NANOS:
         raise _out_of_range(f"{quote(quantity.text)} scaled up")
-    return next(
-        f"{total // _SCALES[candidate]}{candidate}"
-        for candidate in (*_units_down_from(quantity.unit), unit)
-        if total % _SCALES[candidate] == 0
-    )
+    return _text(total, (*_units_down_from(quantity.unit), unit))
+
+
+def added_up(quantities: Sequence[Quantity]) -> Quantity:
+    """The sum, in the unit of the largest amount or a smaller one."""
+    return _quantity(sum(quantity.nano for quantity in quantities), max(quantities).unit)
+
+
+def remaining(quantity: Quantity, others: Iterable[Quantity]) -> Quantity:
+    """The quantity minus the others, in its unit or a smaller one."""
+    return _quantity(quantity.nano - sum(other.nano for other in others), quantity.unit)
+
+
+def _quantity(nano: int, unit: str) -> Quantity:
+    return Quantity(text=_text(nano, (*_units_down_from(unit), *_units_down_from(""))), nano=nano, unit=unit)
+
+
+def _text(nano: int, units: Iterable[str]) -> str:
+    """The amount in the first of the units that it is a multiple of."""
+    return next(f"{nano // _SCALES[unit]}{unit}" for unit in units if nano % _SCALES[unit] == 0)
 
 
 def _units_down_from(unit: str) -> tuple[str, ...]:

@@ -15,6 +15,8 @@ from speccompile.schema.library import Library, Schema
 from speccompile.schema.suggestions import suggest_key
 
 SIDES = ("requests", "limits")
+KEYED_BY_LABEL = ("labels", "annotations")
+"""Fields whose keys name labels or annotations; a path to them may end in a prefix, such as `acme.example/*`."""
 
 
 class FieldLocation(NamedTuple):
@@ -61,7 +63,9 @@ def _below(place: FieldLocation, step: str | int, library: Library) -> FieldLoca
     if not isinstance(others, Mapping) or "x-resource" in schema:
         return ValueFault(f"unknown field {quote(step)}", _help(place, step, properties))
     name_format = schema.get("propertyNames", {}).get("format")
-    return (FORMAT_CHECKS[name_format](step) if name_format else None) or FieldLocation((*place.path, step), others)
+    location = FieldLocation((*place.path, step), others)
+    key = f"{step[:-1]}x" if is_prefix(location.path) else step
+    return (FORMAT_CHECKS[name_format](key) if name_format else None) or location
 
 
 def _help(place: FieldLocation, step: str, properties: Mapping[str, Schema]) -> str:
@@ -110,6 +114,28 @@ def concrete(path: KeyPath, symbols: Mapping[str, Iterable[str]]) -> Iterator[Ke
     *above, last = path
     names = symbols.get(str(last)) if path[0] == "resources" else None
     yield from ((*above, name) for name in names or (last,))
+
+
+def is_prefix(path: KeyPath) -> bool:
+    """Whether the path is a prefix of keys, such as `annotations["acme.example/*"]`."""
+    return path[:-1] in _LABEL_MAPS and str(path[-1]).endswith("*")
+
+
+_LABEL_MAPS = tuple((field,) for field in KEYED_BY_LABEL)
+
+
+def matches_key(pattern: str, key: str) -> bool:
+    """Whether the pattern is the key, or a prefix of it that ends in `*`."""
+    return key.startswith(pattern[:-1]) if pattern.endswith("*") else key == pattern
+
+
+def with_keys(path: KeyPath, specs: Iterable[Node]) -> Iterator[KeyPath]:
+    """The paths of the keys in the specs that a prefix stands for; the path itself if it is none."""
+    if not is_prefix(path):
+        yield path
+        return
+    maps = (node.fields for spec in specs if (node := spec.fields.get(str(path[0]))))
+    yield from dict.fromkeys((path[0], key) for keys in maps for key in keys if matches_key(str(path[-1]), key))
 
 
 def keyed_lists_as_maps(spec: Node, library: Library) -> Node:

@@ -218,6 +218,9 @@ def _invalid_key(error: ValidationError, child: Node, path: KeyPath) -> Diagnost
         allowed: Any = error.validator_value
         return unknown_key(key, child.key or child.span, path, tuple(allowed))
     code, message, help_text = _word(error)
+    schema: Any = error.schema
+    if "x-fault" in schema:
+        message, help_text = str(schema["x-fault"]), schema.get("x-help")
     return Diagnostic(code=code, message=message, span=child.key or child.span, path=path, help=help_text)
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from speccompile.compiler.bundled_library import bundled_library
+from speccompile.compiler.isolation_keys import ISOLATION_KEYS
 from speccompile.model.diagnostic import Severity
 from speccompile.model.findings import CompileError
 from speccompile.model.light_namedtuple import NamedTuple
@@ -39,7 +40,14 @@ _MOSTLY = st.sampled_from((True, True, True, False))
 _REQUIRED_FIELDS = ("name", "action", "profile", "project")
 _MAX_REPAIRS = 8
 _DEVICE = "example.com/device"
-_UNCONFINED = {"container.apparmor.security.beta.kubernetes.io/main": "unconfined"}
+_OBEYED = (
+    "aadpodidbinding",
+    "cpu-quota.crio.io",
+    "example.com/note",
+    "io.kubernetes.cri-o.Devices",
+    "openshift.io/scc",
+)
+"""Keys of labels and annotations that runtimes and controllers obey, and one that they do not."""
 
 
 class Mentions(NamedTuple):
@@ -237,15 +245,16 @@ def _contradictions(mentions: Mentions, *, many: bool) -> dict[str, st.SearchStr
     required = st.lists(
         st.lists(_node_requirements(keys, node_values), min_size=1, max_size=2), min_size=1, max_size=3
     ).map(_required_affinity)
-    labels = st.dictionaries(_few(mentions.labels, "team") | label_keys(), label_values(), max_size=3)
-    annotations = st.dictionaries(_few(mentions.annotations, "note") | label_keys(), any_texts(), max_size=3)
+    obeyed = _few(_OBEYED, *(pattern.replace("*", "x") for pattern in ISOLATION_KEYS))
+    labels = st.dictionaries(_few(mentions.labels, "team") | label_keys() | obeyed, label_values(), max_size=3)
+    annotations = st.dictionaries(_few(mentions.annotations, "note") | label_keys() | obeyed, any_texts(), max_size=3)
     plain = field_values(root="/run", gpu_key="nvidia.com/gpu", many=False, shared=False)
     return {
         "envs": st.dictionaries(_few(mentions.envs, "HOME") | env_names(), any_texts(), max_size=3),
         "secrets": st.lists(secret_ids() | _few(mentions.envs, "S_A"), max_size=3, unique=True),
         **{name: plain[name] | st.just(0) for name in ("run_as_user", "run_as_group", "fs_group")},
         "labels": labels,
-        "annotations": annotations | annotations.map(lambda chosen: {**chosen, **_UNCONFINED}),
+        "annotations": annotations,
         "node_selector": st.dictionaries(keys, node_values, max_size=3),
         "affinity": required | plain["affinity"],
         "tolerations": st.lists(_tolerations(mentions), max_size=2),
@@ -288,6 +297,11 @@ def _resources(draw: st.DrawFn, mentions: Mentions) -> Data:
     if draw(st.booleans()):
         # A limit applies to the sum of all devices.
         names = [*dict.fromkeys((*names, "gpu", _DEVICE))]
+    if draw(st.integers(0, 3)) == 0:
+        # Huge pages count as memory, and need memory.
+        resources = {"mem": draw(_few(mentions.resources.get("mem", ()), "1Gi")), "limits": {}}
+        resources["limits"]["hugepages-2Mi"] = draw(st.sampled_from(("2Mi", "512Mi", "1Ti")))
+        names = [name for name in names if name in ("gpu", _DEVICE)]
     for name in names:
         amount = draw(_few([*mentions.resources.get(name, ()), *(amounts if name in short else ())], 0, 1, 3, 100))
         if name in short:
@@ -307,6 +321,10 @@ def _volumes(draw: st.DrawFn, mentions: Mentions, *, many: bool) -> list[Data]:
             volume["mount_path"] = draw(_few(mentions.mounts, "/base/0"))
         if volume["volume_type"] == "persistent_volume_claim" and draw(st.booleans()):
             volume["spec"] = {**volume.get("spec", {}), "size": draw(_few(mentions.resources.get("pvc", ()), "1Gi"))}
+        if volume["volume_type"] == "empty_dir" and draw(st.booleans()):
+            in_memory = draw(st.booleans())
+            sizes = _few(mentions.resources.get("mem" if in_memory else "disk", ()), "512Mi")
+            volume["spec"] = {"size_limit": draw(sizes), "medium": "Memory" if in_memory else ""}
         kind = bundled_library().volume_types[volume["volume_type"]]
         if kind.usually in (EXISTING, SECRET) and kind.object_key and draw(st.booleans()):
             volume["spec"] = {
@@ -324,7 +342,7 @@ def _rules_for(admin: AdminConfig, profile: str | None) -> Iterator[tuple[tuple[
         for text, constraint in (document.get("rules") or {}).items():
             place = locate_field(text, bundled_library())
             if isinstance(place, FieldLocation):
-                yield tuple(map(str, place.path)), constraint
+                yield tuple(str(step).replace("/*", "/note") for step in place.path), constraint
 
 
 def _satisfying(constraint: Data) -> st.SearchStrategy[Any]:

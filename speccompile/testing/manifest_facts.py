@@ -158,6 +158,14 @@ def claim_sizes(manifests: list[Data]) -> Iterator[tuple[FactPath, Any]]:
                 yield ("volume", volume["name"]), lookup(spec, "resources", "requests", "storage")
 
 
+def metadata_keys(data: Any) -> Iterator[str]:
+    """The keys of all labels and annotations, those of pod templates included."""
+    for field in ("labels", "annotations"):
+        yield from lookup(data, "metadata", field) or ()
+    for child in data.values() if isinstance(data, dict) else data if isinstance(data, list) else ():
+        yield from metadata_keys(child)
+
+
 # Security
 
 _IDS = ("runAsUser", "runAsGroup", "fsGroup")

@@ -37,7 +37,7 @@ from speccompile.cli.main import main
 from speccompile.compiler.compile_files import compile_file
 from speccompile.compiler.compiled import Result
 from speccompile.compiler.documents.admin_config import parsed
-from speccompile.compiler.duplicate_objects import HashIndex, RunClaim, refuse_duplicates
+from speccompile.compiler.duplicate_objects import HashIndex, RunClaim
 from speccompile.files import write as output
 from speccompile.files.load_admin_config import read_setting
 from speccompile.files.manifest_text import TEXTS, rendered
@@ -303,7 +303,6 @@ def test_a_ledger_returns_what_a_list_does() -> None:
         plain[number] for number in (0, 1, 999, 1998, 1999)
     ]
     ledger.close()
-    assert list(refuse_duplicates([])) == []
 
 
 def test_a_spool_returns_its_data_from_memory_and_disk() -> None:

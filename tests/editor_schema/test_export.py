@@ -322,6 +322,7 @@ def test_the_same_bytes_come_out_under_any_hash_seed() -> None:
 
 WITHOUT_EXPRESSION = {
     "alias-pattern",
+    "key-prefix",
     "label-key-pattern",
     "name-pattern",
     "placeholders",

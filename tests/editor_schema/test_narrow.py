@@ -36,6 +36,7 @@ LEFT_TO_THE_COMPILER: Mapping[str, str] = {
     "policy/base-volume": "which base documents count depends on action and schedule",
     "policy/env-clash": "a variable and a secret have one name",
     "policy/limit-too-large": "the platform derives a limit from the request",
+    "policy/reserved-name": "names of objects are built from patterns",
     "policy/request-above-limit": "request and limit are compared",
     "policy/shared-claim": "pods and access modes are compared",
     "policy/volume-clash": "two volumes have one path or name",
@@ -52,6 +53,7 @@ TOPICS = [
     (("resources", "volumes"), ("ceilings", "rules")),
     (("resources",), ("enforce", "forbid")),
     (("envs", "secrets", "labels", "node_selector"), ("rules", "own_envs")),
+    (("labels", "annotations"), ("forbid",)),
     (("replicas", "run_as_user", "service_ports", "image", "command"), ("rules",)),
 ]
 RULES: tuple[tuple[str, Data], ...] = (
@@ -72,9 +74,21 @@ RULES: tuple[tuple[str, Data], ...] = (
     ("resources.cpu", {"options": [1, "500m", 2]}),
     ("resources.disk", {"min": "1Mi", "max": "2Gi"}),
     ('labels["example.com/team"]', {"pattern": "[a-z]+"}),
+    ('labels["example.com/*"]', {"pattern": "[a-z]*", "required": True}),
+    ('annotations["*"]', {"pattern": "[a-z]*"}),
     ("suspend", {"options": [True]}),
 )
-BANS = ("volumes.data", "service_ports", "inputs", "parameters.epochs", "resources.mem", "resources.cpu.limits", "envs")
+BANS = (
+    "volumes.data",
+    "service_ports",
+    "inputs",
+    "parameters.epochs",
+    "resources.mem",
+    "resources.cpu.limits",
+    "envs",
+    'labels["example.com/*"]',
+    'annotations["openshift.io/*"]',
+)
 SETTINGS: tuple[Data, ...] = (
     {},
     {"allowed_registries": ["ghcr.io", "docker.io/library"]},
@@ -82,6 +96,10 @@ SETTINGS: tuple[Data, ...] = (
     {"project_profiles": {"team": ["gpu", "big"], "*": ["1e3"]}},
     {"project_profiles": {"default": ["gpu"], "x": []}},
     {"namespace": "ai-jobs"},
+    {"jobs": {"deadline_seconds": 3600}},
+    {"allowed_keys": ["openshift.io/*", "aadpodidbinding"]},
+    {"project": "team"},
+    {"project": "team", "project_profiles": {"team": ["gpu", "big"], "*": ["1e3"]}},
 )
 
 
@@ -137,8 +155,8 @@ def is_left(found: Diagnostic, run: Data, admin: AdminConfig) -> bool:
         return found.code == "rule/required" or found.span is None or found.span.source.layer is not Layer.RUN
     if found.code == "merge/overridden" and found.path[0] == "envs":
         return any(placeholders(str((admin.platform_setting("own_envs") or {}).get(found.path[1], ""))))
-    if found.code == "policy/ceiling" and found.path == ("resources", "requests"):
-        return True  # devices of several kinds count together
+    if found.code == "policy/ceiling" and " in total " in found.message:
+        return True  # several amounts count together
     if found.code == "policy/registry" and found.span and found.span.source.layer is not Layer.RUN:
         return True  # the admin's documents fail for every run that sets no image
     # The name of the project's store depends on the project.

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from helpers.cases import stages
 from helpers.merging import KEYS, MAPS, UNIONS, applicable, identity
 from hypothesis import example, given
 
+from speccompile.compiler.container_resources import gpu_names
 from speccompile.model.key_spelling import snake_case
 from speccompile.model.quantity import parse_quantity
 from speccompile.testing.plain_data import Data
@@ -15,13 +17,15 @@ from speccompile.testing.strategies.documents import Case, cases
 from speccompile.testing.strategies.spelling import respelled
 
 
-def expected_field(name: str, run: Any, profile: Any) -> Any:
+def expected_field(name: str, run: Any, profile: Any, gpus: Collection[str] = ()) -> Any:
     """The merged field of both layers by the rules of the design; None means unset."""
     if run is None or profile is None:
         return profile if run is None else run
     if name in MAPS:
         return {**run, **profile}
     if name == "resources":
+        fixes_gpu = any(gpu in profile.get("limits", {}) for gpu in gpus)
+        run = {side: {key: "0" if fixes_gpu and "/" in key else run[side][key] for key in run[side]} for side in run}
         sides = {side: {**run.get(side, {}), **profile.get(side, {})} for side in ("requests", "limits")}
         return {side: amounts for side, amounts in sides.items() if side in run or side in profile}
     if name in KEYS:
@@ -47,7 +51,8 @@ def test_precedence_the_profile_overrides_the_run(case: Case) -> None:
     of_run, of_profile, spec = run.fields.plain(), applicable(profile, run), merged.spec.plain()
     assert set(spec) == set(of_run) | set(of_profile)
     for name in set(spec) - {"affinity"}:
-        assert spec[name] == expected_field(name, of_run.get(name), of_profile.get(name)), name
+        gpus = gpu_names(merged.platform, profile)
+        assert spec[name] == expected_field(name, of_run.get(name), of_profile.get(name), gpus), name
 
 
 @given(cases(always=("resources",)))

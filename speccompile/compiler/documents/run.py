@@ -56,19 +56,25 @@ def read_run(document: Document, setting: Setting) -> ReadRun:
         # A profile with errors is missing too, which is not an error of the run.
         raise CompileError((*findings, *(() if setting.is_broken else unknown)))
     top = tree.fields
-    project = top.get("project") or Node(
-        setting.library.schemas["run"]["properties"]["project"]["default"], BUILT_IN, part=Part.DEFAULT
-    )
     run = Run(
         source=document.source,
         name=top["name"],
-        project=project,
+        project=_project(top.get("project"), setting),
         action=top["action"],
         profile=_profile_name(top.get("profile")),
         facts=flat.facts,
         fields=fields,
     )
     return ReadRun(run, profile, target, findings, unknown)
+
+
+def _project(written: Node | None, setting: Setting) -> Node:
+    """The project that the platform fixes, or that the run names."""
+    fixed = setting.platform.settings.fields.get("project")
+    if fixed is not None:
+        return fixed.but(overridden=(), weak=False).overriding(written) if written else fixed.but(weak=False)
+    default = setting.library.schemas["run"]["properties"]["project"]["default"]
+    return written or Node(default, BUILT_IN, part=Part.DEFAULT)
 
 
 def _profile_name(profile: Node | None) -> Node | None:

@@ -10,7 +10,7 @@ from speccompile.model.diagnostic import Diagnostic, Note, quote
 from speccompile.model.key_path import format_path, parse_path
 from speccompile.model.node import Node
 from speccompile.model.source import Layer, Source, Span
-from speccompile.schema.field_path import locate_field
+from speccompile.schema.field_path import is_prefix, locate_field
 from speccompile.schema.formats.by_name import QUANTITIES
 from speccompile.schema.formats.safe_regex import pattern_fault
 from speccompile.schema.formats.text_format import ValueFault
@@ -91,6 +91,12 @@ def _check_paths(tree: Node, target: str, library: Library) -> Iterator[Diagnost
                 f"{quote(node.value)} is an item of a list, which conditions cannot use",
                 node.span,
                 f"use `{place.path[0]}` as a whole",
+            )
+        elif is_prefix(place.path):
+            yield _error(
+                f"{quote(node.value)} is a prefix, which conditions cannot use",
+                node.span,
+                "write a whole key, such as `labels.team`",
             )
         elif format_path(place.path) != format_path(parse_path(str(node.value))):
             yield _error(

@@ -112,6 +112,11 @@ def label_key_fault(text: str) -> ValueFault | None:
     return qualified_name_fault(text, LABEL_NAME)
 
 
+def key_prefix_fault(text: str) -> ValueFault | None:
+    """A key of labels or annotations, or a prefix that ends in `*`."""
+    return label_key_fault(f"{text[:-1]}x" if text.endswith("*") else text)
+
+
 def annotation_key_fault(text: str) -> ValueFault | None:
     return qualified_name_fault(text, LABEL_NAME._replace(what="an annotation name"))
 

@@ -1,4 +1,4 @@
-"""Limits of the platform (`ceilings`)."""
+"""Limits of the platform (`ceilings`, `jobs.deadline_seconds`)."""
 
 from __future__ import annotations
 
@@ -12,20 +12,25 @@ from speccompile.testing.admin import AdminConfig
 from speccompile.testing.manifest_facts import lookup
 from speccompile.testing.plain_data import Data
 from speccompile.testing.properties.baseline import baseline_manifests
+from speccompile.testing.properties.field_values import main_container, values_at
 
 _RESOURCE_KEYS = {"cpu": "cpu", "mem": "memory", "disk": "ephemeral-storage"}
+_MEDIA = {"mem": "Memory", "disk": ""}
 
 
 def limits_apply(run: Data, admin: AdminConfig) -> None:
     """No run can exceed a limit of the platform."""
-    ceilings = admin.platform_setting("ceilings") or {}
-    manifests = admin.manifests(run) if ceilings else None
+    deadline = admin.platform_setting("jobs", "deadline_seconds")
+    limits = {**(admin.platform_setting("ceilings") or {}), **({"deadline": deadline} if deadline else {})}
+    manifests = admin.manifests(run) if limits else None
     if manifests is None:
         return
     baseline = dict(_amounts(baseline_manifests(run, manifests, admin.lenient), admin))
-    for (name, path), amount in _amounts(manifests, admin):
-        if name in ceilings and amount != baseline.get((name, path)):
-            limit = ceilings[name]
+    of_bases = {name for (_, name), _ in _directories(baseline_manifests(run, manifests, admin.lenient))}
+    amounts = (*_amounts(manifests, admin), *_totals(manifests, of_bases, admin))
+    for (name, path), amount in amounts:
+        if name in limits and amount != baseline.get((name, path)):
+            limit = limits[name]
             assert amount <= parse_quantity(limit).value, f"{path} is {amount}, above the limit {limit}"
 
 
@@ -48,3 +53,27 @@ def _amounts(manifests: list[Data], admin: AdminConfig) -> Iterator[tuple[tuple[
             admin.platform_setting("disk", "name"),
         ):
             yield ("disk", str(path)), parse_quantity(size).value
+    for seconds in values_at(("deadline_seconds",), manifests, admin):
+        yield ("deadline", "the deadline"), seconds
+
+
+def _totals(manifests: list[Data], of_bases: set[str], admin: AdminConfig) -> Iterator[tuple[tuple[str, str], Any]]:
+    """Memory and disk that the main container can use in all: its own, huge pages, and the run's directories."""
+    (pod,) = manifest_facts.pods(manifests)
+    resources = main_container(manifest_facts.workload(manifests), pod, admin).get("resources") or {}
+    for limit, medium in _MEDIA.items():
+        sizes = [size for (one, name), size in _directories(manifests) if one == medium and name not in of_bases]
+        for side in SIDES:
+            amounts = resources.get(side) or {}
+            counted = [amounts.get(_RESOURCE_KEYS[limit], 0), *sizes]
+            counted += [amount for name, amount in amounts.items() if limit == "mem" and name.startswith("hugepages-")]
+            if any(counted[1:]):
+                yield (limit, f"{side} and directories"), sum(parse_quantity(one).value for one in counted)
+
+
+def _directories(manifests: list[Data]) -> Iterator[tuple[tuple[str, str], Any]]:
+    """The size of every directory that has one, by medium and name."""
+    for pod in manifest_facts.pods(manifests):
+        for volume in pod.get("volumes", ()):
+            if size := lookup(volume, "emptyDir", "sizeLimit"):
+                yield (volume["emptyDir"].get("medium", ""), volume["name"]), size

@@ -42,7 +42,7 @@ def values_at(path: tuple[str, ...], manifests: list[Data], admin: AdminConfig) 
     """The values of a field in the manifests; empty if it is unset or has no single path."""
     field, rest = path[0], path[1:]
     workload, (pod,) = manifest_facts.workload(manifests), list(manifest_facts.pods(manifests))
-    main = _main(workload, pod, admin)
+    main = main_container(workload, pod, admin)
     job = lookup(workload, "spec", "jobTemplate", "spec") or workload["spec"]
     if field in IN_POD:
         return as_list(lookup(pod, *IN_POD[field], *rest))
@@ -53,6 +53,9 @@ def values_at(path: tuple[str, ...], manifests: list[Data], admin: AdminConfig) 
         return [spec[IN_SPEC[field]] for spec in specs if IN_SPEC[field] in spec][:1]
     if field == "resources":
         return as_list(lookup(main, "resources", *rest))
+    if field in ("labels", "annotations") and rest and rest[0].endswith("*"):
+        keys = lookup(workload, "metadata", field) or {}
+        return [value for key, value in sorted(keys.items()) if key.startswith(rest[0][:-1])]
     if field in ("labels", "annotations") and rest:
         return as_list(lookup(workload, "metadata", field, rest[0]))
     if field == "envs":
@@ -62,7 +65,7 @@ def values_at(path: tuple[str, ...], manifests: list[Data], admin: AdminConfig) 
     return []
 
 
-def _main(workload: Data, pod: Data, admin: AdminConfig) -> Data:
+def main_container(workload: Data, pod: Data, admin: AdminConfig) -> Data:
     """The main container, identified by name, because containers of a base document may come first."""
     pattern = PLACEHOLDER.sub(".*", str(admin.platform_setting("names", "container")))
     candidates: list[Data] = [one for one in pod["containers"] if re.fullmatch(pattern, one["name"])]

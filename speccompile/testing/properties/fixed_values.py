@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -38,12 +39,29 @@ def fixed_values_apply(run: Data, admin: AdminConfig) -> None:
             value = values_at((name,), manifests, admin)
             expected = as_list(fixed_value)
             assert [*map(str, value)] == [*map(str, expected)], f"`{name}` is {value}, fixed to {expected}"
+    _check_devices(run, manifests, admin)
     gpu = lookup(run, "resources", "gpu")
     if isinstance(gpu, (int, str)):
         key = gpu_key(run, admin)
         assert values_at(("resources", "limits", key), manifests, admin), (
             f"`gpu` does not set {key!r}, the key of the profile"
         )
+
+
+def _check_devices(run: Data, manifests: list[Data], admin: AdminConfig) -> None:
+    """Where an admin fixes `gpu`, a run gets no device that no admin names."""
+    layers = [admin.profiles[one] for one in lineage(run, admin)]
+    if not any(
+        lookup(layer, "resources", "gpu") is not None for layer in (*layers, admin.full_platform.get("enforce") or {})
+    ):
+        return
+    named = json.dumps(
+        [gpu_key(run, admin), layers, admin.full_platform, *(admin.bases_of(one) for one in lineage(run, admin))]
+    )
+    (limits,) = values_at(("resources", "limits"), manifests, admin) or [{}]
+    for device, amount in limits.items():
+        if "/" in device and device not in named:
+            assert str(amount) == "0", f"{device} is {amount!r} although `gpu` is fixed"
 
 
 _COMBINED_FIELDS = ("node_selector", "tolerations", "affinity")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from fnmatch import fnmatchcase
+
+from speccompile.compiler.isolation_keys import ISOLATION_KEYS
 from speccompile.testing import manifest_facts
 from speccompile.testing.admin import AdminConfig
 from speccompile.testing.plain_data import Data
@@ -14,6 +17,7 @@ def runs_cannot_gain_privileges(run: Data, admin: AdminConfig) -> None:
     manifests = admin.manifests(run)
     if manifests is None:
         return
+    _check_keys(run, manifests, admin)
     assert not (roots := list(manifest_facts.root_ids(manifests))), f"root ids: {[*map(format_fact_path, roots)]}"
     if not admin.platform_setting("security", "disable_root"):
         return
@@ -29,6 +33,16 @@ def runs_cannot_gain_privileges(run: Data, admin: AdminConfig) -> None:
         if admin.platform_setting("security", "seccomp_profile") == "Unconfined":
             violations = {path for path in violations if "seccomp" not in path[-1]}
         assert not violations, f"the pod violates the standard `restricted`: {sorted(violations)}"
+
+
+def _check_keys(run: Data, manifests: list[Data], admin: AdminConfig) -> None:
+    """No object gets a label or annotation from the run that changes isolation, unless the platform allows it."""
+    minimal = baseline_manifests(run, manifests, admin.lenient)
+    keys = set(manifest_facts.metadata_keys(manifests)) - set(manifest_facts.metadata_keys(minimal))
+    allowed = admin.platform_setting("allowed_keys") or ()
+    for key in sorted(keys):
+        refused = [pattern for pattern in ISOLATION_KEYS if fnmatchcase(key, pattern)]
+        assert not refused or any(fnmatchcase(key, pattern) for pattern in allowed), f"the run sets {key!r}"
 
 
 def _admin_sets_security(run: Data, admin: AdminConfig) -> bool:

@@ -44,11 +44,13 @@ PROPERTIES: tuple[Property, ...] = (
     Property(fixed_values_apply, (), ("own_envs",)),
     Property(sidecars_cannot_be_changed, (*_MOUNT_FIELDS, "run_as_user"), ("bases",)),
     Property(excluded_nodes_cannot_be_used, _PLACEMENT_FIELDS, ("bases",)),
-    Property(limits_apply, ("resources", "volumes"), ("ceilings",)),
+    Property(limits_apply, ("resources", "volumes", "deadline_seconds"), ("ceilings",)),
     Property(blocked_volumes_cannot_be_mounted, ("volumes", "resources")),
     Property(other_secrets_cannot_be_used, _MOUNT_FIELDS),
     Property(
-        runs_cannot_gain_privileges, ("run_as_user", "run_as_group", "fs_group", "annotations", "volumes"), ("bases",)
+        runs_cannot_gain_privileges,
+        ("run_as_user", "run_as_group", "fs_group", "labels", "annotations", "volumes"),
+        ("bases",),
     ),
     Property(objects_belong_to_one_run, ("volumes", "service_name", "schedule", "service_ports"), ("names",)),
     Property(

@@ -1,0 +1,93 @@
+"""Names of objects that belong to the cluster, and projects that share a namespace."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from speccompile import Compiled, CompileError, compile_many, compile_run
+from speccompile.testing.plain_data import Data
+
+SERVER = {"action": "serve", "image": "nginx", "service_ports": [{"port": 80}]}
+PIECES = ("kubernetes", "kube", "rnetes", "netes", "a", "kubernetes-a")
+PATTERNS = ("{name}", "kube{name}", "{project}{name}", "{name}netes")
+
+
+@given(
+    name=st.sampled_from(PIECES),
+    project=st.sampled_from(PIECES),
+    alias=st.none() | st.sampled_from(PIECES),
+    service=st.sampled_from(PATTERNS),
+)
+def test_no_run_replaces_the_service_of_the_api_server(
+    name: str, project: str, alias: str | None, service: str
+) -> None:
+    """However the name is put together: by the run's name, its project, the pattern or the alias."""
+    run = {**SERVER, "name": name, "project": project, **({"service_name": alias} if alias else {})}
+    for result in compile_many([run], platform={"names": {"service": service, "alias": "kube{service_name}"}}):
+        if isinstance(result, Compiled):
+            assert "kubernetes" not in [created.name for created in result.objects if created.kind == "Service"]
+
+
+def refused(run: Data, platform: Data | None = None) -> list[str]:
+    try:
+        compile_run(run, platform=platform)
+    except CompileError as error:
+        return [finding.code for finding in error.diagnostics]
+    return []
+
+
+def test_a_platform_adds_reserved_names_and_removes_none() -> None:
+    run = {**SERVER, "name": "web", "service_name": "kubernetes"}
+    additions: list[Data] = [{}, {"Service": []}, {"Service": ["db-*"]}]
+    for names in additions:
+        assert refused(run, {"reserved_names": names}) == ["policy/reserved-name"]
+    assert refused({**run, "service_name": "db-main"}, {"reserved_names": {"Service": ["db-*"]}})
+    assert not refused({**run, "service_name": "main-db"}, {"reserved_names": {"Service": ["db-*"]}})
+
+
+@pytest.mark.parametrize("namespace", ["kube-system", "openshift-monitoring"])
+def test_a_run_cannot_choose_a_namespace_of_the_cluster(namespace: str) -> None:
+    run: dict[str, Any] = {
+        "apiVersion": "speccompile.dev/v1alpha1",
+        "kind": "Run",
+        "metadata": {"name": "coredns", "namespace": namespace},
+        "spec": {"action": "deploy", "image": "nginx"},
+    }
+    assert refused(run) == ["policy/reserved-name"]
+    assert not refused(run, {"namespace": namespace})
+    assert not refused(run, {"namespace": "ai-jobs"})
+
+
+def warned(platform: Data, *projects: str) -> list[int]:
+    """The numbers of the runs, one for each project, that are reported for sharing a namespace."""
+    runs = [
+        {"name": f"r{number}", "project": project, "action": "job", "image": "python"}
+        for number, project in enumerate(projects)
+    ]
+    results = compile_many(runs, platform=platform)
+    return [
+        number
+        for number, result in enumerate(results)
+        if any(finding.code == "run/shared-namespace" for finding in result.diagnostics)
+    ]
+
+
+def test_projects_in_one_namespace_are_reported_once() -> None:
+    assert warned({"namespace": "ai-jobs"}, "a", "a", "b", "c", "b") == [2]
+    assert warned({}, "a", "a") == []
+    assert warned({"names": {"job": "{project}-{name}"}}, "a", "b") == []
+    assert warned({"names": {"deployment": "{project}-{name}"}}, "a", "b") == [1]
+    assert warned({"project": "a"}, "a", "b") == []
+
+
+def test_a_run_cannot_use_the_secret_store_of_another_project() -> None:
+    run = {"name": "a", "project": "theirs", "action": "job", "image": "python", "secrets": ["TOKEN"]}
+    compiled = compile_run(run, platform={"project": "ours"})
+    assert compiled.project == "ours"
+    assert "ours-secrets" in compiled.to_yaml()
+    assert "theirs" not in compiled.to_yaml()
+    assert [finding.code for finding in compiled.diagnostics] == ["merge/overridden"]
