@@ -1,4 +1,4 @@
-"""Defer SIGINT during a critical section."""
+"""Defer signals during a critical section."""
 
 from __future__ import annotations
 
@@ -19,3 +19,31 @@ def defer_interrupt() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextmanager
+def defer_signals() -> Iterator[None]:
+    """Defer Ctrl-C, SIGTERM and SIGHUP to the end of the block, whichever thread of the process receives them."""
+    import signal
+    import threading
+
+    if threading.current_thread() is not threading.main_thread():
+        # Only the main thread can set handlers, and only it is interrupted.
+        yield
+        return
+    received: list[int] = []
+    before = {
+        number: handler
+        for name in ("SIGINT", "SIGTERM", "SIGHUP")
+        if (number := getattr(signal, name, None)) and (handler := signal.getsignal(number)) is not None
+    }
+    try:
+        for number in before:
+            signal.signal(number, lambda number, _: received.append(number))
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    # After an error, the call ends anyway, and its message matters more.
+    for number in received:
+        signal.raise_signal(number)

@@ -1,0 +1,286 @@
+"""Replace and remove files: all of them, or none.
+
+New texts are staged under temporary names first. A file that is replaced keeps a second name until all are replaced, so
+that undoing is renaming. If the process is killed, each file is old or new as a whole, and the next call removes the
+temporary files.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, suppress
+from itertools import takewhile
+from pathlib import Path
+from typing import Protocol
+
+from speccompile.files.defer_interrupt import defer_signals
+from speccompile.model.light_namedtuple import NamedTuple
+from speccompile.terminal.display_width import printable
+
+_BACKUP = ".old"
+_TEMPORARY = re.compile(rf"\.speccompile-([0-9]{{1,9}})-[0-9a-f]{{16}}(?:{re.escape(_BACKUP)})?", re.ASCII)
+"""A temporary name, with the process that uses it."""
+_FILE_KINDS: Sequence[tuple[Callable[[int], bool], str]] = (
+    (stat.S_ISDIR, "a directory"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISBLK, "a block device"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISFIFO, "a pipe"),
+    (stat.S_ISLNK, "a link"),
+    (lambda _: True, "something other than a file"),
+)
+
+
+class Output(NamedTuple):
+    """A text and its file, without trees, so that large batches fit into memory."""
+
+    path: Path
+    text: str
+    sign: re.Pattern[str] | None = None
+    """A pattern that earlier versions of the file match; without it, the label of generated manifests."""
+
+
+class Outputs(Protocol):
+    """Texts and their files, by number, that can be iterated repeatedly, such as a list."""
+
+    def __len__(self) -> int: ...
+    def __iter__(self) -> Iterator[Output]: ...
+    def __getitem__(self, number: int, /) -> Output: ...
+
+
+class Change(NamedTuple):
+    """A file that was replaced, created or moved away, and where its previous version is; None if it is new."""
+
+    file: Path
+    backup: str | None
+
+
+class NotRestoredError(OSError):
+    """Writing failed, and so did undoing it for some files."""
+
+    changes: Sequence[Change] = ()
+
+
+def write_failure(error: OSError, folder: Path | str, what: str = "nothing") -> str:
+    """The message for an error of `replace_files`: nothing was written, or exactly these files changed."""
+    reason = f"{error.strerror or error}: {printable(str(error.filename or folder))}\n"
+    if not isinstance(error, NotRestoredError):
+        return f"speccompile: {what} was written: {reason}"
+    files = "".join(
+        f"  {printable(f'{file} (previous version: {backup})' if backup else f'{file} (new)')}\n"
+        for file, backup in error.changes
+    )
+    return f"speccompile: writing failed: {reason}these files changed and could not be restored:\n{files}"
+
+
+def replace_files(outputs: Outputs, numbers: Sequence[int], root: Path, leftovers: Iterable[Path]) -> None:
+    """Write the outputs with these numbers below the root, and remove the leftovers and folders that become empty.
+
+    Raises OSError if that failed and nothing changed, NotRestoredError if something changed. Once the first file is
+    replaced, Ctrl-C and SIGTERM take effect only after the last one.
+    """
+    # Strings take a third of the memory of paths.
+    staged: list[str] = []
+    created: list[Path] = []
+    leftovers = tuple(leftovers)
+    with ExitStack() as undo:
+        undo.callback(_remove, staged, created)
+        _stage(map(outputs.__getitem__, numbers), root, staged, created)
+        with defer_signals():
+            backups = _replace(outputs, numbers, root, staged, leftovers)
+            undo.pop_all()
+            _remove(backups, ())
+            for file in leftovers:
+                for folder in takewhile(lambda one: one != root, file.parents):
+                    _remove_if_empty(folder)
+
+
+def _stage(outputs: Iterable[Output], root: Path, staged: list[str], created: list[Path]) -> None:
+    """Write the texts to temporary files; files and folders are recorded before they exist, because of Ctrl-C."""
+    permissions = 0o666 & ~_umask()
+    existing: set[Path] = set()
+    for path, text, _ in outputs:
+        folder = (root / path).parent
+        if folder not in existing:
+            # Outermost first.
+            created += reversed([one for one in (folder, *folder.parents) if not one.exists()])
+            folder.mkdir(parents=True, exist_ok=True)
+            existing.add(folder)
+        staged.append(_temporary_name(folder))
+        try:
+            with open(staged[-1], "x", encoding="utf-8", newline="\n") as stream:  # noqa: PTH123
+                stream.write(text)
+            os.chmod(staged[-1], permissions)  # noqa: PTH101
+        except OSError as error:
+            # The temporary name means nothing to users.
+            error.filename = str(root / path)
+            raise
+
+
+def _replace(
+    outputs: Outputs, numbers: Sequence[int], root: Path, staged: Sequence[str], leftovers: Iterable[Path]
+) -> list[str]:
+    """Move the leftovers away and the staged files to their places, and return the names of the backups.
+
+    If that fails, everything is undone.
+    """
+    moved: list[Change] = []
+    has_backup: list[bool] = []
+    """One for each file that was replaced."""
+    target = root
+    try:
+        for target in leftovers:
+            moved.append(Change(target, _move_away(target, root)))  # noqa: PERF401  undone if the next one fails
+        for number, name in zip(numbers, staged, strict=True):
+            target = root / outputs[number].path
+            if name is staged[-1]:
+                # After the last change, nothing is left that can fail.
+                os.replace(name, target)  # noqa: PTH105
+            else:
+                _exchange(name, target, has_backup)
+    except BaseException as error:
+        if isinstance(error, OSError):
+            error.filename = str(target)
+        replaced = (
+            Change(root / outputs[number].path, f"{name}{_BACKUP}" if is_old else None)
+            for number, name, is_old in zip(numbers, staged, has_backup, strict=False)
+        )
+        if changes := [change for change in (*moved, *replaced) if not _is_undone(change)]:
+            raise _not_restored(error, changes) from error
+        raise
+    backups = (f"{name}{_BACKUP}" for name, is_old in zip(staged, has_backup, strict=False) if is_old)
+    return [*(change.backup for change in moved if change.backup), *backups]
+
+
+def _move_away(file: Path, root: Path) -> str:
+    """Rename a file to a temporary name in the root, where the next call looks first, or else in its own folder."""
+    name = _temporary_name(root)
+    try:
+        os.replace(file, name)  # noqa: PTH105
+    except OSError:
+        # Its folder may be on another file system.
+        name = _temporary_name(file.parent)
+        os.replace(file, name)  # noqa: PTH105
+    return name
+
+
+def _exchange(staged: str, target: Path, has_backup: list[bool]) -> None:
+    """Move a staged file to its place, and record whether its backup has the previous version.
+
+    It replaces a link instead of following it.
+    """
+    backup = f"{staged}{_BACKUP}"
+    try:
+        os.link(target, backup, follow_symlinks=False)
+    except FileNotFoundError:
+        os.replace(staged, target)  # noqa: PTH105
+        has_backup.append(False)
+        return
+    except (OSError, NotImplementedError):
+        # Some file systems have no hard links. A directory, which has none either, must stay where it is.
+        mode = target.lstat().st_mode
+        if not stat.S_ISREG(mode) and not stat.S_ISLNK(mode):
+            raise obstacle(mode, target) from None
+        os.replace(target, backup)  # noqa: PTH105
+        has_backup.append(True)
+        os.replace(staged, target)  # noqa: PTH105
+        return
+    try:
+        os.replace(staged, target)  # noqa: PTH105
+    except OSError:
+        _remove((backup,), ())
+        raise
+    has_backup.append(True)
+
+
+def _is_undone(change: Change) -> bool:
+    """Undo a change, and return whether that succeeded."""
+    try:
+        if change.backup is None:
+            change.file.unlink(missing_ok=True)
+        else:
+            os.replace(change.backup, change.file)  # noqa: PTH105
+    except OSError:
+        return False
+    return True
+
+
+def _not_restored(error: BaseException, changes: Sequence[Change]) -> NotRestoredError:
+    reason = error if isinstance(error, OSError) else OSError(0, str(error) or type(error).__name__)
+    failure = NotRestoredError(reason.errno, reason.strerror, reason.filename)
+    failure.changes = changes
+    return failure
+
+
+def _temporary_name(folder: Path) -> str:
+    """An unused name in the folder."""
+    return str(folder / f".speccompile-{os.getpid()}-{os.urandom(8).hex()}")
+
+
+def remove_stale(folder: Path, *, below: bool) -> None:
+    """Remove the temporary files of killed processes in the folder and, with `below`, in its direct subfolders."""
+    stale: list[str] = []
+    with suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            if below and entry.is_dir(follow_symlinks=False):
+                remove_stale(Path(entry.path), below=False)
+                continue
+            match = _TEMPORARY.fullmatch(entry.name)
+            # The backup of a link is a link.
+            if match and (entry.is_file(follow_symlinks=False) or entry.is_symlink()):
+                stale += () if _is_running(int(match[1])) else (entry.path,)
+    _remove(stale, ())
+
+
+def _is_running(process: int) -> bool:
+    """Whether another process has this number; in containers, a later call often has the number of an earlier one."""
+    if process == os.getpid():
+        return False
+    if os.name == "nt":
+        # There, sending a signal ends the process.
+        return True
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        # It belongs to another user.
+        return True
+    return True
+
+
+def mode_of(path: Path, *, follow: bool = True) -> int | None:
+    """The mode of the file at the path; None if there is none."""
+    try:
+        return path.stat(follow_symlinks=follow).st_mode
+    except FileNotFoundError:
+        return None
+
+
+def obstacle(mode: int, path: Path) -> OSError:
+    """The error for a path at which there is something other than a file."""
+    what = next(name for is_kind, name in _FILE_KINDS if is_kind(mode))
+    return FileExistsError(17, f"{what} is in the way", str(path))
+
+
+def _remove(files: Iterable[str], folders: Sequence[Path]) -> None:
+    """Remove temporary files and empty folders; what cannot be removed stays, and the next call tries again."""
+    for file in files:
+        with suppress(OSError):
+            os.unlink(file)  # noqa: PTH108
+    for folder in reversed(folders):
+        _remove_if_empty(folder)
+
+
+def _remove_if_empty(folder: Path) -> None:
+    with suppress(OSError):
+        folder.rmdir()
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
