@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from typing import Any
 
 
 @contextmanager
@@ -25,21 +26,18 @@ def defer_interrupt() -> Iterator[None]:
 def defer_signals() -> Iterator[None]:
     """Defer Ctrl-C, SIGTERM and SIGHUP to the end of the block, whichever thread of the process receives them."""
     import signal
-    import threading
 
-    if threading.current_thread() is not threading.main_thread():
-        # Only the main thread can set handlers, and only it is interrupted.
-        yield
-        return
     received: list[int] = []
-    before = {
-        number: handler
-        for name in ("SIGINT", "SIGTERM", "SIGHUP")
-        if (number := getattr(signal, name, None)) and (handler := signal.getsignal(number)) is not None
-    }
+    names = ("SIGINT", "SIGTERM", "SIGHUP")
+    numbers = [
+        number for name in names if (number := getattr(signal, name, None)) and signal.getsignal(number) is not None
+    ]
+    before: dict[int, Any] = {}
     try:
-        for number in before:
-            signal.signal(number, lambda number, _: received.append(number))
+        # Only the main thread can set handlers, and only it is interrupted.
+        with suppress(ValueError):
+            for number in numbers:
+                before[number] = signal.signal(number, lambda number, _: received.append(number))
         yield
     finally:
         for number, handler in before.items():
