@@ -10,28 +10,20 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from itertools import takewhile
 from pathlib import Path
 from typing import Protocol
 
 from speccompile.files.defer_interrupt import defer_signals
+from speccompile.files.find import kind_of_file
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.terminal.display_width import printable
 
 _BACKUP = ".old"
 _TEMPORARY = re.compile(rf"\.speccompile-([0-9]{{1,9}})-[0-9a-f]{{16}}(?:{re.escape(_BACKUP)})?", re.ASCII)
 """A temporary name, with the process that uses it."""
-_FILE_KINDS: Sequence[tuple[Callable[[int], bool], str]] = (
-    (stat.S_ISDIR, "a directory"),
-    (stat.S_ISSOCK, "a socket"),
-    (stat.S_ISBLK, "a block device"),
-    (stat.S_ISCHR, "a device"),
-    (stat.S_ISFIFO, "a pipe"),
-    (stat.S_ISLNK, "a link"),
-    (lambda _: True, "something other than a file"),
-)
 
 
 class Output(NamedTuple):
@@ -262,8 +254,7 @@ def mode_of(path: Path, *, follow: bool = True) -> int | None:
 
 def obstacle(mode: int, path: Path) -> OSError:
     """The error for a path at which there is something other than a file."""
-    what = next(name for is_kind, name in _FILE_KINDS if is_kind(mode))
-    return FileExistsError(17, f"{what} is in the way", str(path))
+    return FileExistsError(17, f"{kind_of_file(mode)} is in the way", str(path))
 
 
 def _remove(files: Iterable[str], folders: Sequence[Path]) -> None:
