@@ -12,7 +12,7 @@ import re
 import stat
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, suppress
-from itertools import takewhile
+from itertools import chain, takewhile
 from pathlib import Path
 from typing import Protocol
 
@@ -22,7 +22,7 @@ from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.terminal.display_width import printable
 
 _BACKUP = ".old"
-_TEMPORARY = re.compile(rf"\.speccompile-([0-9]{{1,9}})-[0-9a-f]{{16}}(?:{re.escape(_BACKUP)})?", re.ASCII)
+_TEMPORARY = re.compile(rf"\.speccompile-([0-9]{{1,9}})-[0-9a-f]{{16}}-[0-9]+(?:{re.escape(_BACKUP)})?", re.ASCII)
 """A temporary name, with the process that uses it."""
 
 
@@ -46,7 +46,7 @@ class Outputs(Protocol):
 class Change(NamedTuple):
     """A file that was replaced, created or moved away, and where its previous version is; None if it is new."""
 
-    file: Path
+    file: str
     backup: str | None
 
 
@@ -74,15 +74,16 @@ def replace_files(outputs: Outputs, numbers: Sequence[int], root: Path, leftover
     Raises OSError if that failed and nothing changed, NotRestoredError if something changed. Once the first file is
     replaced, Ctrl-C and SIGTERM take effect only after the last one.
     """
+    prefix = f".speccompile-{os.getpid()}-{os.urandom(8).hex()}"
     # Strings take a third of the memory of paths.
-    staged: list[str] = []
+    targets: list[str] = []
     created: list[Path] = []
     leftovers = tuple(leftovers)
     with ExitStack() as undo:
-        undo.callback(_remove, staged, created)
-        _stage(map(outputs.__getitem__, numbers), root, staged, created)
+        undo.callback(lambda: _remove(_staged_names(targets, prefix), created))
+        _stage(map(outputs.__getitem__, numbers), root, prefix, targets, created)
         with defer_signals():
-            backups = _replace(outputs, numbers, root, staged, leftovers)
+            backups = _replace(targets, leftovers, root, prefix)
             undo.pop_all()
             _remove(backups, ())
             for file in leftovers:
@@ -90,31 +91,40 @@ def replace_files(outputs: Outputs, numbers: Sequence[int], root: Path, leftover
                     _remove_if_empty(folder)
 
 
-def _stage(outputs: Iterable[Output], root: Path, staged: list[str], created: list[Path]) -> None:
+def _staged_names(targets: Iterable[str], prefix: str) -> Iterator[str]:
+    """The temporary names of new files: in the folder of the target, so that they are on its file system."""
+    for number, target in enumerate(targets):
+        yield _staged_name(target, prefix, number)
+
+
+def _staged_name(target: str, prefix: str, number: int) -> str:
+    return os.path.join(os.path.dirname(target), f"{prefix}-{number}")  # noqa: PTH118, PTH120
+
+
+def _stage(outputs: Iterable[Output], root: Path, prefix: str, targets: list[str], created: list[Path]) -> None:
     """Write the texts to temporary files; files and folders are recorded before they exist, because of Ctrl-C."""
     permissions = 0o666 & ~_umask()
     existing: set[Path] = set()
-    for path, text, _ in outputs:
+    for number, (path, text, _) in enumerate(outputs):
         folder = (root / path).parent
         if folder not in existing:
             # Outermost first.
             created += reversed([one for one in (folder, *folder.parents) if not one.exists()])
             folder.mkdir(parents=True, exist_ok=True)
             existing.add(folder)
-        staged.append(_temporary_name(folder))
+        targets.append(str(root / path))
+        name = _staged_name(targets[-1], prefix, number)
         try:
-            with open(staged[-1], "x", encoding="utf-8", newline="\n") as stream:  # noqa: PTH123
+            with open(name, "x", encoding="utf-8", newline="\n") as stream:  # noqa: PTH123
                 stream.write(text)
-            os.chmod(staged[-1], permissions)  # noqa: PTH101
+            os.chmod(name, permissions)  # noqa: PTH101
         except OSError as error:
             # The temporary name means nothing to users.
-            error.filename = str(root / path)
+            error.filename = targets[-1]
             raise
 
 
-def _replace(
-    outputs: Outputs, numbers: Sequence[int], root: Path, staged: Sequence[str], leftovers: Iterable[Path]
-) -> list[str]:
+def _replace(targets: Sequence[str], leftovers: Iterable[Path], root: Path, prefix: str) -> Iterator[str]:
     """Move the leftovers away and the staged files to their places, and return the names of the backups.
 
     If that fails, everything is undone.
@@ -122,44 +132,45 @@ def _replace(
     moved: list[Change] = []
     has_backup: list[bool] = []
     """One for each file that was replaced."""
-    target = root
+    target = str(root)
     try:
-        for target in leftovers:
-            moved.append(Change(target, _move_away(target, root)))  # noqa: PERF401  undone if the next one fails
-        for number, name in zip(numbers, staged, strict=True):
-            target = root / outputs[number].path
-            if name is staged[-1]:
+        for number, file in enumerate(leftovers, len(targets)):
+            target = str(file)
+            moved.append(Change(target, _move_away(target, root, f"{prefix}-{number}")))
+        for target, name in zip(targets, _staged_names(targets, prefix), strict=True):
+            if target is targets[-1]:
                 # After the last change, nothing is left that can fail.
                 os.replace(name, target)  # noqa: PTH105
             else:
                 _exchange(name, target, has_backup)
     except BaseException as error:
         if isinstance(error, OSError):
-            error.filename = str(target)
-        replaced = (
-            Change(root / outputs[number].path, f"{name}{_BACKUP}" if is_old else None)
-            for number, name, is_old in zip(numbers, staged, has_backup, strict=False)
-        )
-        if changes := [change for change in (*moved, *replaced) if not _is_undone(change)]:
+            error.filename = target
+        if changes := [change for change in (*moved, *_changes(targets, prefix, has_backup)) if not _is_undone(change)]:
             raise _not_restored(error, changes) from error
         raise
-    backups = (f"{name}{_BACKUP}" for name, is_old in zip(staged, has_backup, strict=False) if is_old)
-    return [*(change.backup for change in moved if change.backup), *backups]
+    return (change.backup for change in chain(moved, _changes(targets, prefix, has_backup)) if change.backup)
 
 
-def _move_away(file: Path, root: Path) -> str:
+def _changes(targets: Iterable[str], prefix: str, has_backup: Iterable[bool]) -> Iterator[Change]:
+    """The files that were replaced, and their backups."""
+    for target, name, is_old in zip(targets, _staged_names(targets, prefix), has_backup, strict=False):
+        yield Change(target, f"{name}{_BACKUP}" if is_old else None)
+
+
+def _move_away(file: str, root: Path, name: str) -> str:
     """Rename a file to a temporary name in the root, where the next call looks first, or else in its own folder."""
-    name = _temporary_name(root)
+    backup = str(root / name)
     try:
-        os.replace(file, name)  # noqa: PTH105
+        os.replace(file, backup)  # noqa: PTH105
     except OSError:
         # Its folder may be on another file system.
-        name = _temporary_name(file.parent)
-        os.replace(file, name)  # noqa: PTH105
-    return name
+        backup = str(Path(file).with_name(name))
+        os.replace(file, backup)  # noqa: PTH105
+    return backup
 
 
-def _exchange(staged: str, target: Path, has_backup: list[bool]) -> None:
+def _exchange(staged: str, target: str, has_backup: list[bool]) -> None:
     """Move a staged file to its place, and record whether its backup has the previous version.
 
     It replaces a link instead of following it.
@@ -173,9 +184,9 @@ def _exchange(staged: str, target: Path, has_backup: list[bool]) -> None:
         return
     except (OSError, NotImplementedError):
         # Some file systems have no hard links. A directory, which has none either, must stay where it is.
-        mode = target.lstat().st_mode
+        mode = os.lstat(target).st_mode
         if not stat.S_ISREG(mode) and not stat.S_ISLNK(mode):
-            raise obstacle(mode, target) from None
+            raise obstacle(mode, Path(target)) from None
         os.replace(target, backup)  # noqa: PTH105
         has_backup.append(True)
         os.replace(staged, target)  # noqa: PTH105
@@ -192,7 +203,7 @@ def _is_undone(change: Change) -> bool:
     """Undo a change, and return whether that succeeded."""
     try:
         if change.backup is None:
-            change.file.unlink(missing_ok=True)
+            Path(change.file).unlink(missing_ok=True)
         else:
             os.replace(change.backup, change.file)  # noqa: PTH105
     except OSError:
@@ -205,11 +216,6 @@ def _not_restored(error: BaseException, changes: Sequence[Change]) -> NotRestore
     failure = NotRestoredError(reason.errno, reason.strerror, reason.filename)
     failure.changes = changes
     return failure
-
-
-def _temporary_name(folder: Path) -> str:
-    """An unused name in the folder."""
-    return str(folder / f".speccompile-{os.getpid()}-{os.urandom(8).hex()}")
 
 
 def remove_stale(folder: Path, *, below: bool) -> None:

@@ -100,7 +100,7 @@ def ended_process() -> int:
 
 
 def test_temporary_files_of_ended_processes_are_removed() -> None:
-    ended, suffix = ended_process(), "0123456789abcdef"
+    ended, suffix = ended_process(), "0123456789abcdef-7"
     Path("out/team").mkdir()
     Path("elsewhere").mkdir()
     Path("out/linked").symlink_to(Path("elsewhere").absolute())
@@ -112,16 +112,16 @@ def test_temporary_files_of_ended_processes_are_removed() -> None:
     kept = [
         f"out/.speccompile-{os.getppid()}-{suffix}",
         f"out/.speccompile-{ended}-{suffix}.yaml",
-        f"out/.speccompile-{ended}-{suffix}0",
+        f"out/.speccompile-{ended}-{suffix}x",
         f"out/.speccompile-99999999999-{suffix}",
         f"out/.speccompile-{ended}",
         f"elsewhere/.speccompile-{ended}-{suffix}",
     ]
     for name in (*stale, *kept):
         Path(name).write_text("x")
-    Path(f"out/.speccompile-{ended}-{suffix[::-1]}").mkdir()
-    os.mkfifo(f"out/.speccompile-{ended}-{suffix[1:]}f")
-    dangling = Path(f"out/.speccompile-{ended}-{suffix[2:]}ff.old")
+    Path(f"out/.speccompile-{ended}-{suffix}1").mkdir()
+    os.mkfifo(f"out/.speccompile-{ended}-{suffix}2")
+    dangling = Path(f"out/.speccompile-{ended}-{suffix}3.old")
     dangling.symlink_to("nowhere")
     special = {path for path in Path("out").iterdir() if path.is_dir() or path.is_fifo()}
     write_new()
@@ -132,7 +132,7 @@ def test_temporary_files_of_ended_processes_are_removed() -> None:
 
 
 def test_beside_a_single_file_only_its_own_directory_is_cleaned() -> None:
-    stale = f".speccompile-{ended_process()}-0123456789abcdef"
+    stale = f".speccompile-{ended_process()}-0123456789abcdef-0"
     for folder in ("out", "."):
         Path(folder, stale).write_text("x")
     assert write_file(Output(Path("page.yaml"), OURS), Path(), ())
