@@ -1,5 +1,17 @@
-"""Run the command line with `python -m speccompile`."""
+"""Entry point of `speccompile` and `python -m speccompile`."""
 
-from speccompile.cli.main import main
+_INTERRUPTED = 130
 
-raise SystemExit(main())
+
+def run_command_line() -> int:
+    """Run the command line, and return its exit code; Ctrl-C ends it quietly, even while it is imported."""
+    try:
+        from speccompile.cli.main import main
+
+        return main()
+    except KeyboardInterrupt:
+        return _INTERRUPTED
+
+
+if __name__ == "__main__":
+    raise SystemExit(run_command_line())

@@ -62,6 +62,7 @@ LATE: dict[tuple[str, str], str] = {
     ("yaml_text.parse_libyaml", "_ruamel_yaml"): "an optional extra that some platforms lack",
     ("yaml_text.parse_libyaml", "ruamel.yaml"): "loaded with the first document, not with `--help`",
     # The command line chooses.
+    ("__main__", "speccompile.cli.main"): "Ctrl-C is handled while it is imported",
     ("cli.options", "speccompile.model.diagnostic"): "only wrong values need it",
     ("cli.options", "speccompile.cli.suggest"): "schemas; only wrong calls and options that name codes need it",
     ("cli.commands.render", "speccompile.cli.override_report"): "`--report` only",

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import os
-from collections.abc import Iterable, Iterator, Sequence
+import stat
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
+from itertools import islice
 from pathlib import Path
 from typing import TypeAlias
 
@@ -18,11 +21,39 @@ PROJECT_FILE = "speccompile.yaml"
 """The name of project files, which never count as runs or profiles."""
 ANYTHING = ("**", "*")
 """The pattern of every file at any depth."""
+MAX_ENTRIES = 100_000
+"""Files and directories that one search lists, so that naming `/` is an error and takes no minutes."""
+_FILE_KINDS: Sequence[tuple[Callable[[int], bool], str]] = (
+    (stat.S_ISDIR, "a directory"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISBLK, "a block device"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISFIFO, "a pipe"),
+    (stat.S_ISLNK, "a link"),
+    (lambda _: True, "something other than a file"),
+)
 _TEMPLATES = ("*", "**", "*")
 """The pattern of templates: below the folder of a target."""
 
 Identity: TypeAlias = tuple[int, int]
 """Device and inode."""
+
+
+class TooManyEntriesError(OSError):
+    """A search met more than MAX_ENTRIES files and directories."""
+
+
+class Allowance:
+    """How many more files and directories one or several searches may list."""
+
+    def __init__(self) -> None:
+        self.left = MAX_ENTRIES
+
+    def spend(self, entries: int) -> None:
+        """Raises TooManyEntriesError if there are too many."""
+        self.left -= entries
+        if self.left < 0:
+            raise TooManyEntriesError(errno.EFBIG, f"more than {MAX_ENTRIES:,} files and directories to search")
 
 
 class Unlisted(NamedTuple):
@@ -32,7 +63,12 @@ class Unlisted(NamedTuple):
     error: OSError | None = None
 
 
-def template_files(folder: Path) -> Iterator[Path | Unlisted]:
+def is_too_many(entry: Path | Unlisted) -> bool:
+    """Whether a search ended because of too many files."""
+    return isinstance(entry, Unlisted) and isinstance(entry.error, TooManyEntriesError)
+
+
+def template_files(folder: Path) -> tuple[Path | Unlisted, ...]:
     """The templates and other target files in the target folders of a folder."""
     return matching(folder, _TEMPLATES, suffixes=TARGET_FILES)
 
@@ -42,22 +78,36 @@ def matching(
     steps: Sequence[str],
     skipped: frozenset[Identity] = frozenset(),
     suffixes: tuple[str, ...] = SUFFIXES,
-) -> Iterator[Path | Unlisted]:
+    allowance: Allowance | None = None,
+) -> tuple[Path | Unlisted, ...]:
     """Find files that match a pattern: those of a folder before those of its subfolders, sorted by name.
 
     Each step of the pattern is a name with `*`, `?` and `[…]`, or `**` for any number of folders. Wildcards skip
-    hidden files, and `**` does not follow links, which could be circular.
+    hidden files, and `**` does not follow links, which could be circular. If there are too many files and folders, none
+    is returned.
     """
+    try:
+        return tuple(_search(top, steps, skipped, suffixes, allowance or Allowance()))
+    except TooManyEntriesError as error:
+        return (Unlisted(top, error),)
+
+
+def _search(
+    top: Path, steps: Sequence[str], skipped: frozenset[Identity], suffixes: tuple[str, ...], allowance: Allowance
+) -> Iterator[Path | Unlisted]:
     # All places in the pattern are tracked together, so that each folder is visited once, however many `**` there are.
     pending = [(top, _expand_stars({0}, steps))]
     while pending:
         folder, places = pending.pop()
         try:
             with os.scandir(folder) as scanned:
-                entries = sorted(scanned, key=lambda entry: entry.name, reverse=True)
+                entries = sorted(
+                    islice(scanned, max(0, allowance.left) + 1), key=lambda entry: entry.name, reverse=True
+                )
         except OSError as error:
             yield Unlisted(folder, error)
             continue
+        allowance.spend(len(entries))
         inner: list[tuple[Path, frozenset[int]]] = []
         while entries:
             # Popped, so that it is freed at once: an entry caches half a kilobyte of file status.
@@ -113,6 +163,11 @@ def is_folder(path: Path) -> bool:
     except (OSError, ValueError):
         # Opening it reports the error.
         return False
+
+
+def kind_of_file(mode: int) -> str:
+    """What a path with this mode is, such as `a directory`."""
+    return next(name for is_kind, name in _FILE_KINDS if is_kind(mode))
 
 
 def identity(path: Path | os.DirEntry[str]) -> Identity | None:

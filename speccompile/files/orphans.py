@@ -9,7 +9,7 @@ from pathlib import Path
 
 from speccompile.compiler.pod_structure import members
 from speccompile.compiler.policy import platform_labels
-from speccompile.files.find import ANYTHING, PROJECT_FILE, Identity, matching
+from speccompile.files.find import ANYTHING, PROJECT_FILE, Identity, Unlisted, matching
 from speccompile.files.read import MAX_MANIFESTS, read_stream
 from speccompile.integrations.helm_chart import from_chart_template
 from speccompile.model.documents import Platform
@@ -24,6 +24,8 @@ _KEY = "app.kubernetes.io/managed-by"
 _MANAGER = "speccompile"
 _KNOWN = frozenset({"application", "name", "id", "project"})
 """Placeholders that every run has a value for, so that labels with them are always present."""
+_SKIPPED = (PermissionError, FileNotFoundError)
+"""Errors of files that belong to others, or that are being replaced."""
 _MIN_LABELS = 4
 """Platform labels, including the manager, that identify an object as generated."""
 
@@ -40,12 +42,21 @@ def orphans(root: Path, expected: Container[Path], inputs: frozenset[Identity], 
     """The files below the root that contain only generated objects, except expected files and inputs.
 
     Removing a file cannot be undone, so every file is parsed: merely mentioning the label is not enough. Files of
-    another project are skipped. Without a label for the manager on the platform, no file counts as generated.
+    another project, and those that may not be read, are skipped. Without a label for the manager on the platform, no
+    file counts as generated. Raises OSError.
     """
     marks = _marks(platform)
     entries = matching(root, ANYTHING, inputs) if marks else ()
-    paths = (path for path in entries if isinstance(path, Path) and path not in expected)
+    paths = (path for path in map(_listed, entries) if path and path not in expected)
     return tuple(path for path in paths if not _is_in_other_project(path, root) and _is_generated(path, marks))
+
+
+def _listed(entry: Path | Unlisted) -> Path | None:
+    if isinstance(entry, Path):
+        return entry
+    if entry.error is None or isinstance(entry.error, _SKIPPED):
+        return None
+    raise entry.error
 
 
 def _marks(platform: Platform) -> LabelMarks | None:
@@ -67,8 +78,7 @@ def _is_generated(path: Path, marks: LabelMarks | None) -> bool:
             return False
         with path.open("rb") as stream:
             read = read_stream(stream, str(path), Layer.RUN, MAX_MANIFESTS)
-    except OSError:
-        # A file that cannot be read is not reported.
+    except _SKIPPED:
         return False
     text = from_chart_template(read.text) if isinstance(read, Source) else None
     if marks is None or text is None or _KEY not in text:

@@ -7,7 +7,17 @@ from itertools import takewhile
 from pathlib import Path, PurePath
 from types import MappingProxyType
 
-from speccompile.files.find import ANYTHING, SUFFIXES, Identity, Unlisted, identity, is_folder, matching
+from speccompile.files.find import (
+    ANYTHING,
+    SUFFIXES,
+    Allowance,
+    Identity,
+    Unlisted,
+    identity,
+    is_folder,
+    is_too_many,
+    matching,
+)
 from speccompile.files.find_project import Project, here, identities, locate, near_by, own_files, platform_of, real
 from speccompile.files.load import load
 from speccompile.files.read import expand
@@ -69,10 +79,11 @@ def read_project(
     files = (*profiles, *(platform if isinstance(project.platform, Path) else ()), *templates)
     findings += [_no_match(one) for one in files if one.path[0] not in overrides and _is_missing(one.file)]
     findings += [_outside(one) for one in output if not _is_below(one, folder)]
+    profile_files = tuple(expand([*project.profiles, *overrides.get("profiles", ())]))
+    findings += [finding for one in profile_files if is_too_many(one) for finding in load(one, Layer.PROFILE).findings]
     runs: tuple[Path, ...] = ()
     if "runs" not in overrides:
         others = [path for paths in overrides.values() for path in paths]
-        profile_files = expand([*project.profiles, *overrides.get("profiles", ())])
         others += (file for file in profile_files if isinstance(file, Path))
         skipped = own_files(project) | identities(others)
         runs, more = _find_runs(_named_paths(tree, "runs", folder), folder, skipped)
@@ -167,8 +178,9 @@ def _find_runs(
     """The run files, each once, in directory order, whatever the order of the patterns."""
     found: set[Path] = set()
     findings: list[Diagnostic] = []
+    allowance = Allowance()
     for one in named:
-        matches = tuple(_matches(one, folder, skipped))
+        matches = tuple(_matches(one, folder, skipped, allowance))
         for match in matches:
             if isinstance(match, Path):
                 found.add(match)
@@ -182,7 +194,9 @@ def _find_runs(
     return tuple(names.values()), findings
 
 
-def _matches(one: _NamedPath, folder: Path, skipped: frozenset[Identity]) -> Iterator[Path | Unlisted]:
+def _matches(
+    one: _NamedPath, folder: Path, skipped: frozenset[Identity], allowance: Allowance
+) -> Iterator[Path | Unlisted]:
     """The files of a pattern or directory, or a file itself."""
     parts = PurePath(one.text).parts
     plain = tuple(takewhile(lambda part: not _WILDCARDS & {*part}, parts))
@@ -191,7 +205,7 @@ def _matches(one: _NamedPath, folder: Path, skipped: frozenset[Identity]) -> Ite
         # A final `**` means the files at any depth.
         steps = (*steps, "*")
     if is_folder(top):
-        yield from matching(top, steps or ANYTHING, skipped)
+        yield from matching(top, steps or ANYTHING, skipped, allowance=allowance)
     elif not steps and not _is_missing(top):
         yield top
 

@@ -3,12 +3,25 @@
 from __future__ import annotations
 
 import errno
+import os
 import re
+import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-from speccompile.files.find import ANYTHING, SUFFIXES, TEMPLATE_SUFFIX, Identity, Unlisted, is_folder, matching
+from speccompile.files.find import (
+    ANYTHING,
+    SUFFIXES,
+    TEMPLATE_SUFFIX,
+    Allowance,
+    Identity,
+    TooManyEntriesError,
+    Unlisted,
+    is_folder,
+    kind_of_file,
+    matching,
+)
 from speccompile.model.diagnostic import Diagnostic
 from speccompile.model.source import Layer, Source, Span
 from speccompile.yaml_text.parsed import Parsed
@@ -16,11 +29,18 @@ from speccompile.yaml_text.parsed import Parsed
 MAX_FILE_BYTES = 1024 * 1024
 """The size limit of a file; about a thousand runs fit in it."""
 _FIRST_READ = 64 * 1024
+_STREAMS = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
+"""Streams of this process, which a shell names for `<(command)`."""
+_NONBLOCK: int = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
 MAX_MANIFESTS = 8 * MAX_FILE_BYTES
 """The size limit of files from other tools that users cannot split: the output of a chart, the CRDs of a cluster.
 
 In the worst case, text full of errors takes ten seconds and 250 MB per MiB.
 """
+
+
+class NotAFileError(OSError):
+    """A path is something other than a file, such as `a pipe`."""
 
 
 def read_file(entry: Path | Unlisted, layer: Layer, max_bytes: int) -> Source | Parsed:
@@ -30,11 +50,23 @@ def read_file(entry: Path | Unlisted, layer: Layer, max_bytes: int) -> Source | 
     if isinstance(entry, Unlisted):
         return _unreadable(entry.path, layer, entry.error or OSError())
     try:
-        with entry.open("rb") as stream:
+        with _open(entry) as stream:
             return read_stream(stream, str(entry), layer, max_bytes)
     except (OSError, ValueError) as error:
         # ValueError: the name contains a null character.
         return _unreadable(entry, layer, error)
+
+
+def _open(path: Path) -> BinaryIO:
+    """Open a file, or a stream of this process; opening or reading anything else could block. Raises OSError."""
+    if str(path).startswith(_STREAMS):
+        return path.open("rb")
+    stream = open(path, "rb", opener=lambda name, flags: os.open(name, flags | _NONBLOCK))  # noqa: SIM115
+    mode = os.fstat(stream.fileno()).st_mode
+    if not stat.S_ISREG(mode):
+        stream.close()
+        raise NotAFileError(kind_of_file(mode))
+    return stream
 
 
 def read_stream(stream: BinaryIO, name: str, layer: Layer, max_bytes: int) -> Source | Parsed:
@@ -118,6 +150,10 @@ def _unreadable(path: Path, layer: Layer, error: OSError | ValueError) -> Parsed
         return _finding("input/missing-file", "no such file", source, "check the path")
     if isinstance(error, IsADirectoryError):
         return _finding("input/not-a-file", "expected a file, found a directory", source, "name a file in it")
+    if isinstance(error, NotAFileError):
+        return _finding("input/not-a-file", f"expected a file, found {error}", source, "name a file, or remove it")
+    if isinstance(error, TooManyEntriesError):
+        return _finding("input/too-large", str(error.strerror), source, "name directories with fewer files")
     # The text of this error differs between C libraries.
     if getattr(error, "errno", None) == errno.ELOOP:
         reason = "too many levels of symbolic links"
@@ -133,8 +169,9 @@ def _unreadable(path: Path, layer: Layer, error: OSError | ValueError) -> Parsed
 
 def expand(paths: Iterable[Path], skipped: frozenset[Identity] = frozenset()) -> Iterator[Path | Unlisted]:
     """The paths, with every directory replaced by the YAML and JSON files below it, sorted by name."""
+    allowance = Allowance()
     for path in paths:
         if is_folder(path):
-            yield from tuple(matching(path, ANYTHING, skipped)) or (Unlisted(path),)
+            yield from matching(path, ANYTHING, skipped, allowance=allowance) or (Unlisted(path),)
         else:
             yield path

@@ -5,22 +5,19 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, suppress
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from io import StringIO
-from itertools import takewhile
 from pathlib import Path
-from typing import Protocol, TextIO
+from typing import TextIO
 
 from speccompile.compiler.duplicate_objects import HashIndex
 from speccompile.files.call_inputs import STREAM
-from speccompile.files.defer_interrupt import defer_interrupt
 from speccompile.files.find import PROJECT_FILE, SUFFIXES
+from speccompile.files.replace_files import Output, Outputs, mode_of, obstacle, remove_stale, replace_files
 from speccompile.integrations import kustomization
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.object_names import object_name
-from speccompile.terminal.display_width import printable
 
 DONE, FAILED = 0, 1
 _FIRST_OBJECT = re.compile(r'.*?\n *"?name"?: [^\n]*', re.DOTALL)
@@ -32,34 +29,8 @@ The label is in the metadata of the first manifest, possibly after long annotati
 stores no larger object (etcd accepts 1.5 MiB), so the label is always found, and other files cost no more than this.
 """
 _RESERVED = (PROJECT_FILE, kustomization.FILE)
-_FILE_KINDS: Sequence[tuple[Callable[[int], bool], str]] = (
-    (stat.S_ISDIR, "a directory"),
-    (stat.S_ISSOCK, "a socket"),
-    (stat.S_ISBLK, "a block device"),
-    (stat.S_ISCHR, "a device"),
-    (stat.S_ISFIFO, "a pipe"),
-    (stat.S_ISLNK, "a link"),
-    (lambda _: True, "something other than a file"),
-)
 _SUFFIXES: Mapping[str, str] = {"yaml": "yaml", "json": "json", "helm": "yaml"}
 """The suffix of manifest files, by shape."""
-
-
-class Output(NamedTuple):
-    """A text and its file, without trees, so that large batches fit into memory."""
-
-    path: Path
-    text: str
-    sign: re.Pattern[str] | None = None
-    """A pattern that earlier versions of the file match; without it, the label of generated manifests."""
-
-
-class Outputs(Protocol):
-    """Texts and their files, by number, that can be iterated repeatedly, such as a list."""
-
-    def __len__(self) -> int: ...
-    def __iter__(self) -> Iterator[Output]: ...
-    def __getitem__(self, number: int, /) -> Output: ...
 
 
 def manifest_path(project: str, name: str, shape: str) -> Path:
@@ -106,7 +77,7 @@ def write(
 ) -> WriteCounts | None:
     """Print all texts, write them below a folder, or write what would be printed to one file.
 
-    None if they were printed. Raises OSError if nothing was written.
+    None if they were printed. Raises OSError; see `replace_files`.
     """
     if target is None or target == STREAM:
         _print(outputs, stdout, shape)
@@ -115,15 +86,18 @@ def write(
     if is_file_name(target):
         with StringIO() as stream:
             _print(outputs, stream, shape)
-            outputs = [Output(Path(root.name), stream.getvalue())]
-        root = root.parent
+            is_changed = write_file(Output(Path(root.name), stream.getvalue()), root.parent, inputs)
+        return WriteCounts(int(is_changed), int(not is_changed))
     written = len(_write_changed(outputs, root, inputs, ()))
     return WriteCounts(written, len(outputs) - written)
 
 
-def nothing_written(error: OSError, folder: Path | str) -> str:
-    where = printable(str(error.filename or folder))
-    return f"speccompile: nothing was written: {error.strerror or error}: {where}\n"
+def write_file(output: Output, folder: Path, inputs: Iterable[Path]) -> bool:
+    """Like `write_files` for one file in the folder; return whether it changed."""
+    remove_stale(folder, below=False)
+    changed = _changed_outputs([output], folder, inputs)
+    replace_files([output], changed, folder, ())
+    return bool(changed)
 
 
 def _print(outputs: Outputs, stdout: TextIO, shape: str) -> None:
@@ -151,56 +125,18 @@ def write_files(
 ) -> tuple[Path, ...]:
     """Write each text to its file below the root, remove the leftovers, and return the files that changed.
 
-    Everything is checked first, and all texts are staged before the first file is replaced; after a failure, nothing
-    has changed. Only files that match the sign of their text are replaced. Files with the same text are not touched.
-    Folders that become empty are removed.
+    Everything is checked first. Only files that match the sign of their text are replaced, and files with the same text
+    are not touched. Raises OSError; see `replace_files`.
     """
     return tuple(root / outputs[number].path for number in _write_changed(outputs, root, inputs, leftovers))
 
 
 def _write_changed(outputs: Outputs, root: Path, inputs: Iterable[Path], leftovers: Iterable[Path]) -> Sequence[int]:
     """Like `write_files`, but return the numbers of the outputs that changed."""
+    remove_stale(root, below=True)
     changed = _changed_outputs(outputs, root, inputs)
-    staged: list[str] = []
-    created: list[Path] = []
-    existing: set[Path] = set()
-    permissions = 0o666 & ~_umask()
-    with ExitStack() as undo:
-        undo.callback(_remove, staged, created)
-        for number in changed:
-            path, text, _ = outputs[number]
-            folder = (root / path).parent
-            if folder not in existing:
-                # Outermost first.
-                created += reversed([one for one in (folder, *folder.parents) if not one.exists()])
-                folder.mkdir(parents=True, exist_ok=True)
-                existing.add(folder)
-            # Recorded before it exists, because of Ctrl-C; as strings, which take a third of the memory of paths.
-            staged.append(_temporary_name(folder))
-            with open(staged[-1], "x", encoding="utf-8", newline="\n") as stream:  # noqa: PTH123
-                stream.write(text)
-            os.chmod(staged[-1], permissions)  # noqa: PTH101
-        # Renamed, not removed, so that they can be restored after a failure.
-        aside: dict[Path, Path] = {}
-        for file in leftovers:
-            with defer_interrupt():
-                aside[file] = file.replace(_temporary_name(file.parent))
-                undo.callback(aside[file].replace, file)
-        with defer_interrupt():
-            for number, name in zip(changed, staged, strict=True):
-                # Replaces a link instead of following it.
-                os.replace(name, root / outputs[number].path)  # noqa: PTH105
-            undo.pop_all()
-    for file, hidden in aside.items():
-        hidden.unlink()
-        for folder in takewhile(lambda one: one != root, file.parents):
-            _remove_if_empty(folder)
+    replace_files(outputs, changed, root, leftovers)
     return changed
-
-
-def _temporary_name(folder: Path) -> str:
-    """An unused name in the folder."""
-    return str(folder / f".speccompile-{os.urandom(8).hex()}")
 
 
 def _changed_outputs(outputs: Outputs, root: Path, inputs: Iterable[Path]) -> list[int]:
@@ -224,13 +160,6 @@ def _changed_outputs(outputs: Outputs, root: Path, inputs: Iterable[Path]) -> li
         if not is_unchanged:
             changed.append(number)
     return changed
-
-
-def _remove(files: Iterable[str], folders: Sequence[Path]) -> None:
-    for file in files:
-        Path(file).unlink(missing_ok=True)
-    for folder in reversed(folders):
-        _remove_if_empty(folder)
 
 
 def read_text(target: Path) -> str | None:
@@ -317,28 +246,3 @@ def _label_pattern(manager: str) -> str:
     in_yaml = rf"^  labels:\r?\n(?:    [^\n]*\n)*?    {label}"
     in_json = rf'"labels": \{{[^{{}}]*{label}'
     return f"{in_yaml}|{in_json}"
-
-
-def mode_of(path: Path, *, follow: bool = True) -> int | None:
-    """The mode of the file at the path; None if there is none."""
-    try:
-        return path.stat(follow_symlinks=follow).st_mode
-    except FileNotFoundError:
-        return None
-
-
-def obstacle(mode: int, path: Path) -> OSError:
-    """The error for a path at which there is something other than a file."""
-    what = next(name for is_kind, name in _FILE_KINDS if is_kind(mode))
-    return FileExistsError(17, f"{what} is in the way", str(path))
-
-
-def _remove_if_empty(folder: Path) -> None:
-    with suppress(OSError):
-        folder.rmdir()
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TextIO
 
 from speccompile.files.call_inputs import STREAM
-from speccompile.files.write import DONE, FAILED, Output, mode_of, obstacle, write_files
+from speccompile.files.replace_files import Output, mode_of, obstacle
+from speccompile.files.write import DONE, FAILED, write_file
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.terminal.display_width import printable
 
@@ -40,7 +41,7 @@ def write_report(report: Report, inputs: Iterable[object], stdout: TextIO, stder
                 stream.write(report.text)
         else:
             output = Output(Path(path.name), report.text, sign=re.compile(re.escape(report.sign)))
-            write_files([output], path.parent, input_files)
+            write_file(output, path.parent, input_files)
     except OSError as error:
         stderr.write(f"speccompile: {printable(report.file)} was not written: {error.strerror or error}\n")
         return FAILED

@@ -38,7 +38,7 @@ def read_bundle() -> Bundle:
         _Files({"": schemas}, _SCHEMA),
         _Files({f"{target.name}/": target for target in _sorted_entries(templates) if target.is_dir()}),
         _Files({"": presets}, _YAML),
-        _packaged(_PREBUILT),
+        _prebuilt_skeletons(),
     )
 
 
@@ -109,6 +109,14 @@ def _packaged(name: str) -> str:
     if file.is_file():
         return file.read_text(encoding="utf-8")
     return (_archive() / name).read_text(encoding="utf-8")
+
+
+def _prebuilt_skeletons() -> str:
+    """The text of the prebuilt skeletons; empty if it cannot be read, because they only make rendering faster."""
+    try:
+        return _packaged(_PREBUILT)
+    except (OSError, ValueError):
+        return ""
 
 
 def starter_texts() -> dict[str, str]:

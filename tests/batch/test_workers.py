@@ -38,7 +38,6 @@ from speccompile.compiler.compile_files import compile_file
 from speccompile.compiler.compiled import Result
 from speccompile.compiler.documents.admin_config import parsed
 from speccompile.compiler.duplicate_objects import HashIndex, RunClaim
-from speccompile.files import write as output
 from speccompile.files.load_admin_config import read_setting
 from speccompile.files.manifest_text import TEXTS, rendered
 from speccompile.model.diagnostic import Diagnostic, Note, Severity, quote
@@ -608,28 +607,6 @@ def test_memory_barely_grows_with_the_number_of_runs(tmp_path: Path) -> None:
             (folder / f"{index:05}.yaml").write_text(run_text(index))
     # A result that is held takes some 20 kB: 48 MB more for these.
     assert peak("many") - peak("few") < 8
-
-
-@pytest.mark.parametrize("late", [1, 3])
-def test_an_interrupt_while_files_are_made_leaves_no_trace(
-    late: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """At the worst moment: the file exists, and nothing has recorded it."""
-    made: list[object] = []
-
-    def interrupted(*given: Any, **named: Any) -> Any:
-        stream = open(*given, **named)  # noqa: PTH123, SIM115  as it is called
-        made.append(stream)
-        if len(made) == late:
-            stream.close()
-            raise KeyboardInterrupt
-        return stream
-
-    monkeypatch.setattr(output, "open", interrupted, raising=False)
-    texts = [output.Output(Path(f"{number}.yaml"), "a: 1\n") for number in range(4)]
-    with pytest.raises(KeyboardInterrupt):
-        output.write_files(texts, tmp_path / "out")
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_link_of_an_editor_among_the_modules_changes_nothing(tmp_path: Path) -> None:

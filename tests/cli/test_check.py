@@ -241,24 +241,6 @@ def test_possible_secrets_in_a_manifest_are_not_shown(call: Call) -> None:
         assert "hunter2" not in out + err
 
 
-def test_fix_changes_all_files_or_none(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    replace("manifests/clean.yaml", "6Gi", "7Gi")
-    write({"manifests/vision/old.yaml": Path("manifests/train.yaml").read_text()})
-    before = files()
-    rename = Path.replace
-
-    def refused(self: Path, target: Path) -> Path:
-        if self.name == "old.yaml":
-            raise PermissionError(13, "Permission denied", str(self))
-        return rename(self, target)
-
-    monkeypatch.setattr(Path, "replace", refused)
-    code, _, err = call("check --fix")
-    assert code == 1
-    assert "nothing was written: Permission denied: manifests/vision/old.yaml" in err
-    assert files() == before
-
-
 @pytest.mark.parametrize("name", ["speccompile", "kustomization"])
 def test_a_run_never_replaces_a_special_file(call: Call, name: str) -> None:
     write({"runs/other.yaml": RUN.format(name=name, profile="cpu")})

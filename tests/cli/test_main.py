@@ -7,8 +7,10 @@ import io
 import json
 import os
 import signal
+import subprocess
 import sys
 import time
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
@@ -16,6 +18,7 @@ from typing import Any, NoReturn
 import pytest
 import yaml
 from helpers.command_line import BAD, GOOD, OURS, PATIENCE, PROFILE, Answer, Call, files_below, job, run_text, start
+from helpers.paths import ROOT
 
 from speccompile.cli.main import parser
 from speccompile.cli.options import COMMANDS
@@ -544,6 +547,39 @@ def test_an_interrupt_from_the_keyboard_ends_quietly() -> None:
         process.send_signal(signal.SIGINT)
         assert process.wait(PATIENCE) == 130
         assert (process.stdout.read(), process.stderr.read()) == (b"", b"")
+
+
+ENTRY_POINT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"]["speccompile"].split(":")
+INTERRUPTING = """
+import os, signal, sys
+
+def interrupt(event, arguments):
+    if event == "import" and arguments[0] == os.environ["INTERRUPTED_IMPORT"]:
+        os.kill(os.getpid(), signal.SIGINT)
+
+sys.addaudithook(interrupt)
+"""
+
+
+@pytest.mark.parametrize("module", ["speccompile.cli", "argparse", "speccompile.cli.options", "speccompile.files.work"])
+@pytest.mark.parametrize(
+    "command",
+    [["-m", "speccompile"], ["-c", "import sys; from {} import {} as main; sys.exit(main())".format(*ENTRY_POINT)]],
+    ids=["module", "script"],
+)
+def test_an_interrupt_during_imports_ends_quietly(command: list[str], module: str, tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text(INTERRUPTING)
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path), "INTERRUPTED_IMPORT": module}
+    done = subprocess.run(
+        [sys.executable, *command, "render", "-"],
+        input=GOOD,
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=ROOT,
+        env=environment,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
 
 
 def _wait_until_it_reads(pid: int) -> None:

@@ -138,3 +138,12 @@ def test_the_project_file_may_name_one_file(capsys: pytest.CaptureFixture[str]) 
     with pytest.raises(SystemExit, match="2"):
         main(["check"])
     assert "check compares a directory of manifests" in capsys.readouterr().err
+
+
+def test_a_report_that_was_written_counts_as_something(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("manifests").mkdir()
+    Path("manifests/b.yaml").mkdir()
+    assert main(["render", "runs", "-o", "manifests", "--report", "report.json"]) == 1
+    message = "speccompile: no manifest was written: a directory is in the way: manifests/b.yaml\n"
+    assert capsys.readouterr().err == message
+    assert Path("report.json").exists()

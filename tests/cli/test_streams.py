@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import io
 import os
 import socket
@@ -15,10 +14,9 @@ from pathlib import Path
 from typing import NamedTuple, NoReturn
 
 import pytest
-from helpers.command_line import BAD, GOOD, OURS, PATIENCE, PROFILE, Answer, files_below, job, run_text, start
+from helpers.command_line import BAD, GOOD, OURS, PATIENCE, PROFILE, Answer, job, run_text, start
 
 from speccompile.cli.main import main
-from speccompile.files import write as output
 
 FULL = Path("/dev/full")
 LOST = b"speccompile: cannot write to standard output: "
@@ -321,26 +319,3 @@ def test_no_folder_is_made_before_everything_is_found_in_order(capsys: pytest.Ca
     Path("out/two.yaml").write_text("by hand\n")
     assert answer(capsys, "render", "runs.yaml", "-o", "out").code == 1
     assert [path.name for path in Path("out").iterdir()] == ["two.yaml"]
-
-
-def test_no_trace_is_left_where_writing_fails_half_way(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    made: list[str] = []
-    name = output._temporary_name
-
-    def name_one(folder: Path) -> str:
-        if made:
-            raise OSError(errno.ENOSPC, "No space left on device")
-        made.append(name(folder))
-        return made[0]
-
-    Path("runs.yaml").write_text("\n---\n".join([run_text("one", project="vision"), run_text("two")]))
-    Path("kept").mkdir()
-    before = files_below(Path())
-    monkeypatch.setattr(output, "_temporary_name", name_one)
-    said = answer(capsys, "render", "runs.yaml", "-o", "kept/new/out")
-    assert said == Answer(1, "", "speccompile: nothing was written: No space left on device: kept/new/out\n")
-    assert made
-    assert files_below(Path()) == before
-    assert list(Path("kept").iterdir()) == []

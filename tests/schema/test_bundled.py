@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import shutil
+import subprocess
+import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from helpers.command_line import GOOD, job
 from helpers.paths import GOLDEN, ROOT
 from jinja2 import Environment, meta, nodes
 from jsonschema import Draft202012Validator
@@ -237,3 +241,18 @@ def test_templates_include_only_templates_that_exist(template: str, library: Lib
     parsed = Environment(autoescape=True).parse(library.templates[template])
     each = [str(one.args[0].as_const()) for one in parsed.find_all(nodes.Filter) if one.name == "each"]
     assert {*meta.find_referenced_templates(parsed), *each} - library.templates.keys() == set()
+
+
+@pytest.mark.parametrize("content", [None, b"", b"{", b"\xff"])
+def test_prebuilt_skeletons_only_make_rendering_faster(content: bytes | None, tmp_path: Path) -> None:
+    """In an incomplete or damaged installation."""
+    for folder in ("speccompile", "schemas", "templates", "presets"):
+        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    (tmp_path / "pyproject.toml").touch()
+    prebuilt = tmp_path / "speccompile/compiler/rendering/prebuilt_skeletons.json"
+    prebuilt.unlink()
+    if content is not None:
+        prebuilt.write_bytes(content)
+    command = [sys.executable, "-m", "speccompile", "render", "-", "--no-cache"]
+    done = subprocess.run(command, input=GOOD, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (0, job("train"), "")

@@ -36,13 +36,12 @@ from speccompile.files.call_inputs import STREAM, CallError, Inputs
 from speccompile.files.find import identity
 from speccompile.files.manifest_text import TEXTS
 from speccompile.files.orphans import orphans
+from speccompile.files.replace_files import Output, write_failure
 from speccompile.files.write import (
-    Output,
     has_text,
     is_file_name,
     kustomization_output,
     manifest_path,
-    nothing_written,
     read_text,
     write_files,
 )
@@ -275,12 +274,12 @@ def _brief(finding: Diagnostic) -> Diagnostic:
 
 
 def _fix(drifts: Sequence[Drift], folder: Path, inputs: Inputs, output: TextIO, stderr: TextIO) -> bool:
-    """Fix all files, or none if that fails. Return whether it succeeded."""
+    """Fix all files, or none if that fails; return whether it succeeded."""
     removed = [drift.remove for drift in drifts if drift.remove]
     try:
         written = write_files([drift.write for drift in drifts if drift.write], folder, inputs.files, removed)
     except OSError as error:
-        stderr.write(nothing_written(error, folder))
+        stderr.write(write_failure(error, folder))
         return False
     lines = (*(f"wrote {file}" for file in written), *(f"removed {file}" for file in removed))
     output.write("".join(f"{printable(line)}\n" for line in lines))

@@ -13,7 +13,8 @@ from typing import TextIO
 from speccompile.cli.options import COMMANDS, Commands, add_command, path
 from speccompile.compiler.bundled_library import bundled_library
 from speccompile.files.find import PROJECT_FILE
-from speccompile.files.write import Output, nothing_written, write_files
+from speccompile.files.replace_files import Output, write_failure
+from speccompile.files.write import write_files
 from speccompile.integrations.starter_project import HOOKS, hook, new_project
 from speccompile.schema.bundled import starter_texts
 from speccompile.terminal.display_width import printable
@@ -52,7 +53,7 @@ def run_init(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> i
     try:
         written = write_files([Output(Path(name), text) for name, text in files.items()], root)
     except OSError as error:
-        stderr.write(nothing_written(error, root))
+        stderr.write(write_failure(error, root))
         return INPUT
     advice = ""
     if config is not None:

@@ -32,15 +32,14 @@ from speccompile.cli.options import (
 )
 from speccompile.compiler.compiled import Results
 from speccompile.files.call_inputs import STREAM, CallError, Inputs
+from speccompile.files.replace_files import Output, write_failure
 from speccompile.files.work import Work, read_work
 from speccompile.files.write import (
     DONE,
-    Output,
     WriteCounts,
     is_file_name,
     kustomization_output,
     manifest_path,
-    nothing_written,
     write,
 )
 from speccompile.model.findings import CompileError
@@ -205,8 +204,9 @@ def _write(outputs: _OutputFiles, arguments: argparse.Namespace, inputs: Inputs,
         counts = write(outputs, target, inputs.files, stdout, shape=arguments.shape)
     except OSError as error:
         if target is None or target == STREAM:
-            raise
-        stderr.write(nothing_written(error, target))
+            stderr.write(write_failure(error, "temporary files", "only a part"))
+        else:
+            stderr.write(write_failure(error, target, "no manifest" if arguments.report else "nothing"))
         return INPUT
     if counts and target is not None:
         report_success(_success(counts, target), arguments, stderr)
