@@ -17,8 +17,7 @@ from speccompile.model.diagnostic import Diagnostic, Note, quote
 from speccompile.model.documents import Document
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node, NodeValue
-from speccompile.model.redaction import lines_of
-from speccompile.model.source import Source, Span
+from speccompile.model.source import Source, Span, lines_of
 from speccompile.yaml_text.parsed import MAX_DEPTH, MAX_EXPANDED, control_character
 from speccompile.yaml_text.plain_scalars import Ambiguous, Exponent, OutOfRange, ambiguous, resolve
 
