@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 from speccompile.compiler.compiled import Compiled, CreatedObject, Rendered, Result
 from speccompile.model.diagnostic import Diagnostic, Note, Severity
 from speccompile.model.findings import CompileError
-from speccompile.model.redaction import masked
+from speccompile.model.redaction import redacted
 from speccompile.model.source import Layer, Source, Span
 
 Portable: TypeAlias = tuple[Any, ...]
@@ -107,8 +107,8 @@ class _SourceNumbers:
 
 
 def pack_findings(findings: Iterable[Diagnostic], numbers: _SourceNumbers) -> Portable:
-    # Masked now: masking needs the texts of the sources, which the receiver may not have.
-    return tuple(_pack_finding(masked(finding), numbers) for finding in findings)
+    # Redacted now: that needs the texts of the sources, which the receiver may not have.
+    return tuple(_pack_finding(redacted(finding), numbers) for finding in findings)
 
 
 def _pack_finding(finding: Diagnostic, numbers: _SourceNumbers) -> Portable:
@@ -120,7 +120,6 @@ def _pack_finding(finding: Diagnostic, numbers: _SourceNumbers) -> Portable:
         finding.severity.value,
         tuple((note.message, note.span and numbers.pack(note.span)) for note in finding.notes),
         finding.help,
-        finding.secret and numbers.pack(finding.secret),
     )
 
 
@@ -134,9 +133,8 @@ def unpack_findings(data: Portable, sources: tuple[Source | None, ...]) -> tuple
             Severity(severity),
             tuple(Note(text, place and _unpack_span(place, sources)) for text, place in notes),
             help_text,
-            secret and _unpack_span(secret, sources),
         )
-        for code, message, span, path, severity, notes, help_text, secret in data
+        for code, message, span, path, severity, notes, help_text in data
     )
 
 

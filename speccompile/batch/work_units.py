@@ -25,7 +25,7 @@ class WorkUnit(NamedTuple):
 
     @classmethod
     def of(cls, text: Text) -> WorkUnit:
-        return cls(Source(text.name, "" if text.is_data else text.text, Layer.RUN), text)
+        return cls(Source(text.name, text.text, Layer.RUN), text)
 
     @classmethod
     def unread(cls, file: Parsed) -> WorkUnit:
@@ -43,8 +43,8 @@ class WorkUnit(NamedTuple):
 
 def sources_of(admin: AdminTexts) -> Sources:
     """The sources of the admin's texts, which findings refer to."""
-    profiles = (Source(text.name, text.text, Layer.PROFILE) for text in admin.profiles if not text.is_data)
+    profiles = (Source(text.name, text.text, Layer.PROFILE) for text in admin.profiles)
     platform = admin.platform
-    platforms = (Source(platform.name, platform.text, Layer.PLATFORM),) if platform and not platform.is_data else ()
+    platforms = (Source(platform.name, platform.text, Layer.PLATFORM),) if platform else ()
     templates = (Source(template.name, template.text, Layer.TEMPLATE) for template in admin.templates)
     return sources_by_name((*profiles, *platforms, *templates))

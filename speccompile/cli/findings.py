@@ -14,7 +14,6 @@ from speccompile.model.diagnostic import Diagnostic, Severity
 from speccompile.model.finding_text import MAX_SHOWN
 from speccompile.model.findings import CompileError, has_errors, in_order
 from speccompile.model.severity import IGNORE, Severities, apply_severities
-from speccompile.model.source import Span
 from speccompile.report.finding_groups import Group, cause_of, format_groups
 from speccompile.report.formats import FORMATS, TEXT, as_format
 from speccompile.terminal.style import Paint, coloured, plain
@@ -92,11 +91,10 @@ class GroupedFindings:
         self._number = 0
         self._counts = dict.fromkeys(Severity, 0)
         self._groups: dict[Hashable, Group] = {}
-        self._secret: dict[tuple[Severity, Span], None] = {}
         self._add(assign_severities((), severities, stopping=stopping), "")
 
     def add(self, findings: Iterable[Diagnostic], run: str = "") -> None:
-        """Add findings that are masked already, as those of results are, of the run of this name."""
+        """Add findings that are redacted already, as those of results are, of the run of this name."""
         self._add(apply_severities(findings, self._severities), run)
 
     @property
@@ -108,8 +106,7 @@ class GroupedFindings:
         counts = {severity: self._counts[severity] for severity in Severity if not quiet or severity is Severity.ERROR}
         groups = sorted(self._most_severe().values(), key=lambda group: group.order)
         reported = [group for group in groups if group.first.severity in counts]
-        hidden = [span for severity, span in self._secret if severity in counts]
-        stream.write(format_groups(reported, counts, paint_for(stream), hidden=hidden))
+        stream.write(format_groups(reported, counts, paint_for(stream)))
         stream.flush()
 
     def _add(self, findings: Iterable[Diagnostic], run: str) -> None:
@@ -120,8 +117,6 @@ class GroupedFindings:
                 continue
             self._number += 1
             self._counts[finding.severity] += 1
-            if finding.secret:
-                self._secret[finding.severity, finding.secret] = None
             cause = cause_of(finding)
             group = self._groups.get(cause)
             if group is None:
@@ -187,7 +182,7 @@ class FindingCollector:
 
 def _digest(finding: Diagnostic) -> tuple[int, int]:
     """96 bits that identify the finding within this process; `hashlib` is slow to import."""
-    spans = (finding.span, finding.secret, *(note.span for note in finding.notes))
+    spans = (finding.span, *(note.span for note in finding.notes))
     # The hash of a source text is computed once; its repr would take most of the time.
     places = [(*span[1:], span.source.name, hash(span.source.text)) if span else None for span in spans]
     words = (finding.code, finding.message, finding.path, finding.severity.value, finding.help)

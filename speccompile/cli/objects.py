@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TextIO
 
@@ -17,8 +17,7 @@ from speccompile.model.documents import Document
 from speccompile.model.findings import CompileError
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
-from speccompile.model.redaction import Hidden, hidden_parts
-from speccompile.model.source import Layer, Source, Span
+from speccompile.model.source import Layer, Span
 from speccompile.terminal.progress import counted
 from speccompile.verify.documents import is_for_kustomize, sorted_out
 from speccompile.yaml_text.parsed import Parsed
@@ -38,8 +37,6 @@ class Objects(NamedTuple):
 
     objects: Sequence[InputObject] = ()
     findings: Sequence[Diagnostic] = ()
-    hidden: Mapping[Source, Hidden] = {}
-    """Parts of sources that no finding may show."""
     runs: int = 0
     skipped: int = 0
     """Skipped runs: those with errors have no objects."""
@@ -49,13 +46,11 @@ def compile_objects(inputs: Inputs, setting: Setting, stderr: TextIO) -> Objects
     """Compile all runs, and collect all other objects of the files."""
     objects: list[InputObject] = []
     findings: list[Diagnostic] = []
-    hidden: dict[Source, Hidden] = {}
     runs = skipped = 0
 
     def runs_only(files: Iterable[Parsed]) -> Iterator[Parsed]:
         """Yield the runs of the files, and collect everything else."""
         for file in files:
-            hidden.update(hidden_parts(*file))
             sorted_file = sorted_out(file)
             findings.extend(sorted_file.findings)
             objects.extend(InputObject(*subject) for subject in sorted_file.objects)
@@ -70,21 +65,19 @@ def compile_objects(inputs: Inputs, setting: Setting, stderr: TextIO) -> Objects
             skipped += 1
         else:
             objects += (InputObject(manifest.tree, result.place, result.name) for manifest in result.manifests)
-    return Objects(objects, findings, hidden, runs, skipped)
+    return Objects(objects, findings, runs, skipped)
 
 
 def read_objects(paths: Sequence[str]) -> Objects:
     """Read objects from files saved from a cluster; runs are reported as errors."""
     objects: list[InputObject] = []
     findings: list[Diagnostic] = []
-    hidden: dict[Source, Hidden] = {}
     for entry in expand([Path(name) for name in paths]):
         file = load(entry, Layer.RUN, MAX_MANIFESTS)
-        hidden.update(hidden_parts(*file))
         sorted_file = sorted_out(file)
         objects += (InputObject(*subject) for subject in sorted_file.objects)
         findings += (*sorted_file.findings, *sorted_file.runs.findings, *map(_no_object, sorted_file.runs.documents))
-    return Objects(objects, findings, hidden)
+    return Objects(objects, findings)
 
 
 def _no_object(document: Document) -> Diagnostic:

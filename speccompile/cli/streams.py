@@ -8,6 +8,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, TextIO, cast
 
+from speccompile.terminal.display_width import for_terminal
+
 
 class Stream:
     """A standard stream that never fails: after the first error, which is stored, nothing is written."""
@@ -28,7 +30,8 @@ class Stream:
     def write(self, text: str) -> int:
         stream = self._stream
         if stream is not None:
-            self._attempt(lambda: stream.write(text))
+            written = for_terminal(text) if self.isatty() else text
+            self._attempt(lambda: stream.write(written))
         elif text:
             self.fault = ValueError("standard output is closed")
         return len(text)

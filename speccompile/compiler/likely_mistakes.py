@@ -15,7 +15,7 @@ from speccompile.model.documents import Platform
 from speccompile.model.key_path import KeyPath
 from speccompile.model.node import Node
 from speccompile.model.quantity import NANOS, parse_quantity
-from speccompile.model.source import Layer, Span
+from speccompile.model.source import Layer
 from speccompile.schema.field_path import SIDES
 
 _LEAST_BYTES = 1024**2
@@ -135,9 +135,6 @@ def _envs(envs: Node, _: Platform) -> Iterator[Diagnostic]:
                 path=("envs", str(item.fields["name"].value)),
                 severity=Severity.WARNING,
                 help="store it in the project's secret store and list its name under `secrets`",
-                secret=Span(value.span.source, value.span.line, 1, value.span.last_line, 1)
-                if value.span.line
-                else None,
             )
 
 

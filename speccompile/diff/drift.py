@@ -12,13 +12,14 @@ from speccompile.compiler.pod_structure import members
 from speccompile.diff.list_keys import items_by_key
 from speccompile.diff.manifests import ManifestChange, difference
 from speccompile.model.diagnostic import Diagnostic, Note, quote
-from speccompile.model.findings import has_errors
+from speccompile.model.findings import has_errors, in_order
 from speccompile.model.key_path import KeyPath, format_path
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.manifest import Manifest
 from speccompile.model.node import Node
 from speccompile.model.origin import origin_of
-from speccompile.model.redaction import HIDDEN, secret_lines
+from speccompile.model.redaction import HIDDEN
+from speccompile.model.secret_positions import secrets_in
 from speccompile.model.source import Layer, Source, Span
 from speccompile.terminal.display_width import printable
 from speccompile.terminal.style import Paint, plain
@@ -116,7 +117,7 @@ def as_diff(committed: Committed, text: str, paint: Paint = plain) -> str:
 
 def _redact(committed: Committed, text: str) -> str:
     """The committed text with lines hidden that may contain a secret, except those that the run produces too."""
-    hidden = secret_lines(Source(committed.name, committed.text, Layer.RUN))
+    hidden = secrets_in(Source(committed.name, committed.text, Layer.RUN)).lines
     produced = frozenset(text.split("\n"))
     lines = enumerate(committed.text.split("\n"), start=1)
     return "\n".join(HIDDEN if number in hidden and line not in produced else line for number, line in lines)
@@ -143,7 +144,7 @@ def field_drift(committed: Committed, compiled: Compiled) -> tuple[Diagnostic, .
         return None
     manifests = {(manifest.kind, manifest.name): manifest for manifest in compiled.manifests}
     changes = difference([node.plain() for node in objects.values()], [one.data for one in compiled.manifests])
-    return tuple(
+    return in_order(
         _field_finding(change, committed, objects.get(identity), manifests.get(identity))
         for change in changes
         for identity in ((change.kind, change.name),)

@@ -9,11 +9,13 @@ from enum import Enum, auto
 from typing import Any, Final, TypeAlias
 
 from speccompile.diff.list_keys import KEYED
+from speccompile.model.credentials import credentials_in
 from speccompile.model.diagnostic import quote
 from speccompile.model.key_path import KeyPath, format_path
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Json
 from speccompile.model.quantity import QuantityError, parse_quantity
+from speccompile.model.redaction import MASK
 
 _MAX_NAME = 320
 """Characters of names, keys and paths, enough to show them whole: the longest label key has 317."""
@@ -250,7 +252,7 @@ def _is_same_amount(difference: Difference) -> bool:
 def _flow(value: Any, names: ObjectNames) -> str:
     """A value on one line, without quotes and braces."""
     if isinstance(value, str):
-        return names.with_placeholder(value)
+        return MASK if any(credentials_in(value)) else names.with_placeholder(value)
     if isinstance(value, (list, tuple)):
         return f"[{', '.join(_flow(item, names) for item in value)}]"
     if isinstance(value, Mapping):

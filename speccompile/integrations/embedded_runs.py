@@ -141,7 +141,7 @@ def _with_labels(findings: Iterable[Diagnostic], runs: Iterable[EmbeddedRun]) ->
 
     for finding in findings:
         notes = tuple(note._replace(span=moved(note.span)) for note in finding.notes)
-        yield finding._replace(span=moved(finding.span), secret=moved(finding.secret), notes=notes)
+        yield finding._replace(span=moved(finding.span), notes=notes)
 
 
 def annotation(root: Node | None, key: str) -> str:

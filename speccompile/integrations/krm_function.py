@@ -14,7 +14,6 @@ from speccompile.model.findings import CompileError, stop_if_any
 from speccompile.model.key_path import format_path
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
-from speccompile.model.redaction import HIDDEN, lines_of, secret_lines
 from speccompile.model.source import Layer, Source, Span
 from speccompile.schema.library import Library
 from speccompile.schema.suggestions import near
@@ -67,7 +66,6 @@ def read_resources(source: Source, library: Library) -> Resources:
     run = find_run(text)
     if run and (run.root is None or near(text_at(run.root, "kind"), (RUN_KIND, CONFIG_KIND)) != CONFIG_KIND):
         return Resources(outline, runs, None if _is_repeated(run, runs.values()) else run, None)
-    # Read as a run, so that secrets in inline runs are redacted.
     return Resources(outline, runs, None, parse(Source(f"<{CONFIG}>", text, Layer.RUN)))
 
 
@@ -143,10 +141,8 @@ def _from_text(key: str, node: Node) -> Node:
 
 
 def document_of(node: Node, layer: Layer) -> Parsed:
-    """An inline document as a document of another layer; secrets around it stay hidden."""
-    source = node.span.source
-    lines = (HIDDEN if number in secret_lines(source) else line for number, line in enumerate(lines_of(source), 1))
-    source = source._replace(layer=layer, text="\n".join(lines) if layer is Layer.PLATFORM else source.text)
+    """An inline document as a document of another layer."""
+    source = node.span.source._replace(layer=layer)
     return Parsed((Document(source, _with_source(node, source)),), ())
 
 

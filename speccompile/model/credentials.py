@@ -1,4 +1,4 @@
-"""Recognize values that look like credentials: tokens by their prefix, private keys by their header."""
+"""Recognize credentials: tokens by their prefix, private keys by their header, passwords by their place in a URL."""
 
 from __future__ import annotations
 
@@ -23,6 +23,9 @@ _PRIVATE_KEY = f"{_PEM}(?:[A-Z]+ ){{0,3}}PRIVATE KEY"
 _STARTS = (*_TOKENS, _PEM)
 _LONG, _SHORT, _AWS_LENGTH = 16, 10, 16
 _WORDS = "[A-Za-z0-9_-]+"
+_ANY_WORDS, _PLAIN_WORDS = r"\S+", r"[^\s\"'`,{}\[\]<>]+"
+"""Words of a value; words of a line, in which YAML separates values."""
+_DIGEST, _PORT = "sha[0-9]+:", "[0-9]+/"
 
 
 def credential_kind(value: str) -> str | None:
@@ -47,15 +50,39 @@ def credential_kind(value: str) -> str | None:
 
 
 def may_have_credential(text: str) -> bool:
-    """Whether the text has the beginning of a credential anywhere."""
-    return any(start in text for start in _STARTS)
+    """Whether the text has the beginning of a credential, or an `@` as after a password, anywhere."""
+    return "@" in text or any(start in text for start in _STARTS)
+
+
+def credentials_in(text: str, words: str = _ANY_WORDS) -> Iterator[str]:
+    """The tokens, private keys, and passwords of URLs in the text."""
+    if not may_have_credential(text):
+        return
+    if re.search(_PRIVATE_KEY, text):
+        yield text
+    yield from (word[0] for word in re.finditer(_WORDS, text) if credential_kind(word[0]))
+    if "@" in text:
+        for word in re.finditer(words, text):
+            yield from _user_info(word[0])
+
+
+def _user_info(word: str) -> Iterator[str]:
+    """The user information of a URL, and the password in it; `https://` may be missing."""
+    _, slashes, rest = word.partition("//") if "//" in word.partition("@")[0] else ("", "", word)
+    info, _, host = rest.rpartition("@")
+    user, colon, password = info.partition(":")
+    # In `host:5000/image@sha256:…` and `host/path@v1`, nothing is secret.
+    if not info or re.match(_DIGEST, host) or "/" in user or (not slashes and not (colon and "/" not in info)):
+        return
+    if not re.match(_PORT, password):
+        yield from (info, password) if password else (info,)
 
 
 def credential_lines(lines: Iterable[str]) -> Iterator[int]:
-    """The numbers of the lines that contain a credential."""
+    """The numbers of the lines that contain a credential, also in comments."""
     is_key = False
     for number, line in enumerate(lines, start=1):
         is_key = is_key or re.search(_PRIVATE_KEY, line) is not None
-        if is_key or any(credential_kind(word[0]) for word in re.finditer(_WORDS, line)):
+        if is_key or any(credentials_in(line, _PLAIN_WORDS)):
             yield number
         is_key = is_key and _PEM_END not in line

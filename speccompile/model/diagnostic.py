@@ -37,7 +37,7 @@ class Diagnostic(NamedTuple):
     notes: tuple[Note, ...] = ()
     help: str | None = None
     secret: Span | None = None
-    """Lines that reports must not show."""
+    """Always None: reports find secrets by themselves. Kept for programs that read it."""
 
     @property
     def order(self) -> tuple[str, int, int, str, str]:

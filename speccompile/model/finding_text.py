@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from collections.abc import Set as AbstractSet
 
 from speccompile.model.diagnostic import Diagnostic, Severity
 from speccompile.model.key_path import KeyPath, format_path
-from speccompile.model.redaction import HIDDEN, is_secret_line, lines_of
-from speccompile.model.source import Source, Span
+from speccompile.model.redaction import HIDDEN, is_secret_line
+from speccompile.model.source import Span, lines_of
 from speccompile.terminal.display_width import base, columns, printable, window
 from speccompile.terminal.style import Paint, plain
 
@@ -25,15 +24,9 @@ def findings_as_text(diagnostics: Iterable[Diagnostic], paint: Paint = plain, *,
     """
     findings = tuple(diagnostics)
     limit = MAX_SHOWN if limit is None else limit
-    secret = hidden_lines(finding.secret for finding in findings if finding.secret)
     most_severe = set(sorted(findings, key=lambda finding: _RANK[finding.severity])[:limit])
-    blocks = ("\n".join(finding_lines(finding, secret, paint)) for finding in findings if finding in most_severe)
+    blocks = ("\n".join(finding_lines(finding, paint)) for finding in findings if finding in most_severe)
     return "".join(f"{block}\n\n" for block in blocks) + more_text(len(findings) - limit)
-
-
-def hidden_lines(spans: Iterable[Span]) -> AbstractSet[tuple[Source, int]]:
-    """The lines that the spans cover, by source."""
-    return {(span.source, line) for span in spans for line in range(span.line, span.end_line + 1)}
 
 
 def more_text(more: int) -> str:
@@ -64,9 +57,7 @@ def summed(counts: Mapping[Severity, int]) -> str:
     return ", ".join(f"{count} {severity}{'s' * (count > 1)}" for severity, count in counts.items() if count)
 
 
-def excerpt(
-    span: Span, secret: AbstractSet[tuple[Source, int]] = frozenset(), paint: Paint = plain, kind: str = "error"
-) -> Iterator[str]:
+def excerpt(span: Span, paint: Paint = plain, kind: str = "error") -> Iterator[str]:
     """The source line of a span with carets under it, painted as `kind`; nothing for a value without a line."""
     if not span.line:
         return
@@ -74,7 +65,7 @@ def excerpt(
     gutter = " " * max(len(number), 3)
     bar, numbered = (paint(f"{start:>{len(gutter)}} |", "quiet") for start in ("", number))
     yield bar
-    if (span.source, span.line) in secret or is_secret_line(span):
+    if is_secret_line(span):
         yield f"{numbered} {HIDDEN}"
         return
     lines = lines_of(span.source)
@@ -91,26 +82,25 @@ def excerpt(
     yield f"{bar} {' ' * indent}{paint(carets, kind)}"
 
 
-def finding_lines(
-    finding: Diagnostic, secret: AbstractSet[tuple[Source, int]] = frozenset(), paint: Paint = plain
-) -> Iterator[str]:
-    """The lines of one finding; `secret` has the lines that may not be shown."""
-    yield f"{paint(f'{finding.severity}[{finding.code}]', finding.severity)}: {paint(finding.message, 'title')}"
+def finding_lines(finding: Diagnostic, paint: Paint = plain) -> Iterator[str]:
+    """The lines of one finding."""
+    title = paint(f"{finding.severity}[{finding.code}]", finding.severity)
+    yield f"{title}: {paint(printable(finding.message), 'title')}"
     if finding.span:
         yield f"  {paint('-->', 'quiet')} {printable(where(finding.span, finding.path))}"
-        yield from excerpt(finding.span, secret, paint, finding.severity)
+        yield from excerpt(finding.span, paint, finding.severity)
     mark = paint("=", "quiet")
     for note in finding.notes:
         if note.span and note.span.line:
-            yield f"   {mark} note: {note.message}"
+            yield f"   {mark} note: {printable(note.message)}"
             yield f"  {paint(':::', 'quiet')} {printable(note.span.label)}"
-            yield from excerpt(note.span, secret, paint, "quiet")
+            yield from excerpt(note.span, paint, "quiet")
         elif note.span:
-            yield f"   {mark} note: {note.message}: {printable(note.span.label)}"
+            yield f"   {mark} note: {printable(f'{note.message}: {note.span.label}')}"
         else:
-            yield f"   {mark} note: {note.message}"
+            yield f"   {mark} note: {printable(note.message)}"
     if finding.help:
-        yield f"   {mark} help: {finding.help}"
+        yield f"   {mark} help: {printable(finding.help)}"
 
 
 def where(span: Span, path: KeyPath = ()) -> str:

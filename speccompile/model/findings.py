@@ -8,7 +8,7 @@ from speccompile.model.diagnostic import Diagnostic, Severity
 from speccompile.model.documents import Run
 from speccompile.model.finding_text import findings_as_text
 from speccompile.model.origin import Override
-from speccompile.model.redaction import masked
+from speccompile.model.redaction import redacted
 
 
 class CompileError(Exception):
@@ -39,7 +39,7 @@ def in_order(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
     findings = tuple(diagnostics)
     if not findings:
         return ()
-    hidden = map(masked, findings)
+    hidden = map(redacted, findings)
     return tuple(hidden) if len(findings) == 1 else tuple(sorted(dict.fromkeys(hidden), key=lambda one: one.order))
 
 

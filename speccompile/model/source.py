@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum
+from functools import lru_cache
 
 from speccompile.model.light_namedtuple import NamedTuple
 
@@ -45,6 +47,17 @@ class Span(NamedTuple):
     def last_line(self) -> int:
         """The last line with a character of the range."""
         return self.end_line - (self.end_column <= 1) if self.end_line > self.line else self.line
+
+
+def split_lines(text: str) -> tuple[str, ...]:
+    """The lines of a text; other characters that Python counts as line ends are not."""
+    return tuple(re.split(r"\r\n|\r|\n", text))
+
+
+@lru_cache(maxsize=8)
+def lines_of(source: Source) -> tuple[str, ...]:
+    """The lines of a source, cached because a report needs them for each finding."""
+    return split_lines(source.text)
 
 
 BUILT_IN = Span(Source("built-in platform", "", Layer.PLATFORM))

@@ -15,8 +15,8 @@ from speccompile.model.key_path import KeyPath, format_path
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
 from speccompile.model.origin import Origin, Override, origin_of
-from speccompile.model.redaction import HIDDEN, is_secret_line, lines_of
-from speccompile.model.source import BUILT_IN, Layer, Source, Span
+from speccompile.model.redaction import HIDDEN, is_secret_line
+from speccompile.model.source import BUILT_IN, Layer, Source, Span, lines_of
 from speccompile.report.natural_order import natural_key
 from speccompile.schema.bundled import asset
 from speccompile.yaml_text.serialize import entries

@@ -184,6 +184,6 @@ def _source(title: str, origin: Origin, paint: Paint, rule: str = "") -> Iterato
     how = f" ({origin.derived})" if origin.derived else ""
     yield f"{title} {paint(origin.who, origin.layer)}{printable(how)}{rule}"
     yield f"  {paint('-->', 'quiet')} {printable(origin.span.label)}"
-    yield from excerpt(origin.span, paint=paint, kind=origin.layer)
+    yield from excerpt(origin.span, paint, origin.layer)
     for inner in origin.derived_from:
         yield from _source("derived from", inner, paint)

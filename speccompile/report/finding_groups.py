@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 
 from speccompile.model.diagnostic import Diagnostic, Severity
-from speccompile.model.finding_text import count_text, finding_lines, hidden_lines, more_text, where
+from speccompile.model.finding_text import count_text, finding_lines, more_text, where
 from speccompile.model.severity import STRICT
-from speccompile.model.source import Layer, Span
+from speccompile.model.source import Layer
 from speccompile.report.natural_order import natural_key
 from speccompile.terminal.display_width import columns, printable
 from speccompile.terminal.style import Paint, plain
@@ -103,15 +103,9 @@ class Group:
         return printable(where(finding.span, finding.path)) if finding.span else "no file"
 
 
-def format_groups(
-    groups: Iterable[Group], counts: Mapping[Severity, int], paint: Paint = plain, *, hidden: Iterable[Span] = ()
-) -> str:
-    """The groups in order, and a last line that counts all findings.
-
-    `counts` includes findings of groups that are left out; `hidden` is what no excerpt may show.
-    """
+def format_groups(groups: Iterable[Group], counts: Mapping[Severity, int], paint: Paint = plain) -> str:
+    """The groups in order, and a last line that counts all findings, also those of groups that are left out."""
     shown = tuple(groups)
-    secret = hidden_lines(hidden)
-    blocks = ("\n".join((*finding_lines(group.first, secret, paint), *group.lines(paint))) for group in shown)
+    blocks = ("\n".join((*finding_lines(group.first, paint), *group.lines(paint))) for group in shown)
     more = sum(counts.values()) - sum(group.count for group in shown)
     return "".join(f"{block}\n\n" for block in blocks) + more_text(more) + count_text(counts)

@@ -12,8 +12,7 @@ from speccompile.model.full_path import FULL_PATH
 from speccompile.model.key_path import KeyPath
 from speccompile.model.key_spelling import spelled
 from speccompile.model.node import Node
-from speccompile.model.redaction import lines_of
-from speccompile.model.source import Layer, Span
+from speccompile.model.source import Span, lines_of
 from speccompile.schema.formats.by_name import FORMAT_CHECKS, QUANTITIES
 from speccompile.schema.library import Library, Schema
 from speccompile.schema.suggestions import near, quote_names, unknown_key
@@ -139,13 +138,10 @@ def _repeated(node: Node, schema: Schema, path: KeyPath) -> Iterator[Diagnostic]
                 continue
             first = seen.setdefault((type(child.value), child.value), child)
             if first is not child:
-                # A value written under `secrets` may be a secret.
-                subject = "an identifier" if path[-1:] == ("secrets",) else quote(child.value)
                 yield Diagnostic(
                     code="schema/duplicate-item",
-                    message=f"{subject} appears twice" + (f" as `{key}`" if key else ""),
+                    message=f"{quote(child.value)} appears twice" + (f" as `{key}`" if key else ""),
                     span=child.span,
-                    secret=child.span if path[-1:] == ("secrets",) and not isinstance(child.value, str) else None,
                     path=(*path, index, key) if key else (*path, index),
                     notes=(Note("first here", first.span),),
                     help="keep one of the two",
@@ -179,10 +175,7 @@ def translate_error(error: ValidationError, tree: Node, library: Library) -> Ite
     code, message, help_text = _word(error)
     if code == "schema/needs-quotes" and (written := as_written(node.span)):
         help_text = f'quote it: "{written}"'
-    secret = _is_secret(path, node)
-    if secret and error.validator == "format":
-        message = "this is not the identifier of a secret"
-    elif "x-fault" in schema:
+    if "x-fault" in schema and error.validator != "format":
         message, help_text = str(schema["x-fault"]), schema.get("x-help", help_text)
     yield Diagnostic(
         code=code,
@@ -191,18 +184,11 @@ def translate_error(error: ValidationError, tree: Node, library: Library) -> Ite
         path=path,
         # A near name or a corrected spelling is more specific than the schema's help.
         help=schema.get("x-help", help_text) if code in _GENERAL else help_text or schema.get("x-help"),
-        secret=node.span if secret else None,
     )
 
 
 _GENERAL = frozenset({"schema/missing-key", "schema/wrong-type"})
 """Codes for which the schema's help, if any, is better."""
-
-
-def _is_secret(path: KeyPath, node: Node) -> bool:
-    """Whether a secret's value may have been written here; `secrets` at the top of the platform is a setting."""
-    field = path[1:] if path[:1] in (("defaults",), ("enforce",)) else path
-    return field[:1] == ("secrets",) and (field is not path or node.span.source.layer is not Layer.PLATFORM)
 
 
 def as_written(span: Span) -> str | None:

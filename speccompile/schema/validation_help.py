@@ -38,7 +38,7 @@ class CheckedDocument(NamedTuple):
 def improve(finding: Diagnostic, error: ValidationError, document: CheckedDocument) -> Diagnostic | None:
     """The finding with better help where there is any; None if another finding reports the same mistake."""
     schema: Any = error.schema
-    if finding.secret is not None or "x-fault" in schema:
+    if "x-fault" in schema:
         return finding
     path: KeyPath = tuple(error.absolute_path)
     node = document.tree.at(path)

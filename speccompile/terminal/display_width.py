@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 
+_WANTED = r"([\n\r\t]|\x1b\[[0-9;]*[mK])"
+"""Control characters that this program writes itself."""
 _MARKS = frozenset({"Mn", "Me"})
 _WIDE = frozenset({"W", "F"})
 _DENSE = 4
@@ -15,6 +18,15 @@ def printable(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(char if char.isprintable() else " " if char == "\t" else "\ufffd" for char in text)
+
+
+def for_terminal(text: str) -> str:
+    """Replace control characters in all that is written to a terminal, except for line ends, tabs and styles."""
+    if text.isprintable():
+        return text
+    # Every other part is one that the pattern matches.
+    parts = re.split(_WANTED, text)
+    return "".join(part if number % 2 else printable(part) for number, part in enumerate(parts))
 
 
 def columns(text: str) -> int:

@@ -18,7 +18,6 @@ from speccompile.files.find import Unlisted
 from speccompile.files.load import load
 from speccompile.files.load_admin_config import read_setting
 from speccompile.files.read import expand
-from speccompile.model.finding_text import findings_as_text
 from speccompile.model.findings import CompileError
 from speccompile.model.source import Layer
 from speccompile.testing.admin import AdminConfig
@@ -61,7 +60,7 @@ class AdminProperties:
         """Profiles and platform file are valid; otherwise, no property is tested."""
         setting = read_setting(*_paths(type(self)))
         if setting.is_broken:
-            raise PropertyViolation(findings_as_text(setting.findings))
+            raise PropertyViolation(str(CompileError(setting.findings)))
 
     def test_some_run_compiles(self, profile: str | None) -> None:
         """At least one run compiles; without one, every property would pass trivially."""

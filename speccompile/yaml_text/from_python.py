@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator, Mapping
 
@@ -22,13 +23,25 @@ class _Refused(Exception):  # noqa: N818  never leaves this module
 
 
 def wrap(data: object, source: Source) -> Parsed:
-    """Copy Python data into a document; findings instead of exceptions, whatever the data."""
+    """Copy Python data into a document; findings instead of exceptions, whatever the data.
+
+    The source gets the data as JSON, in which secrets are found if there is something to report.
+    """
+    source = source if source.text else source._replace(text=_as_json(data))
     budget = iter(range(MAX_EXPANDED))
     try:
         root = _node(data, Span(source), (), budget)
     except _Refused as refused:
         return Parsed((), (refused.finding,))
     return Parsed((Document(source, root),), ())
+
+
+def _as_json(data: object) -> str:
+    try:
+        return json.dumps([data], default=lambda _: None, skipkeys=True)
+    except (TypeError, ValueError, RecursionError):
+        # Refused below, in words that quote no value.
+        return ""
 
 
 def _node(value: object, span: Span, path: KeyPath, budget: Iterator[int]) -> Node:

@@ -16,11 +16,15 @@ def parse(source: Source) -> Parsed:
     The fast parser either agrees with the exact one or declines; the exact one is slow and explains errors.
     """
     parsed = None if FULL_PATH.get() else parse_fast(source)
-    if parsed is not None:
-        return parsed
-    from speccompile.yaml_text.parse_strict import parse_exact  # slow to import, and most texts do not need it
+    if parsed is None:
+        from speccompile.yaml_text.parse_strict import parse_exact  # slow to import, and most texts do not need it
 
-    return parse_exact(source)
+        parsed = parse_exact(source)
+    if not source.name.endswith(".json"):
+        return parsed
+    from speccompile.yaml_text.json_commas import trailing_commas  # few inputs are JSON
+
+    return parsed._replace(findings=(*parsed.findings, *trailing_commas(source)))
 
 
 def several_documents(document: Document, noun: str) -> Diagnostic:

@@ -12,7 +12,6 @@ from ruamel.yaml.events import Event
 
 from speccompile.model.diagnostic import Diagnostic, Note
 from speccompile.model.documents import Document
-from speccompile.model.redaction import redacted
 from speccompile.model.source import Source, Span
 from speccompile.yaml_text.parsed import CONTROL, Parsed
 from speccompile.yaml_text.syntax_context import Place, Progress
@@ -26,18 +25,10 @@ MAX_READ_AGAIN = 500_000
 # Refused unless escaped: YAML 1.1 counts the separators as line ends, 1.2 does not, and the mark is invisible.
 _RAW = re.compile("[\u2028\u2029]|(?<=.)\ufeff", re.DOTALL)
 _MARK = re.compile("\\A\ufeff")
-_ENDING = frozenset({"yaml/syntax", "yaml/control-character", "yaml/unknown-alias", "yaml/stray-comma"})
-"""Findings after which the rest of the text was not parsed."""
 
 
 def parse_exact(source: Source) -> Parsed:
     """Like `parse`, in Python, with the location of every finding."""
-    documents, findings = _parse(source)
-    was_read = not any(finding.code in _ENDING for finding in findings)
-    return Parsed(documents, redacted(findings, was_read=was_read))
-
-
-def _parse(source: Source) -> Parsed:
     unreadable = tuple(_refused_characters(source))
     if unreadable:
         return Parsed((), unreadable)

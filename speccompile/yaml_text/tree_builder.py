@@ -17,13 +17,13 @@ from speccompile.model.diagnostic import Diagnostic, Note, quote
 from speccompile.model.documents import Document
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node, NodeValue
-from speccompile.model.redaction import lines_of
-from speccompile.model.source import Source, Span
+from speccompile.model.source import Source, Span, lines_of
 from speccompile.yaml_text.parsed import MAX_DEPTH, MAX_EXPANDED, control_character
 from speccompile.yaml_text.plain_scalars import Ambiguous, Exponent, OutOfRange, ambiguous, resolve
 
 _ANCHOR = re.compile(r"&\S+[ \t]+(?=\S)")
 _DASH_KEY = re.compile(r"-\w")
+_FLOW_SIGNS = frozenset(",]}")
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
@@ -169,6 +169,13 @@ def _plain_scalar(reader: Reader, text: str, span: Span) -> Node:
         return Node(text, span, unsure=True)
     if isinstance(value, Ambiguous) and not (text == "<<" and _wants_key(reader)):
         reader.findings.append(ambiguous(text, span))
+    if text.endswith(":") and _is_before_flow_sign(span):
+        reader.report(
+            "yaml/ambiguous-scalar",
+            f"{quote(text)} is a key to some YAML readers, and text with a colon to others",
+            span,
+            help="put a space after the colon if it is a key; otherwise quote the text",
+        )
     if isinstance(value, OutOfRange):
         reader.report(
             "yaml/number",
@@ -177,6 +184,11 @@ def _plain_scalar(reader: Reader, text: str, span: Span) -> Node:
             help="write a smaller number, or quote the value if it is text",
         )
     return Node(text if isinstance(value, str) else value, span)
+
+
+def _is_before_flow_sign(span: Span) -> bool:
+    """Whether the scalar is directly followed by `,` or a closing bracket, as in `{gpu:}`."""
+    return lines_of(span.source)[span.end_line - 1][span.end_column - 1 : span.end_column] in _FLOW_SIGNS
 
 
 def _alias(reader: Reader, event: Any) -> _Built:

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 
 from speccompile.model.diagnostic import Diagnostic, Severity
 from speccompile.model.node import Node
-from speccompile.model.redaction import lines_of
-from speccompile.model.source import Span
+from speccompile.model.source import Span, lines_of
 
 _QUOTES = "“”„‟‘’‚‛"
 _APOSTROPHE = "’"

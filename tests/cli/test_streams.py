@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import socket
 import stat
 import subprocess
@@ -15,8 +16,12 @@ from typing import NamedTuple, NoReturn
 
 import pytest
 from helpers.command_line import BAD, GOOD, OURS, PATIENCE, PROFILE, Answer, job, run_text, start
+from hypothesis import given
+from hypothesis import strategies as st
 
 from speccompile.cli.main import main
+from speccompile.cli.streams import Stream
+from speccompile.terminal.style import coloured
 
 FULL = Path("/dev/full")
 LOST = b"speccompile: cannot write to standard output: "
@@ -319,3 +324,44 @@ def test_no_folder_is_made_before_everything_is_found_in_order(capsys: pytest.Ca
     Path("out/two.yaml").write_text("by hand\n")
     assert answer(capsys, "render", "runs.yaml", "-o", "out").code == 1
     assert [path.name for path in Path("out").iterdir()] == ["two.yaml"]
+
+
+# Terminals.
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@given(st.text())
+def test_a_terminal_gets_no_control_characters(text: str) -> None:
+    terminal = Terminal()
+    Stream(terminal).write(f"{coloured('a', 'error')}{text}")
+    written = terminal.getvalue()
+    assert written.startswith("\x1b[1;31ma\x1b[0m")
+    assert all(char.isprintable() or char in "\n\r\t" for char in re.sub(r"\x1b\[[0-9;]*[mK]", "", written))
+
+
+def test_a_file_gets_every_character() -> None:
+    file = io.StringIO()
+    Stream(file).write("a\u202eb")
+    assert file.getvalue() == "a\u202eb"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (["verify", "-"], 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {"a\u202eb": 1}\n'),
+        (["validate", "-", "--platform", "platform.yaml"], "name: a\naction: job\nimage: a\n"),
+    ],
+)
+def test_field_paths_are_printed_without_bidirectional_characters(
+    arguments: list[str], text: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("platform.yaml").write_text("rules: {'labels[\"a\u202eb\"]': {required: true}}\n", encoding="utf-8")
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+    code, out, err = answer(capsys, *arguments)
+    assert code == 1
+    assert "\u202e" not in out + err
+    assert "a\ufffdb" in err

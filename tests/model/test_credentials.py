@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from speccompile.model.credentials import credential_kind, credential_lines
-from speccompile.model.redaction import secret_lines
+from speccompile.model.secret_positions import secrets_in
 from speccompile.model.source import Layer, Source
 
 CREDENTIALS = {
@@ -54,12 +54,12 @@ def test_lines_with_a_credential_are_hidden(value: str) -> None:
     text = "\n".join(["name: train", f'command: ["--token={lines[0]}"]', *lines[1:], "action: job"])
     numbers = {*range(2, 2 + len(lines))}
     assert {*credential_lines(text.split("\n"))} == (numbers if len(lines) > 1 or "BEGIN" not in value else {2, 3})
-    assert numbers <= secret_lines(Source("run.yaml", text, Layer.RUN))
+    assert numbers <= secrets_in(Source("run.yaml", text, Layer.RUN)).lines
 
 
 def test_lines_without_a_credential_are_shown() -> None:
     text = "\n".join(f"value: {value!r}" for value in OTHERS)
-    assert secret_lines(Source("run.yaml", text, Layer.RUN)) == frozenset()
+    assert secrets_in(Source("run.yaml", text, Layer.RUN)).lines == frozenset()
 
 
 def test_the_search_takes_linear_time() -> None:

@@ -389,6 +389,13 @@ def test_characters_that_a_terminal_obeys_are_never_printed(evil: str) -> None:
     assert_clean(findings_as_text([never_text]))
 
 
+@pytest.mark.parametrize("evil", EVIL, ids=ascii)
+def test_no_words_of_a_finding_reach_a_terminal_unescaped(evil: str) -> None:
+    words = f'`labels["{evil}"]` is required'
+    finding = finding_at(None, message=words, help=words, notes=(Note(words), Note(words, Span(source_of("a\n")))))
+    assert_clean(findings_as_text([finding]))
+
+
 @pytest.mark.parametrize("evil", ["\u202e", "\u2066", "\u200b", "\U000e0001"], ids=ascii)
 @pytest.mark.parametrize(
     "line",
@@ -458,7 +465,7 @@ SECRET = "hf_abcdefghijklmnop"  # noqa: S105  the point of the test
 def test_a_line_with_a_secret_is_hidden_in_every_finding() -> None:
     source, other = source_of(f"a: 1\nsecrets: {SECRET}\nb: 2\n"), source_of("x\ny\nz\n", "other.yaml")
     place = span_of(source, 2, 10, len(SECRET))
-    secret = finding_at(place, secret=place)
+    secret = finding_at(place)
     beside = finding_at(span_of(source, 2, 1, 7), notes=(Note("here", place), Note("there", span_of(other, 2, 1))))
     apart = finding_at(span_of(source, 3, 1))
     for findings in ([secret, beside, apart], [apart, beside, secret]):
@@ -471,7 +478,7 @@ def test_a_line_with_a_secret_is_hidden_in_every_finding() -> None:
 
 def test_every_line_of_a_secret_is_hidden() -> None:
     source = source_of("secrets:\n  - name: A\n    value: |\n      first\n      second\nb: 2\n")
-    secret = finding_at(span_of(source, 2, 5), secret=Span(source, 2, 5, 6, 1))
+    secret = finding_at(span_of(source, 2, 5))
     text = findings_as_text([secret, *(finding_at(span_of(source, line, 1)) for line in range(1, 6))])
     assert "first" not in text
     assert "second" not in text
@@ -524,7 +531,7 @@ def test_a_secret_value_in_a_broken_text_is_never_shown(line: str) -> None:
 
 
 def test_a_platform_only_says_where_secrets_are_and_is_shown() -> None:
-    text = "secret_store: {name: x}\n"
+    text = "registry_secret: x\nsecrets: {store: x}\n"
     platform = Source("platform.yaml", text, Layer.PLATFORM)
     assert HIDDEN not in findings_as_text([finding_at(span_of(platform, 1, 15))])
     assert HIDDEN in findings_as_text([finding_at(span_of(source_of(text), 1, 15))])

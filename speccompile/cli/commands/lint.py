@@ -32,7 +32,6 @@ from speccompile.files.load_admin_config import setting_for
 from speccompile.model.diagnostic import Diagnostic, Severity
 from speccompile.model.findings import CompileError, has_errors, in_order
 from speccompile.model.light_namedtuple import NamedTuple
-from speccompile.model.redaction import without_values
 from speccompile.model.severity import Severities
 from speccompile.placement.lint.context import PlacementContext
 from speccompile.placement.lint.rules import lint_placement
@@ -138,10 +137,9 @@ def _lint(arguments: argparse.Namespace, inputs: Inputs, stderr: TextIO) -> _Out
     context = PlacementContext(trees, {id(one.tree): one.place for one in objects.objects}, workloads(trees), pools)
     # `render` reports overridden values.
     errors = (finding for finding in objects.findings if finding.severity is Severity.ERROR)
-    hidden = {**existing.hidden, **objects.hidden}
     return _Outcome(
-        [*without_values((*errors, *lint_placement(context)), hidden)],
-        [*setting.findings, *snapshot_findings, *without_values(existing.findings, hidden)],
+        [*errors, *lint_placement(context)],
+        [*setting.findings, *snapshot_findings, *existing.findings],
         objects.skipped,
         _subjects(objects),
     )

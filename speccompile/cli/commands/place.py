@@ -27,7 +27,6 @@ from speccompile.files.write_report import Report, is_stdout, write_report
 from speccompile.model.diagnostic import Diagnostic
 from speccompile.model.findings import CompileError, has_errors
 from speccompile.model.light_namedtuple import NamedTuple
-from speccompile.model.redaction import without_values
 from speccompile.model.severity import STRICT
 from speccompile.placement.fit import LocatedWorkload
 from speccompile.placement.node_pools import declared_pools
@@ -142,8 +141,7 @@ def _outcome(arguments: argparse.Namespace, inputs: Inputs, stderr: TextIO) -> _
     setting = setting_for(inputs)
     objects, existing = compile_objects(inputs, setting, stderr), read_objects(arguments.objects)
     snapshot = read_cluster(arguments.nodes, arguments.pods)
-    hidden = {**existing.hidden, **objects.hidden}
-    stopping = [*snapshot.findings, *without_values(existing.findings, hidden)]
+    stopping = [*snapshot.findings, *existing.findings]
     result = place_workloads(
         _subjects(objects, existing),
         PlacementObjects(*(tuple(one.tree for one in side.objects) for side in (objects, existing))),
@@ -154,7 +152,7 @@ def _outcome(arguments: argparse.Namespace, inputs: Inputs, stderr: TextIO) -> _
     # Findings about profiles do not matter for manifests that no run produced.
     return _Outcome(
         result,
-        [*without_values(objects.findings, hidden)],
+        objects.findings,
         [*stopping, *(setting.findings if objects.runs else ())],
         objects.skipped,
     )

@@ -36,7 +36,6 @@ from speccompile.model.diagnostic import Diagnostic, quote
 from speccompile.model.findings import CompileError, has_errors, stop_if_any
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
-from speccompile.model.redaction import Hidden, hidden_parts, without_values
 from speccompile.model.severity import STRICT
 from speccompile.model.source import Layer, Source, Span
 from speccompile.report.formats import TEXT
@@ -163,15 +162,15 @@ def _verify(arguments: argparse.Namespace, inputs: Inputs, versions: Sequence[st
     all_findings += (*objects.findings, *(finding for result in results for finding in result_findings(result)))
     # Findings about profiles do not matter for manifests that no run produced.
     stopping = setting.findings if objects.runs else ()
-    return _Outcome(results, [*without_values(all_findings, objects.hidden)], stopping, objects.skipped)
+    return _Outcome(results, all_findings, stopping, objects.skipped)
 
 
 def _apis(crds: Sequence[str], versions: Sequence[str]) -> tuple[list[Api], list[Diagnostic]]:
     """The API of each version with the custom kinds; raises if their definitions have errors."""
     for read in (parse_quickly, parse):
-        trees, faults, hidden = _crd_trees(crds, read)
+        trees, faults = _crd_trees(crds, read)
         known = definitions(trees, Api(versions[-1]))
-        findings = [*without_values((*faults, *known.findings), hidden)]
+        findings = [*faults, *known.findings]
         # A fast parse has no lines; a file that could not be read has none either.
         if all(found.span and (found.span.line or not found.span.source.text) for found in findings):
             break
@@ -182,13 +181,11 @@ def _apis(crds: Sequence[str], versions: Sequence[str]) -> tuple[list[Api], list
 class _Crds(NamedTuple):
     trees: list[Node]
     findings: list[Diagnostic]
-    hidden: dict[Source, Hidden]
 
 
 def _crd_trees(crds: Sequence[str], read: Callable[[Source], Parsed]) -> _Crds:
     trees: list[Node] = []
     faults: list[Diagnostic] = []
-    hidden: dict[Source, Hidden] = {}
     for crd in crds:
         files = [as_kubernetes_reads(_loaded(entry, Layer.PLATFORM, read)) for entry in expand([Path(crd)])]
         read_findings = [finding for file in files for finding in file.findings]
@@ -199,8 +196,6 @@ def _crd_trees(crds: Sequence[str], read: Callable[[Source], Parsed]) -> _Crds:
             for tree in members(document.root)
             if is_definition(tree)
         ]
-        for file in files:
-            hidden |= hidden_parts(*file)
         trees += found_definitions
         faults += read_findings
         if not found_definitions and not read_findings:
@@ -212,7 +207,7 @@ def _crd_trees(crds: Sequence[str], read: Callable[[Source], Parsed]) -> _Crds:
                     help="pass the file that defines the custom kind, or its directory",
                 )
             )
-    return _Crds(trees, faults, hidden)
+    return _Crds(trees, faults)
 
 
 def _loaded(entry: Path | Unlisted, layer: Layer, read: Callable[[Source], Parsed]) -> Parsed:

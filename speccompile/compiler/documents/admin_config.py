@@ -62,7 +62,7 @@ def setting_of(admin: AdminTexts) -> Setting:
 
 def parsed(text: Text, layer: Layer) -> Parsed:
     """Parse a text, or wrap Python data; nothing raises."""
-    source = Source(text.name, "" if text.is_data else text.text, layer)
+    source = Source(text.name, text.text, layer)
     if not text.is_data:
         return parse(source)
     files = [wrap(document, source) for document in json.loads(text.text)]

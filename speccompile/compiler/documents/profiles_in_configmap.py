@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from speccompile.model.diagnostic import Diagnostic, Note
 from speccompile.model.documents import Document
 from speccompile.model.node import Node
-from speccompile.model.redaction import lines_of
-from speccompile.model.source import Source, Span
+from speccompile.model.source import Source, Span, lines_of
 from speccompile.schema.validate import describe_value
 from speccompile.yaml_text.parse import parse
 from speccompile.yaml_text.parsed import Parsed
@@ -88,6 +87,5 @@ def _move_tree(node: Node, move: MoveSpan) -> Node:
 def _move_finding(finding: Diagnostic, move: MoveSpan) -> Diagnostic:
     return finding._replace(
         span=move(finding.span) if finding.span else None,
-        secret=move(finding.secret) if finding.secret else None,
         notes=tuple(Note(note.message, move(note.span) if note.span else None) for note in finding.notes),
     )

@@ -92,7 +92,9 @@ def env_name_fault(text: str) -> ValueFault | None:
 
 
 def secret_id_fault(text: str) -> ValueFault | None:
-    return _parent_fault(text) or shape_fault(text, _SECRET_ID)
+    fault = _parent_fault(text) or shape_fault(text, _SECRET_ID)
+    # The value of a secret may be written here.
+    return fault and fault._replace(message="this is not the identifier of a secret")
 
 
 def secret_store_fault(text: str) -> ValueFault | None:
