@@ -324,8 +324,9 @@ def _shared_names(main: Node, base: Node | None, run: Run) -> Iterator[Diagnosti
 
 def _unused(base: Node, profile: Profile, merged: Merged) -> Diagnostic:
     kind, owner = base.fields["kind"], quote(profile.id.value)
-    used_version, version = merged.target.bases.get(str(kind.value)), str(base.fields["apiVersion"].value)
-    unused = kind.value if used_version in (None, version) else f"{kind.value} of {version}"
+    version = str(base.fields["apiVersion"].value)
+    is_only_version = merged.target.bases.get(str(kind.value), {version}) == {version}
+    unused = kind.value if is_only_version else f"{kind.value} of {version}"
     return Diagnostic(
         code="profile/unused-base",
         message=f"the base {kind.value} of profile {owner} is unused: "
