@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 from speccompile.compiler.ceilings import resources_above_ceilings
 from speccompile.compiler.choose_manifests import bases_of, container_of
+from speccompile.compiler.keyed_order import merged_order
 from speccompile.compiler.merge_affinity import merge_affinities, unite
 from speccompile.compiler.pod_structure import MAIN, POD_PATHS, containers_of, pod_of, volumes_of
 from speccompile.compiler.policy import requests_above_limits
@@ -129,18 +130,16 @@ def _merge_items(weaker: Node, stronger: Node, schema: Schema, library: Library,
         # The slash at the end of a mount path does not matter.
         return tuple(str(value).rstrip("/") for value in values)
 
-    items = {identity(item): item for item in weaker.items}
-    for item in stronger.items:
-        weaker_item = items.get(identity(item))
-        if weaker_item is None:
-            items[identity(item)] = item
-        elif deep:
-            items[identity(item)] = merge_trees(weaker_item, item, schema.get("items", {}), library)
-        elif is_weak(item):
-            items[identity(item)] = weaker_item.overriding(item)
-        else:
-            items[identity(item)] = item.overriding(weaker_item)
-    return stronger.but(value=tuple(items.values()))
+    def merge_pair(weaker_item: Node, item: Node) -> Node:
+        if deep:
+            return merge_trees(weaker_item, item, schema.get("items", {}), library)
+        return weaker_item.overriding(item) if is_weak(item) else item.overriding(weaker_item)
+
+    weaker_items, stronger_items = ({identity(item): item for item in side.items} for side in (weaker, stronger))
+    items = {**weaker_items, **stronger_items}
+    for key in weaker_items.keys() & stronger_items.keys():
+        items[key] = merge_pair(weaker_items[key], stronger_items[key])
+    return stronger.but(value=tuple([items[key] for key in merged_order(weaker_items, stronger_items)]))
 
 
 LIST_MERGES: Mapping[str, ListMerge] = {
