@@ -8,6 +8,7 @@ from typing import TypeAlias
 from speccompile.compiler.ceilings import resources_above_ceilings
 from speccompile.compiler.choose_manifests import bases_of, container_of
 from speccompile.compiler.keyed_order import merged_order
+from speccompile.compiler.kubernetes_rules import gains_privileges, refused_in_object
 from speccompile.compiler.merge_affinity import merge_affinities, unite
 from speccompile.compiler.pod_structure import MAIN, POD_PATHS, containers_of, pod_of, volumes_of
 from speccompile.compiler.policy import requests_above_limits
@@ -168,7 +169,7 @@ def _over_base(manifest: Manifest, base: Node, merged: Merged, library: Library)
         return merge_trees(usable, manifest.tree, library.schemas["base"], library)
     path = pods[manifest.kind]
     tree = merge_trees(_with_main(usable, main, path, named), manifest.tree, library.schemas["base"], library)
-    return _changed(tree, path, lambda pod: _hardened(pod, main, library))
+    return _changed(tree, path, lambda pod: _without_contradictions(_hardened(pod, main, library)))
 
 
 def _main(containers: tuple[Node, ...], named: Node | None) -> Node | None:
@@ -251,6 +252,21 @@ def _hardened(pod: Node, main: Node, library: Library) -> Node:
     return pod.with_fields({**pod.fields, **sections})
 
 
+def _without_contradictions(pod: Node) -> Node:
+    """The pod without the ban on privilege escalation in containers whose base gives them privileges."""
+
+    def allow(container: Node) -> Node:
+        security = container.fields.get("securityContext")
+        escalation = security.fields.get("allowPrivilegeEscalation") if security else None
+        if security is None or escalation is None or not is_weak(escalation) or not gains_privileges(security):
+            return container
+        fields = {key: child for key, child in security.fields.items() if child is not escalation}
+        return container.with_fields({**container.fields, "securityContext": security.with_fields(fields)})
+
+    sections = {name: pod.fields[name].mapped(allow) for name in _SECTIONS if name in pod.fields}
+    return pod.with_fields({**pod.fields, **sections})
+
+
 def _weak_part(node: Node) -> Node | None:
     if isinstance(node.value, Mapping):
         fields = {key: part for key, child in node.fields.items() if (part := _weak_part(child))}
@@ -266,6 +282,7 @@ def _clashes(compiled: Node, whole: Node, base: Node, merged: Merged) -> Iterato
         yield from _shared_names(main.fields["name"], pod_of(base, pods), merged.run)
     if main is not None and named is not None:
         yield from _unnamed(named, base, pod_of(base, pods))
+    yield from refused_in_object(whole, pods)
     pod = pod_of(whole, pods)
     for container in (one for section in _SECTIONS for one in containers_of(pod, section)):
         if "resources" in container.fields:

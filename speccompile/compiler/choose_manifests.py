@@ -53,6 +53,11 @@ def steps_of(merged: Merged) -> Iterator[Step]:
     return (Step(rule.template, item) for rule in _manifest_rules(merged) for item in rule.items(merged))
 
 
+def kinds_of(merged: Merged) -> frozenset[str]:
+    """The kinds of the run's manifests."""
+    return frozenset(rule.kind for rule in _manifest_rules(merged))
+
+
 def bases_of(merged: Merged) -> Mapping[str, Node]:
     """The base documents of the profile that apply to the run's manifests, by kind."""
     if merged.profile is None or not merged.profile.bases:
