@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import TypeAlias
 
 from speccompile.compiler.container_resources import (
     HUGE_PAGES,
@@ -16,6 +16,7 @@ from speccompile.compiler.container_resources import (
 )
 from speccompile.compiler.pod_structure import POD_PATHS, containers_of, pod_of
 from speccompile.model.diagnostic import Diagnostic, Note, quote
+from speccompile.model.documents import Platform
 from speccompile.model.key_path import KeyPath
 from speccompile.model.node import Node
 from speccompile.model.quantity import NANOS, parse_quantity
@@ -116,38 +117,57 @@ def _is_job(kind: Node) -> bool:
 
 def _is_deletion_cost(text: str) -> bool:
     # Go reads a number with zeros in front only behind a minus sign.
-    return bool(re.fullmatch(r"0|[1-9][0-9]{0,9}|-[0-9]{1,64}", text)) and -_INT32 <= int(text) < _INT32
+    return bool(re.fullmatch(r"0|[1-9][0-9]{0,9}|-[0-9]{1,20}", text)) and -_INT32 <= int(text) < _INT32
+
+
+def _is_list(text: str) -> bool:
+    try:
+        return not text or isinstance(json.loads(text), list)
+    except (ValueError, RecursionError):
+        return False
 
 
 def _is_seccomp(text: str) -> bool:
-    return bool(re.fullmatch(r"(?s)(runtime|docker)/default|unconfined|localhost/(?!/).*", text)) and (
-        ".." not in text.split("/")
-    )
+    is_known = re.fullmatch(r"(?s)(runtime|docker)/default|unconfined|localhost/(?!/).*", text)
+    return is_known is not None and ".." not in text.split("/")
 
 
 def _is_apparmor(text: str) -> bool:
     return bool(re.fullmatch(r"(?s)|runtime/default|unconfined|localhost/.*", text))
 
 
+_APPARMOR = "container.apparmor.security.beta.kubernetes.io/"
 _ANNOTATIONS: Mapping[str, tuple[Callable[[str], bool], str]] = {
     "controller.kubernetes.io/pod-deletion-cost": (_is_deletion_cost, "write a 32-bit integer, such as `100` or `-5`"),
     "kubernetes.io/config.mirror": (lambda _: False, "remove it: only the kubelet sets it"),
-    "scheduler.alpha.kubernetes.io/tolerations": (lambda text: not text, "use `tolerations`"),
-    "seccomp.security.alpha.kubernetes.io/pod": (_is_seccomp, "write `runtime/default`"),
+    "scheduler.alpha.kubernetes.io/tolerations": (_is_list, "use `tolerations`"),
     "container.seccomp.security.alpha.kubernetes.io/": (_is_seccomp, "write `runtime/default`"),
-    "container.apparmor.security.beta.kubernetes.io/": (_is_apparmor, "write `runtime/default`"),
+    _APPARMOR: (_is_apparmor, "write `runtime/default`"),
 }
 """Annotations of pods that the API server reads, by key or (with a slash at the end) prefix: the check of the value,
 and the help."""
+_SECCOMP = "seccomp.security.alpha.kubernetes.io/pod"
+_SECCOMP_TYPES = {"runtime/default": "RuntimeDefault", "docker/default": "RuntimeDefault", "unconfined": "Unconfined"}
+"""The seccomp profiles of pods that the annotation can repeat."""
 
 
-def refused_annotations(annotations: Mapping[str, Node], path: KeyPath = ("annotations",)) -> Iterator[Diagnostic]:
-    """Annotations of pods with a value that Kubernetes refuses."""
+def refused_annotations(annotations: Mapping[str, Node], seccomp: Node | None) -> Iterator[Diagnostic]:
+    """Annotations of pods with a value that Kubernetes refuses, given the type of the pod's seccomp profile."""
     for key, node in annotations.items():
+        text, path = str(node.value), ("annotations", key)
         is_valid, advice = _ANNOTATIONS.get(key) or _ANNOTATIONS.get(f"{key.partition('/')[0]}/") or (None, "")
-        if is_valid and not is_valid(str(node.value)):
-            message = f"Kubernetes does not accept {quote(node.value)} for annotation `{key}`"
-            yield _refused(message, node, (*path, key), advice)
+        if is_valid and not is_valid(text):
+            yield _refused(f"Kubernetes does not accept {quote(text)} for annotation `{key}`", node, path, advice)
+        elif key == _SECCOMP and seccomp and _SECCOMP_TYPES.get(text) != seccomp.value:
+            message = f"annotation `{key}` does not match the pod's seccomp profile, {quote(seccomp.value)}"
+            yield _refused(message, node, path, "remove it")
+
+
+def _unknown_containers(annotations: Mapping[str, Node], names: frozenset[object]) -> Iterator[Diagnostic]:
+    for key, node in annotations.items():
+        if key.startswith(_APPARMOR) and key.removeprefix(_APPARMOR) not in names:
+            message = f"the pod has no container {quote(key.removeprefix(_APPARMOR))}"
+            yield _refused(message, node, ("annotations", key), "use the name of one of its containers")
 
 
 # Placement
@@ -209,11 +229,15 @@ def contradicting_privileges(container: Node) -> Iterator[Diagnostic]:
 # Layers and base documents
 
 
-def refused_in_layer(fields: Node) -> Iterator[Diagnostic]:
+def refused_in_layer(fields: Node, platform: Platform) -> Iterator[Diagnostic]:
     """Everything in the fields of a run, profile or platform that no other layer can make acceptable."""
-    for name, check in _FIELD_CHECKS.items():
-        if name in fields.fields:
-            yield from check(fields.fields[name])
+    if "resources" in fields.fields:
+        yield from _resources(fields.fields["resources"])
+    if "affinity" in fields.fields:
+        yield from clashing_label_keys(fields.fields["affinity"])
+    if "annotations" in fields.fields:
+        seccomp = platform.settings.at(("security", "seccomp_profile"))
+        yield from refused_annotations(fields.fields["annotations"].fields, seccomp)
 
 
 def _resources(resources: Node) -> Iterator[Diagnostic]:
@@ -224,23 +248,18 @@ def _resources(resources: Node) -> Iterator[Diagnostic]:
         yield _refused(message, disk, ("resources", "disk"), "remove `disk`, or write an amount above zero")
 
 
-FieldCheck: TypeAlias = Callable[[Node], Iterator[Diagnostic]]
-_FIELD_CHECKS: Mapping[str, FieldCheck] = {
-    "resources": _resources,
-    "affinity": clashing_label_keys,
-    "annotations": lambda annotations: refused_annotations(annotations.fields),
-}
-
-
 def refused_in_object(tree: Node, pods: Mapping[str, KeyPath]) -> Iterator[Diagnostic]:
     """Everything that is refused in the pods of an object that a base document contributes to."""
     kind, pod = str(tree.fields["kind"].value), pod_of(tree, pods)
     annotations = tree.at((*pods[kind][:-1], "metadata", "annotations")) if kind in pods else None
-    yield from refused_annotations(annotations.fields) if annotations else ()
+    containers = [one for section in _SECTIONS for one in containers_of(pod, section)]
+    if annotations is not None and pod is not None:
+        yield from refused_annotations(annotations.fields, pod.at(("securityContext", "seccompProfile", "type")))
+        yield from _unknown_containers(annotations.fields, frozenset(one.fields["name"].value for one in containers))
     yield from job_labels_in(tree)
     if pod is not None and "affinity" in pod.fields:
         yield from clashing_label_keys(pod.fields["affinity"])
-    for container in (one for section in _SECTIONS for one in containers_of(pod, section)):
+    for container in containers:
         yield from contradicting_privileges(container)
         if "resources" in container.fields:
             yield from _refused_in_container(container.fields["resources"], is_whole_pod=kind in POD_PATHS)

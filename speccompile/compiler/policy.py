@@ -231,10 +231,6 @@ def _huge_pages_have_cpu_or_memory(merged: Merged) -> Iterator[Diagnostic]:
         yield from lone_huge_pages(resources)
 
 
-def _kubernetes_accepts(spec: Node, _: Platform) -> Iterator[Diagnostic]:
-    return refused_in_layer(spec)
-
-
 def _confinement_stays(merged: Merged) -> Iterator[Diagnostic]:
     if not merged.platform.settings.fields["security"].fields["disable_root"].value:
         return
@@ -328,6 +324,6 @@ LAYER_CHECKS: tuple[LayerCheck, ...] = (
     _volumes_differ,
     _envs_and_secrets_differ,
     _labels_are_not_reserved,
-    _kubernetes_accepts,
+    refused_in_layer,
 )
 """Checks that a run or profile can fail alone; the merged spec is checked too."""

@@ -140,8 +140,8 @@ def _huge_pages_fault(text: str) -> ValueFault | None:
         return size
     if size.nano == 0:
         return ValueFault(f"{quote(text)} has no page size", "write a size, such as `hugepages-2Mi`")
-    if not size.is_whole:
-        return ValueFault(f"{quote(text)} has a page size with a fraction of a byte", "write a size in bytes")
+    if not size.is_whole or size.nano > _LARGEST_COUNT * NANOS:
+        return ValueFault(f"{quote(text)} has an impossible page size", "write a size, such as `hugepages-2Mi`")
     return None
 
 
