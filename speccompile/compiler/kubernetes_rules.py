@@ -147,8 +147,12 @@ _ANNOTATIONS: Mapping[str, tuple[Callable[[str], bool], str]] = {
 """Annotations of pods that the API server reads, by key or (with a slash at the end) prefix: the check of the value,
 and the help."""
 _SECCOMP = "seccomp.security.alpha.kubernetes.io/pod"
-_SECCOMP_TYPES = {"runtime/default": "RuntimeDefault", "docker/default": "RuntimeDefault", "unconfined": "Unconfined"}
-"""The seccomp profiles of pods that the annotation can repeat."""
+_SECCOMP_VALUES = {
+    "RuntimeDefault": r"(runtime|docker)/default",
+    "Unconfined": "unconfined",
+    "Localhost": "localhost/.+",
+}
+"""The values of that annotation by the type of the pod's seccomp profile, which it can only repeat."""
 
 
 def refused_annotations(annotations: Mapping[str, Node], seccomp: Node | None) -> Iterator[Diagnostic]:
@@ -158,7 +162,7 @@ def refused_annotations(annotations: Mapping[str, Node], seccomp: Node | None) -
         is_valid, advice = _ANNOTATIONS.get(key) or _ANNOTATIONS.get(f"{key.partition('/')[0]}/") or (None, "")
         if is_valid and not is_valid(text):
             yield _refused(f"Kubernetes does not accept {quote(text)} for annotation `{key}`", node, path, advice)
-        elif key == _SECCOMP and seccomp and _SECCOMP_TYPES.get(text) != seccomp.value:
+        elif key == _SECCOMP and seccomp and not re.fullmatch(_SECCOMP_VALUES.get(str(seccomp.value), ""), text):
             message = f"annotation `{key}` does not match the pod's seccomp profile, {quote(seccomp.value)}"
             yield _refused(message, node, path, "remove it")
 
