@@ -12,8 +12,8 @@ from speccompile.model.full_path import FULL_PATH
 from speccompile.model.key_path import KeyPath
 from speccompile.model.key_spelling import spelled
 from speccompile.model.node import Node
-from speccompile.model.redaction import lines_of
-from speccompile.model.source import Layer, Span
+from speccompile.model.source import Layer
+from speccompile.model.source_text import as_written, fraction_as_written
 from speccompile.schema.formats.by_name import FORMAT_CHECKS, QUANTITIES
 from speccompile.schema.library import Library, Schema
 from speccompile.schema.suggestions import near, quote_names, unknown_key
@@ -179,6 +179,8 @@ def translate_error(error: ValidationError, tree: Node, library: Library) -> Ite
     code, message, help_text = _word(error)
     if code == "schema/needs-quotes" and (written := as_written(node.span)):
         help_text = f'quote it: "{written}"'
+    if fraction := fraction_as_written(node):
+        message = message.replace(f"the number {quote(node.value)}", f"the number {quote(fraction)}")
     secret = _is_secret(path, node)
     if secret and error.validator == "format":
         message = "this is not the identifier of a secret"
@@ -203,13 +205,6 @@ def _is_secret(path: KeyPath, node: Node) -> bool:
     """Whether a secret's value may have been written here; `secrets` at the top of the platform is a setting."""
     field = path[1:] if path[:1] in (("defaults",), ("enforce",)) else path
     return field[:1] == ("secrets",) and (field is not path or node.span.source.layer is not Layer.PLATFORM)
-
-
-def as_written(span: Span) -> str | None:
-    """The scalar as written in the source, since the number `1.10` would become `1.1`."""
-    if not span.line or span.line != span.end_line:
-        return None
-    return lines_of(span.source)[span.line - 1][span.column - 1 : span.end_column - 1]
 
 
 def _invalid_key(error: ValidationError, child: Node, path: KeyPath) -> Diagnostic:
