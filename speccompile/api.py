@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -21,7 +22,7 @@ from speccompile.files.admin_texts import (
 )
 from speccompile.files.load_admin_config import parse_text, setting_from
 from speccompile.model.diagnostic import Diagnostic
-from speccompile.model.findings import CompileError
+from speccompile.model.findings import CompileError, in_order
 from speccompile.model.input_texts import Text
 from speccompile.model.source import Layer, Source, Span
 from speccompile.report.notebook import compiled_html, error_html
@@ -84,23 +85,34 @@ def compile_many(
     """Compile runs, and yield a result for each in order: a Compiled, or a CompileError with its findings.
 
     With an executor, runs are compiled in parallel, with the same results; it is not shut down. Raises ExecutorError
-    if it fails. Raises CompileError if profiles or platform have errors, with the findings of all runs.
+    if it fails. Raises CompileError if profiles or platform have errors, with the findings of all runs. Their warnings
+    are among the findings of the first result.
     """
     written = read_admin(profiles, platform, templates)
     setting = setting_from(written)
     if setting.is_broken:
-        results = compile_files(map(_run, runs), setting)
-        findings = [found for result in results if isinstance(result, CompileError) for found in result.diagnostics]
+        refused = compile_files(map(_run, runs), setting)
+        findings = [found for result in refused if isinstance(result, CompileError) for found in result.diagnostics]
         raise CompileError((*setting.findings, *findings))
     admin = written.admin
     assert admin is not None
     with closing(Ledger()) as ledger:
+        results: Iterator[Result]
         if executor is None:
-            yield from compile_files(map(_run, runs), setting, ledger)
+            results = compile_files(map(_run, runs), setting, ledger)
         else:
             from speccompile.batch.with_executor import compile_texts
 
-            yield from refuse_duplicates(compile_texts(map(_text, runs), admin, setting, executor), ledger)
+            results = refuse_duplicates(compile_texts(map(_text, runs), admin, setting, executor), ledger)
+        for first in islice(results, 1):
+            yield _with_findings(first, setting.findings) if setting.findings else first
+        yield from results
+
+
+def _with_findings(result: Result, findings: tuple[Diagnostic, ...]) -> Result:
+    if isinstance(result, CompileError):
+        return CompileError((*findings, *result.diagnostics), result.run, result.overrides)
+    return result.but(diagnostics=in_order((*findings, *result.diagnostics)))
 
 
 def _run(run: RunInput) -> Parsed:

@@ -86,6 +86,18 @@ class Compiled:
         fields = (self.name, self.project, self.place, self.objects, self.diagnostics)
         return _unpickle, (*fields, self.to_yaml(), self.whole)
 
+    def but(self, diagnostics: tuple[Diagnostic, ...]) -> Compiled:
+        """A copy with other findings."""
+        return Compiled(
+            name=self.name,
+            project=self.project,
+            place=self.place,
+            objects=self.objects,
+            diagnostics=diagnostics,
+            text=self.to_yaml,
+            whole=lambda: self.whole,
+        )
+
     @property
     def whole(self) -> CompiledTrees:
         if self._whole is None:
