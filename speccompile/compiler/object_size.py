@@ -25,7 +25,7 @@ _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 _ANNOTATIONS = ("metadata", "annotations")
 
 
-def too_large(manifests: Iterable[Manifest]) -> Iterator[Diagnostic]:
+def oversized_objects(manifests: Iterable[Manifest]) -> Iterator[Diagnostic]:
     """Errors for objects that Kubernetes refuses, warnings for those that only `kubectl apply` cannot create."""
     for manifest in manifests:
         errors = [*_large_annotations(manifest), *_large_config_map(manifest)]

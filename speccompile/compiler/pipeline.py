@@ -12,7 +12,7 @@ from speccompile.compiler.documents.admin_config import Setting
 from speccompile.compiler.documents.run import read_run
 from speccompile.compiler.kubernetes_rules import job_labels_in
 from speccompile.compiler.merge import merge
-from speccompile.compiler.object_size import LARGEST_SMALL_TEXT, too_large
+from speccompile.compiler.object_size import LARGEST_SMALL_TEXT, oversized_objects
 from speccompile.compiler.plan import plan
 from speccompile.compiler.render import Sketch, fill_manifests, identity_of, sketch_plan
 from speccompile.compiler.rendering.template_errors import TemplateFault
@@ -48,7 +48,7 @@ def compile_document(document: Document, setting: Setting) -> Compiled:
         raise CompileError(findings, run, merged.overrides) from None
     renamed = changed_names(run.name, output.objects)
     # Almost every text is small, and then no trees are built.
-    sizes = too_large(output.manifests()) if len(output.text) > LARGEST_SMALL_TEXT else ()
+    sizes = oversized_objects(output.manifests()) if len(output.text) > LARGEST_SMALL_TEXT else ()
     findings = in_order((*notices, *overrides, *warnings, *output.notices, *renamed, *sizes))
     if has_errors(findings):
         raise CompileError(findings, run, merged.overrides)
