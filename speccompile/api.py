@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -84,24 +85,35 @@ def compile_many(
     """Compile runs, and yield a result for each in order: a Compiled, or a CompileError with its findings.
 
     With an executor, runs are compiled in parallel, with the same results; it is not shut down. Raises ExecutorError
-    if it fails. Raises CompileError if profiles or platform have errors, with the findings of all runs.
+    if it fails. Raises CompileError if profiles or platform have errors, with the findings of all runs. Their warnings
+    are among the findings of the first result.
     """
     written = read_admin(profiles, platform, templates)
     setting = setting_from(written)
     if setting.is_broken:
-        results = compile_files(map(_run, runs), setting)
-        findings = [found for result in results if isinstance(result, CompileError) for found in result.diagnostics]
+        refused = compile_files(map(_run, runs), setting)
+        findings = [found for result in refused if isinstance(result, CompileError) for found in result.diagnostics]
         raise CompileError((*setting.findings, *findings))
     admin = written.admin
     assert admin is not None
     with closing(Ledger()) as ledger:
+        results: Iterator[Result]
         if executor is None:
-            yield from compile_files(map(_run, runs), setting, ledger)
+            results = compile_files(map(_run, runs), setting, ledger)
         else:
             from speccompile.batch.with_executor import compile_texts
 
-            results = compile_texts(map(_text, runs), admin, setting, executor)
-            yield from refuse_duplicates(results, lambda: setting.platform, ledger)
+            compiled = compile_texts(map(_text, runs), admin, setting, executor)
+            results = refuse_duplicates(compiled, lambda: setting.platform, ledger)
+        for first in islice(results, 1):
+            yield _with_findings(first, setting.findings)
+        yield from results
+
+
+def _with_findings(result: Result, findings: tuple[Diagnostic, ...]) -> Result:
+    if isinstance(result, CompileError):
+        return CompileError((*findings, *result.diagnostics), result.run, result.overrides)
+    return result.with_findings(findings)
 
 
 def _run(run: RunInput) -> Parsed:

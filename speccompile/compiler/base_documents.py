@@ -7,6 +7,8 @@ from typing import TypeAlias
 
 from speccompile.compiler.ceilings import deadline_above_limit, resources_above_ceilings
 from speccompile.compiler.choose_manifests import bases_of, container_of
+from speccompile.compiler.keyed_order import merged_order
+from speccompile.compiler.kubernetes_rules import gains_privileges, refused_in_object
 from speccompile.compiler.merge_affinity import merge_affinities, unite
 from speccompile.compiler.pod_structure import MAIN, POD_PATHS, containers_of, pod_of, volumes_of
 from speccompile.compiler.policy import requests_above_limits, volumes_in
@@ -129,18 +131,16 @@ def _merge_items(weaker: Node, stronger: Node, schema: Schema, library: Library,
         # The slash at the end of a mount path does not matter.
         return tuple(str(value).rstrip("/") for value in values)
 
-    items = {identity(item): item for item in weaker.items}
-    for item in stronger.items:
-        weaker_item = items.get(identity(item))
-        if weaker_item is None:
-            items[identity(item)] = item
-        elif deep:
-            items[identity(item)] = merge_trees(weaker_item, item, schema.get("items", {}), library)
-        elif is_weak(item):
-            items[identity(item)] = weaker_item.overriding(item)
-        else:
-            items[identity(item)] = item.overriding(weaker_item)
-    return stronger.but(value=tuple(items.values()))
+    def merge_pair(weaker_item: Node, item: Node) -> Node:
+        if deep:
+            return merge_trees(weaker_item, item, schema.get("items", {}), library)
+        return weaker_item.overriding(item) if is_weak(item) else item.overriding(weaker_item)
+
+    weaker_items, stronger_items = ({identity(item): item for item in side.items} for side in (weaker, stronger))
+    items = {**weaker_items, **stronger_items}
+    for key in weaker_items.keys() & stronger_items.keys():
+        items[key] = merge_pair(weaker_items[key], stronger_items[key])
+    return stronger.but(value=tuple([items[key] for key in merged_order(weaker_items, stronger_items)]))
 
 
 LIST_MERGES: Mapping[str, ListMerge] = {
@@ -169,7 +169,7 @@ def _over_base(manifest: Manifest, base: Node, merged: Merged, library: Library)
         return merge_trees(usable, manifest.tree, library.schemas["base"], library)
     path = pods[manifest.kind]
     tree = merge_trees(_with_main(usable, main, path, named), manifest.tree, library.schemas["base"], library)
-    return _changed(tree, path, lambda pod: _hardened(pod, main, library))
+    return _changed(tree, path, lambda pod: _without_contradictions(_hardened(pod, main, library)))
 
 
 def _main(containers: tuple[Node, ...], named: Node | None) -> Node | None:
@@ -252,6 +252,21 @@ def _hardened(pod: Node, main: Node, library: Library) -> Node:
     return pod.with_fields({**pod.fields, **sections})
 
 
+def _without_contradictions(pod: Node) -> Node:
+    """The pod without the ban on privilege escalation in containers whose base gives them privileges."""
+
+    def allow(container: Node) -> Node:
+        security = container.fields.get("securityContext")
+        escalation = security.fields.get("allowPrivilegeEscalation") if security else None
+        if security is None or escalation is None or not is_weak(escalation) or not gains_privileges(security):
+            return container
+        fields = {key: child for key, child in security.fields.items() if child is not escalation}
+        return container.with_fields({**container.fields, "securityContext": security.with_fields(fields)})
+
+    sections = {name: pod.fields[name].mapped(allow) for name in _SECTIONS if name in pod.fields}
+    return pod.with_fields({**pod.fields, **sections})
+
+
 def _weak_part(node: Node) -> Node | None:
     if isinstance(node.value, Mapping):
         fields = {key: part for key, child in node.fields.items() if (part := _weak_part(child))}
@@ -270,6 +285,7 @@ def _clashes(compiled: Node, whole: Node, base: Node, merged: Merged) -> Iterato
     path = pods.get(str(whole.fields["kind"].value))
     # The pod's path ends in the `template` and `spec` of the job.
     yield from deadline_above_limit(whole.at((*path[:-2], "activeDeadlineSeconds")) if path else None, merged.platform)
+    yield from refused_in_object(whole, pods)
     pod = pod_of(whole, pods)
     for container in (one for section in _SECTIONS for one in containers_of(pod, section)):
         if "resources" in container.fields:
@@ -329,8 +345,9 @@ def _shared_names(main: Node, base: Node | None, run: Run) -> Iterator[Diagnosti
 
 def _unused(base: Node, profile: Profile, merged: Merged) -> Diagnostic:
     kind, owner = base.fields["kind"], quote(profile.id.value)
-    used_version, version = merged.target.bases.get(str(kind.value)), str(base.fields["apiVersion"].value)
-    unused = kind.value if used_version in (None, version) else f"{kind.value} of {version}"
+    version = str(base.fields["apiVersion"].value)
+    is_only_version = merged.target.bases.get(str(kind.value), {version}) == {version}
+    unused = kind.value if is_only_version else f"{kind.value} of {version}"
     return Diagnostic(
         code="profile/unused-base",
         message=f"the base {kind.value} of profile {owner} is unused: "

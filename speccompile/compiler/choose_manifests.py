@@ -53,17 +53,21 @@ def steps_of(merged: Merged) -> Iterator[Step]:
     return (Step(rule.template, item) for rule in _manifest_rules(merged) for item in rule.items(merged))
 
 
+def kinds_of(merged: Merged) -> frozenset[str]:
+    """The kinds of the run's manifests."""
+    return frozenset(rule.kind for rule in _manifest_rules(merged))
+
+
 def bases_of(merged: Merged) -> Mapping[str, Node]:
     """The base documents of the profile that apply to the run's manifests, by kind."""
     if merged.profile is None or not merged.profile.bases:
         return {}
-    kinds = {rule.kind for rule in _manifest_rules(merged)}
+    used = {(rule.kind, rule.api_version) for rule in _manifest_rules(merged) if rule.api_version}
     # The base of a Job also applies to the Jobs of a CronJob.
-    kinds |= {"Job"} if "CronJob" in kinds else set()
+    if any(kind == "CronJob" for kind, _ in used):
+        used |= {("Job", version) for version in merged.target.bases.get("Job", ())}
     return {
-        kind: base
-        for kind, base in merged.profile.bases.items()
-        if kind in kinds and base.fields["apiVersion"].value == merged.target.bases.get(kind)
+        kind: base for kind, base in merged.profile.bases.items() if (kind, base.fields["apiVersion"].value) in used
     }
 
 

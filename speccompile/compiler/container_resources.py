@@ -9,6 +9,8 @@ from speccompile.model.node import Node
 from speccompile.model.quantity import Quantity, QuantityError, parse_quantity
 
 DISK = "ephemeral-storage"
+HUGE_PAGES = "hugepages-"
+"""The prefix of huge pages, before the page size."""
 GPU = "gpu"
 """The name of `gpu` in the platform's layers, until a run's profile selects the resource."""
 SCRATCH_DISK = "disk"
@@ -17,7 +19,7 @@ SCRATCH_DISK = "disk"
 
 def is_extended(resource: str) -> bool:
     """Whether Kubernetes requires request and limit of the resource to be equal."""
-    return resource.startswith("hugepages-") or is_device(resource)
+    return resource.startswith(HUGE_PAGES) or is_device(resource)
 
 
 def is_device(resource: str) -> bool:

@@ -18,6 +18,7 @@ from speccompile.compiler.container_resources import (
     same_quantity,
     without_devices,
 )
+from speccompile.compiler.keyed_order import merged_order
 from speccompile.compiler.merge_affinity import merge_affinities, unite
 from speccompile.compiler.name_placeholders import facts_of
 from speccompile.model.diagnostic import Diagnostic, Note, Severity, quote
@@ -368,13 +369,13 @@ def _by_key(merger: Merger, path: list[Any], weaker: Node, stronger: Node, libra
 
 def _by_item(merger: Merger, path: list[Any], weaker: Node, stronger: Node, library: Library) -> Node:
     key = library.fields[path[0]]["x-key"]
-    items = {item.fields[key].value: item for item in weaker.items}
-    for item in stronger.items:
-        name = item.fields[key].value
-        # The profile's items keep their order: a variable may refer to an earlier one.
-        overridden = items.pop(name, None)
-        items[name] = _replaced(merger, [*path, name], overridden, item, library) if overridden else item
-    return stronger.but(value=tuple(items.values()))
+    weaker_items, stronger_items = [
+        {str(item.fields[key].value): item for item in one.items} for one in (weaker, stronger)
+    ]
+    items = {**weaker_items, **stronger_items}
+    for name in weaker_items.keys() & stronger_items.keys():
+        items[name] = _replaced(merger, [*path, name], weaker_items[name], stronger_items[name], library)
+    return stronger.but(value=tuple([items[name] for name in merged_order(weaker_items, stronger_items)]))
 
 
 def _union(_: Merger, path: list[Any], weaker: Node, stronger: Node, library: Library) -> Node:
@@ -398,7 +399,7 @@ class Strategy(NamedTuple):
 STRATEGIES: Mapping[str, Strategy] = {
     _REPLACE: Strategy(_replaced, "the profile's value replaces the run's"),
     _MAP: Strategy(_by_key, "by key, the profile's value replaces the run's"),
-    "keyed": Strategy(_by_item, "by `{key}`, the profile's whole item replaces the run's"),
+    "keyed": Strategy(_by_item, "by `{key}`, the profile's whole item replaces the run's, in its place"),
     "union": Strategy(_union, "items of run and profile are combined, equal ones once", adds=True),
     "affinity": Strategy(_affinity, "both apply", adds=True),
 }

@@ -10,7 +10,9 @@ from speccompile.compiler.changed_names import changed_names
 from speccompile.compiler.compiled import Compiled, CompiledTrees, CreatedObject
 from speccompile.compiler.documents.admin_config import Setting
 from speccompile.compiler.documents.run import read_run
+from speccompile.compiler.kubernetes_rules import job_labels_in
 from speccompile.compiler.merge import merge
+from speccompile.compiler.object_size import LARGEST_SMALL_TEXT, oversized_objects
 from speccompile.compiler.plan import plan
 from speccompile.compiler.render import Sketch, fill_manifests, identity_of, sketch_plan
 from speccompile.compiler.rendering.template_errors import TemplateFault
@@ -45,11 +47,14 @@ def compile_document(document: Document, setting: Setting) -> Compiled:
     except TemplateFault as error:
         findings = (*notices, *overrides, *warnings, *(fault.finding for fault in error.faults))
         raise CompileError(findings, run, merged.overrides) from None
-    names = (
+    # Almost every text is small, and then no trees are built.
+    sizes = oversized_objects(output.manifests()) if len(output.text) > LARGEST_SMALL_TEXT else ()
+    of_objects = (
         *changed_names(run.name, output.objects),
         *reserved_names(run, output.objects, setting.platform),
+        *sizes,
     )
-    findings = in_order((*notices, *overrides, *warnings, *output.notices, *names))
+    findings = in_order((*notices, *overrides, *warnings, *output.notices, *of_objects))
     if has_errors(findings):
         raise CompileError(findings, run, merged.overrides)
     return Compiled(
@@ -75,6 +80,8 @@ class _Output(NamedTuple):
 def _render(sketches: tuple[Sketch, ...], merged: Merged, library: Library) -> _Output:
     """Write the text straight from the sketches; build trees only to merge them over base documents."""
     here = merged.run.name.span
+    if library.has_custom_templates:
+        stop_if_any(finding for sketch in sketches for finding in job_labels_in(sketch.skeleton.tree))
     objects = tuple([_object(*identity_of(sketch), here) for sketch in sketches])
     if merged.profile is None or not merged.profile.bases:
         if FULL_PATH.get():

@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import pairwise
 from typing import TypeAlias
 
-from speccompile.compiler.choose_manifests import bases_of, workload_of
-from speccompile.compiler.container_resources import amount
+from speccompile.compiler.choose_manifests import bases_of, kinds_of, workload_of
+from speccompile.compiler.container_resources import HUGE_PAGES, amount
 from speccompile.compiler.isolation_keys import isolation_keys
-from speccompile.compiler.pod_structure import main_of, pod_of
+from speccompile.compiler.kubernetes_rules import job_labels, lone_huge_pages, refused_in_layer
+from speccompile.compiler.pod_structure import POD_PATHS, main_of, pod_of
 from speccompile.model.diagnostic import Diagnostic, Note, Severity, quote
 from speccompile.model.documents import Platform
 from speccompile.model.identity_cache import by_identity
@@ -26,8 +27,6 @@ LayerCheck: TypeAlias = Callable[[Node, Platform], Iterator[Diagnostic]]
 
 DEFAULT_PROFILE = "default"
 """The profile of runs that name none."""
-MAX_ANNOTATIONS = 256 * 1024
-"""Bytes that all annotations of an object may have together."""
 
 
 def store_name(merged: Merged) -> str:
@@ -210,21 +209,21 @@ def _labels_are_not_reserved(spec: Node, platform: Platform) -> Iterator[Diagnos
                 )
 
 
-def _annotations_fit(merged: Merged) -> Iterator[Diagnostic]:
-    """The annotations are small enough for Kubernetes."""
-    fields = merged.spec.fields
-    annotations = [fields[name] for name in ("annotations", "inputs", "parameters") if name in fields]
-    if not annotations:
+def _labels_of_jobs_are_free(merged: Merged) -> Iterator[Diagnostic]:
+    """No label of a job's pods belongs to the Job controller; labels of other pods may have any key."""
+    labels = merged.spec.fields.get("labels")
+    if labels is not None and merged.run.action.value == "job":
+        yield from job_labels(labels.fields)
+
+
+def _huge_pages_have_cpu_or_memory(merged: Merged) -> Iterator[Diagnostic]:
+    resources = merged.spec.fields.get("resources")
+    limits = resources.fields.get("limits") if resources else None
+    if resources is None or limits is None or not any(name.startswith(HUGE_PAGES) for name in limits.fields):
         return
-    size = sum(len(json.dumps(node.plain(), ensure_ascii=False).encode()) for node in annotations)
-    if size > MAX_ANNOTATIONS:
-        yield Diagnostic(
-            code="policy/annotations-too-large",
-            message=f"annotations, inputs and parameters have {size} bytes, and Kubernetes allows {MAX_ANNOTATIONS}",
-            span=max(annotations, key=lambda node: len(str(node.plain()))).place,
-            path=("annotations",),
-            help="pass large inputs by reference, or in a `config_map` volume",
-        )
+    # A base document can add CPU or memory; the merged object is checked then.
+    if kinds_of(merged) & POD_PATHS.keys() and not bases_of(merged).keys() & POD_PATHS.keys():
+        yield from lone_huge_pages(resources)
 
 
 def _confinement_stays(merged: Merged) -> Iterator[Diagnostic]:
@@ -306,7 +305,8 @@ def volumes_in(spec: Node) -> tuple[Node, ...]:
 SPEC_CHECKS: tuple[SpecCheck, ...] = (
     _required_fields_are_set,
     _target_accepts,
-    _annotations_fit,
+    _labels_of_jobs_are_free,
+    _huge_pages_have_cpu_or_memory,
     _confinement_stays,
     _images_come_from_allowed_registries,
     _profile_is_allowed,
@@ -317,5 +317,6 @@ LAYER_CHECKS: tuple[LayerCheck, ...] = (
     _volumes_differ,
     _envs_and_secrets_differ,
     _labels_are_not_reserved,
+    refused_in_layer,
 )
 """Checks that a run or profile can fail alone; the merged spec is checked too."""

@@ -32,6 +32,8 @@ class ManifestRule(NamedTuple):
     """A manifest of a target: its template, and the items that it is rendered for."""
 
     kind: str
+    api_version: str | None
+    """The version of its base documents; None if it has none."""
     template: str
     workloads: frozenset[str] | None
     """Names of the workloads that it belongs to; None for all."""
@@ -66,7 +68,7 @@ class Target(NamedTuple):
     rejects: tuple[RejectRule, ...]
     pods: Mapping[str, KeyPath]
     """The path of the pod in each kind of object."""
-    bases: Mapping[str, str]
+    bases: Mapping[str, frozenset[str]]
     """Kinds of base documents, with their API versions."""
 
 

@@ -12,7 +12,7 @@ from speccompile.model.full_path import FULL_PATH
 from speccompile.model.key_path import KeyPath
 from speccompile.model.key_spelling import spelled
 from speccompile.model.node import Node
-from speccompile.model.source import Span, lines_of
+from speccompile.model.source_text import as_written, fraction_as_written
 from speccompile.schema.formats.by_name import FORMAT_CHECKS, QUANTITIES
 from speccompile.schema.library import Library, Schema
 from speccompile.schema.suggestions import near, quote_names, unknown_key
@@ -175,6 +175,8 @@ def translate_error(error: ValidationError, tree: Node, library: Library) -> Ite
     code, message, help_text = _word(error)
     if code == "schema/needs-quotes" and (written := as_written(node.span)):
         help_text = f'quote it: "{written}"'
+    if fraction := fraction_as_written(node):
+        message = message.replace(f"the number {quote(node.value)}", f"the number {quote(fraction)}")
     if "x-fault" in schema and error.validator != "format":
         message, help_text = str(schema["x-fault"]), schema.get("x-help", help_text)
     yield Diagnostic(
@@ -189,13 +191,6 @@ def translate_error(error: ValidationError, tree: Node, library: Library) -> Ite
 
 _GENERAL = frozenset({"schema/missing-key", "schema/wrong-type"})
 """Codes for which the schema's help, if any, is better."""
-
-
-def as_written(span: Span) -> str | None:
-    """The scalar as written in the source, since the number `1.10` would become `1.1`."""
-    if not span.line or span.line != span.end_line:
-        return None
-    return lines_of(span.source)[span.line - 1][span.column - 1 : span.end_column - 1]
 
 
 def _invalid_key(error: ValidationError, child: Node, path: KeyPath) -> Diagnostic:

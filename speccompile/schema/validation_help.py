@@ -11,6 +11,7 @@ from speccompile.model.key_path import KeyPath
 from speccompile.model.key_spelling import spelled
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
+from speccompile.model.source_text import fraction_as_written
 from speccompile.schema.foreign_names import translate_value
 from speccompile.schema.library import Library, Schema
 from speccompile.schema.suggestions import quote_names, unknown_key
@@ -59,7 +60,8 @@ def improve(finding: Diagnostic, error: ValidationError, document: CheckedDocume
         case "schema/resource-name" if finding.path[-3:] in _GPU_SIDES:
             return finding._replace(help="write `gpu` directly under `resources`")
         case "schema/wrong-type":
-            return finding._replace(help=show_form(node, field) or finding.help)
+            written = fraction_as_written(node) if "array" in field.types else None
+            return finding._replace(help=show_form(node.but(value=written) if written else node, field) or finding.help)
     return finding
 
 

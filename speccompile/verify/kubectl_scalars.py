@@ -10,7 +10,7 @@ from speccompile.model.diagnostic import Diagnostic, Severity
 from speccompile.model.documents import Document
 from speccompile.model.node import Node, Scalar
 from speccompile.model.source import Source, Span
-from speccompile.schema.validate import as_written
+from speccompile.model.source_text import as_written
 from speccompile.yaml_text.parse import parse
 from speccompile.yaml_text.parsed import Parsed
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections import Counter
+from concurrent.futures import Executor, ThreadPoolExecutor
 from pathlib import Path
 from types import FrameType
 
 import pytest
 from helpers.paths import ROOT
 
+from speccompile import Compiled, CompileError, compile_many, compile_run
 from speccompile.compiler.pipeline import compile_document
 from speccompile.files.load_admin_config import read_setting
 from speccompile.model.source import Layer, Source
@@ -53,3 +55,19 @@ def test_the_straight_path_loads_neither_cache_nor_workers() -> None:
         "speccompile.batch.straight",
     }
     assert not loaded & {"sqlite3", "concurrent.futures", "multiprocessing", "hashlib"}
+
+
+@pytest.mark.parametrize("executor", [None, ThreadPoolExecutor(1)], ids=["straight", "executor"])
+def test_warnings_about_profiles_are_among_the_findings_of_the_first_result(executor: Executor | None) -> None:
+    profile = {"id": "p", "resources": {"mem": 32}}
+    run = {"action": "job", "image": "python", "profile": "p"}
+    runs = [{"name": "a", **run}, {"name": "b", **run}]
+    first, second = compile_many(runs, profiles=[profile], executor=executor)
+    assert [finding.code for finding in first.diagnostics] == ["policy/unlikely-amount"]
+    assert second.diagnostics == ()
+    assert isinstance(first, Compiled)
+    assert first.to_yaml().replace("name: a", "name: b") == compile_run(runs[1], profiles=[profile]).to_yaml()
+    assert first.manifests[0].name == "a"
+    with pytest.raises(CompileError) as caught:
+        compile_run({**runs[0], "replicas": 2}, profiles=[profile])
+    assert "policy/unlikely-amount" in [finding.code for finding in caught.value.diagnostics]

@@ -174,7 +174,7 @@ VALID: Mapping[str, st.SearchStrategy[Any]] = {
 }
 
 
-VERSIONS = {kind: version for target in targets_of(LIBRARY).values() for kind, version in target.bases.items()}
+VERSIONS = {kind: min(known) for target in targets_of(LIBRARY).values() for kind, known in target.bases.items()}
 # What a pattern or a condition asks for is not drawn by chance.
 FITTED: Mapping[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
     "base": lambda data: {**data, "apiVersion": VERSIONS[data["kind"]]},

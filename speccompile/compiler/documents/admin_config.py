@@ -6,11 +6,12 @@ import json
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
-from speccompile.compiler.bundled_library import library_of
+from speccompile.compiler.bundled_library import bundled_library, library_of
 from speccompile.compiler.documents.platform import read_platform
 from speccompile.compiler.documents.profiles import read_profiles
 from speccompile.compiler.documents.target_fields import target_findings
 from speccompile.compiler.documents.untrusted_profiles import restrict_profiles
+from speccompile.compiler.documents.unused_templates import unused_templates
 from speccompile.model.diagnostic import Diagnostic
 from speccompile.model.documents import Platform, Profile
 from speccompile.model.findings import has_errors
@@ -48,7 +49,8 @@ def prepare(
     if not trusts_profiles:
         profiles_read, untrusted_findings = restrict_profiles(profiles_read, platform_read, library)
         profile_findings += untrusted_findings
-    findings = (*target_findings(library), *platform_findings, *profile_findings)
+    unused = unused_templates(library, bundled_library()) if library.has_custom_templates else ()
+    findings = (*target_findings(library), *unused, *platform_findings, *profile_findings)
     return Setting(library=library, platform=platform_read, profiles=profiles_read, findings=findings)
 
 

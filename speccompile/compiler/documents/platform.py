@@ -7,8 +7,10 @@ from typing import Any
 
 from speccompile.compiler.admin_rules import read_bans, read_rules
 from speccompile.compiler.container_resources import GPU
+from speccompile.compiler.kubernetes_rules import job_labels
 from speccompile.compiler.merge import merge_layers
 from speccompile.compiler.normalize import normalize
+from speccompile.compiler.policy import platform_labels
 from speccompile.model.diagnostic import Diagnostic, Note, quote
 from speccompile.model.documents import Platform
 from speccompile.model.node import Node, Part, over_setting
@@ -70,7 +72,7 @@ def _apply(weaker: Platform, tree: Node, library: Library) -> tuple[Platform, tu
     }
     settings = _merge_settings(weaker.settings, tree.with_fields(changes), library.schemas["platform"], library)
     platform = weaker._replace(settings=settings)
-    findings = list(_check_selector(settings))
+    findings = [*_check_selector(settings), *job_labels(platform_labels(platform), ("own_labels",))]
     layers: dict[str, Node] = {}
     for name in _LAYERS:
         if name in tree.fields:

@@ -96,8 +96,8 @@ def _with_bases(core: Schema, library: Library) -> Schema:
     versions: dict[str, dict[str, None]] = {kind: {} for kind in core["properties"]["kind"]["enum"]}
     spec: dict[str, Any] = dict(core["properties"]["spec"]["properties"])
     for target in targets_of(library).values():
-        for kind, version in target.bases.items():
-            versions.setdefault(kind, {})[version] = None
+        for kind, known_versions in target.bases.items():
+            versions.setdefault(kind, {}).update(dict.fromkeys(sorted(known_versions)))
         for path in target.pods.values():
             if path[0] == "spec" and len(path) == _POD_IN_SPEC and str(path[1]) not in spec:
                 spec[str(path[1])] = {"$ref": "base.schema.json#/$defs/pod"}

@@ -85,23 +85,24 @@ def _read_target(name: str, library: Library) -> tuple[Target | None, TargetFind
 def _target(name: str, tree: Node, *, is_custom: bool) -> Target:
     fields = tree.fields
     rows = fields["manifests"].items
+    rules = tuple(_manifest_rule(row, name) for row in rows)
     pods = {str(row.fields["kind"].value): _path(row.fields["pod"]) for row in rows if "pod" in row.fields}
     return Target(
         name=name,
         fields=_names(tree, "fields"),
         container=_paths(tree, "container"),
         workloads=tuple(_workload_rule(row) for row in fields["workloads"].items),
-        manifests=tuple(_manifest_rule(row, name) for row in rows),
+        manifests=rules,
         rejects=tuple(_reject_rule(row, is_custom=is_custom) for row in fields["reject"].items)
         if "reject" in fields
         else (),
         pods={**POD_PATHS, **pods},
-        bases={
-            str(row.fields["kind"].value): str(row.fields["api_version"].value)
-            for row in rows
-            if "api_version" in row.fields
-        },
+        bases={rule.kind: _base_versions(rule.kind, rules) for rule in rules if rule.api_version},
     )
+
+
+def _base_versions(kind: str, rules: tuple[ManifestRule, ...]) -> frozenset[str]:
+    return frozenset(rule.api_version for rule in rules if rule.kind == kind and rule.api_version)
 
 
 def _workload_rule(row: Node) -> WorkloadRule:
@@ -121,6 +122,7 @@ def _manifest_rule(row: Node, target: str) -> ManifestRule:
     fields = row.fields
     return ManifestRule(
         kind=str(fields["kind"].value),
+        api_version=str(fields["api_version"].value) if "api_version" in fields else None,
         template=template_path(fields["template"], target),
         workloads=_names(row, "workloads"),
         applies=_condition(row),
@@ -290,7 +292,7 @@ def _base(merged: Merged, path: KeyPath) -> Node | None:
     """The value at the path (kind first) in the profile's base document, if the target uses its API version."""
     kind = str(path[0])
     base = merged.profile.bases.get(kind) if merged.profile else None
-    is_used = base is not None and base.fields["apiVersion"].value == merged.target.bases.get(kind)
+    is_used = base is not None and base.fields["apiVersion"].value in merged.target.bases.get(kind, ())
     return base.at(path[1:]) if base and is_used else None
 
 

@@ -76,11 +76,17 @@ def _positive_quantity(value: str | float) -> ValueFault | None:
     return None if found.nano else ValueFault(f"{quote(found.text)} is zero", "write an amount above zero")
 
 
+_LARGEST_COUNT: Final = (2**63 - 1) // 1000
+"""Kubernetes counts in thousandths, in 64 bits."""
+
+
 def _whole_number(value: str | float) -> ValueFault | None:
     """A quantity that is a whole number, for resources that are not divisible, such as GPUs."""
     found = _quantity_or_fault(value)
     if isinstance(found, ValueFault):
         return found
+    if found.nano > _LARGEST_COUNT * NANOS:
+        return ValueFault(f"{quote(found.text)} is out of range", f"the largest count is `{_LARGEST_COUNT}`")
     if found.is_whole:
         return None
     return ValueFault(
@@ -135,6 +141,8 @@ def _huge_pages_fault(text: str) -> ValueFault | None:
         return size
     if size.nano == 0:
         return ValueFault(f"{quote(text)} has no page size", "write a size, such as `hugepages-2Mi`")
+    if not size.is_whole or size.nano > _LARGEST_COUNT * NANOS:
+        return ValueFault(f"{quote(text)} has an impossible page size", "write a size, such as `hugepages-2Mi`")
     return None
 
 

@@ -103,7 +103,15 @@ def secret_store_fault(text: str) -> ValueFault | None:
         return ValueFault(
             f"{quote(text)} does not contain `{{project}}`", "add `{project}`, so that projects do not share a store"
         )
-    return shape_fault(text.replace("{project}", "p"), _DNS_SUBDOMAIN._replace(what="the name of a Secret"))
+    if fault := shape_fault(text.replace("{project}", "p"), _DNS_SUBDOMAIN._replace(what="the name of a Secret")):
+        return fault
+    longest = len(text.replace("{project}", "p" * _LONGEST_LABEL))
+    if longest > LONGEST_SUBDOMAIN:
+        return ValueFault(
+            f"{quote(text)} is up to {longest} characters long, with a project of {_LONGEST_LABEL}",
+            f"shorten it: the name of a Secret has at most {LONGEST_SUBDOMAIN} characters",
+        )
+    return None
 
 
 def config_key_fault(text: str) -> ValueFault | None:
