@@ -48,6 +48,7 @@ _NOT_REQUIRED: Mapping[str, frozenset[str]] = {
         ("batch.v1.PodFailurePolicy", "rules"),
         ("batch.v1.PodFailurePolicyOnPodConditionsPattern", "status"),
         ("batch.v1.PodFailurePolicyRule", "onPodConditions"),
+        ("core.v1.PreferredSchedulingTerm", "preference"),
         ("networking.v1.NetworkPolicySpec", "podSelector"),
         ("rbac.v1.RoleRef", "apiGroup"),
     )
