@@ -118,6 +118,9 @@ func create(obj runtime.Object, known kind, version string) error {
 			one.Spec.HealthCheckNodePort = 30000
 		}
 	}
+	if accessor.GetName() == "" && accessor.GetGenerateName() != "" {
+		accessor.SetName(known.strategy.GenerateName(accessor.GetGenerateName()))
+	}
 	rest.FillObjectMetaSystemFields(accessor)
 	return rest.BeforeCreate(known.strategy, ctx, obj)
 }

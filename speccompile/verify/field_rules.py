@@ -50,6 +50,7 @@ def _each(rule: Schema) -> Schema:
 _LABEL, _SUBDOMAIN = {"x-format": dns_label_fault}, {"x-format": dns_subdomain_fault}
 _LABEL_KEY: Schema = {"x-format": label_key_fault}
 _LABELS: Schema = {"x-keys": label_key_fault, "additionalProperties": {**_TEXT, "x-format": label_value_fault}}
+_ADDRESS: Schema = {"x-format": object_checks.address_fault}
 _PORT: Schema = {**_from(1, 65535), "x-format": port_name_fault}
 _USER: Schema = _from(0)
 _MODE: Schema = _from(0, _LARGEST_MODE)
@@ -62,6 +63,7 @@ _CONTAINER: Mapping[str, Schema] = {
     "name": _LABEL,
     "imagePullPolicy": _options(*_PULL_POLICIES),
     "ports": {"x-unique": ("name",)},
+    "resizePolicy": {"x-unique": ("resourceName",)},
     "resources": {"x-resources": True},
     "terminationMessagePolicy": _options("File", "FallbackToLogsOnError", _DEFAULTED),
     "volumeMounts": {"x-unique": ("mountPath",)},
@@ -83,7 +85,6 @@ _FILES: Mapping[str, Schema] = {"defaultMode": _MODE}
 
 _FIELDS: Mapping[str, Mapping[str, Schema]] = {
     "core.v1.AppArmorProfile": {"type": _options("Localhost", "RuntimeDefault", "Unconfined")},
-    "core.v1.ClientIPConfig": {"timeoutSeconds": _from(1, 86400)},
     "core.v1.ConfigMap": {"data": {"x-keys": config_key_fault}, "binaryData": {"x-keys": config_key_fault}},
     "core.v1.ConfigMapEnvSource": {"name": _SUBDOMAIN},
     "core.v1.ConfigMapKeySelector": {"name": _SUBDOMAIN, "key": {"x-format": config_key_fault}},
@@ -105,7 +106,7 @@ _FIELDS: Mapping[str, Mapping[str, Schema]] = {
     "core.v1.EnvVar": {"name": {"x-format": env_name_fault}},
     "core.v1.EphemeralContainer": _CONTAINER,
     "core.v1.GRPCAction": {"port": _from(1, 65535)},
-    "core.v1.HostAlias": {"hostnames": _each({"x-format": dns_subdomain_fault, "x-nonempty": True})},
+    "core.v1.HostAlias": {"ip": _ADDRESS, "hostnames": _each({"x-format": dns_subdomain_fault, "x-nonempty": True})},
     "core.v1.HostPathVolumeSource": {
         "path": {"x-format": pod_checks.no_parent_fault},
         "type": _options(
@@ -115,6 +116,7 @@ _FIELDS: Mapping[str, Mapping[str, Schema]] = {
     "core.v1.HTTPGetAction": {"port": {**_PORT, "x-nonempty": True}, "scheme": _options("HTTP", "HTTPS", _DEFAULTED)},
     "core.v1.ImageVolumeSource": {"pullPolicy": _options(*_PULL_POLICIES)},
     "core.v1.KeyToPath": {"path": _FILE, "mode": _MODE},
+    "core.v1.NamespaceSpec": {"finalizers": _each({"x-format": object_checks.finalizer_fault})},
     "core.v1.NodeSelectorRequirement": {"key": _LABEL_KEY, "operator": _options(*_SELECTING, "Gt", "Lt")},
     "core.v1.PersistentVolumeClaimSpec": {
         "accessModes": _each(_options("ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod")),
@@ -127,11 +129,16 @@ _FIELDS: Mapping[str, Mapping[str, Schema]] = {
         "matchLabelKeys": _each({**_LABEL_KEY, "x-nonempty": True}),
         "mismatchLabelKeys": _each({**_LABEL_KEY, "x-nonempty": True}),
     },
+    "core.v1.PodDNSConfig": {"nameservers": _each({**_ADDRESS, "x-nonempty": True})},
+    "core.v1.PodOS": {"name": _options("linux", "windows")},
+    "core.v1.PodReadinessGate": {"conditionType": _LABEL_KEY},
+    "core.v1.PodSchedulingGate": {"name": _LABEL_KEY},
     "core.v1.PodSecurityContext": {
         "fsGroup": _USER,
         "fsGroupChangePolicy": _options("OnRootMismatch", "Always"),
         "runAsGroup": _USER,
         "runAsUser": _USER,
+        "seLinuxChangePolicy": _options("MountOption", "Recursive"),
         "supplementalGroups": {"items": {"type": ["integer", "null"], **_USER}},
         "supplementalGroupsPolicy": _options("Merge", "Strict"),
     },
@@ -145,6 +152,7 @@ _FIELDS: Mapping[str, Mapping[str, Schema]] = {
         "priorityClassName": _SUBDOMAIN,
         "resources": {"x-resources": True},
         "restartPolicy": _options("Always", "OnFailure", "Never", _DEFAULTED),
+        "schedulingGates": {"x-unique": ("name",)},
         "runtimeClassName": {**_SUBDOMAIN, "x-nonempty": True},
         "serviceAccountName": _SUBDOMAIN,
         "subdomain": _LABEL,
@@ -178,15 +186,18 @@ _FIELDS: Mapping[str, Mapping[str, Schema]] = {
         "targetPort": {**_PORT, **_from(0, 65535)},
     },
     "core.v1.ServiceSpec": {
+        "externalIPs": _each({**_ADDRESS, "x-nonempty": True}),
         "externalTrafficPolicy": _options("Cluster", "Local", _DEFAULTED),
         "internalTrafficPolicy": _options("Cluster", "Local"),
         "ipFamilies": _each(_options("IPv4", "IPv6")),
         "ipFamilyPolicy": _options("SingleStack", "PreferDualStack", "RequireDualStack"),
+        "loadBalancerSourceRanges": _each({"x-format": object_checks.network_fault, "x-nonempty": True}),
         "ports": {"x-unique": ("name",)},
         "selector": _LABELS,
         "sessionAffinity": _options("ClientIP", "None", _DEFAULTED),
         "type": _options("ClusterIP", "NodePort", "LoadBalancer", "ExternalName", _DEFAULTED),
     },
+    "core.v1.Sysctl": {"name": {"x-format": pod_checks.sysctl_fault}},
     "core.v1.TCPSocketAction": {"port": {**_PORT, "x-nonempty": True}},
     "core.v1.Taint": {"effect": _options(*_EFFECTS)},
     "core.v1.Toleration": {
@@ -222,6 +233,10 @@ _FIELDS: Mapping[str, Mapping[str, Schema]] = {
         "podManagementPolicy": _options("OrderedReady", "Parallel", _DEFAULTED),
         "template": {"x-checks": (object_checks.check_pod_annotations,)},
     },
+    "apps.v1.StatefulSetPersistentVolumeClaimRetentionPolicy": {
+        "whenDeleted": _options("Delete", "Retain", _DEFAULTED),
+        "whenScaled": _options("Delete", "Retain", _DEFAULTED),
+    },
     "apps.v1.StatefulSetUpdateStrategy": {"type": _options("RollingUpdate", "OnDelete", _DEFAULTED)},
     "autoscaling.v2.HorizontalPodAutoscalerSpec": {"maxReplicas": _from(1), "minReplicas": _from(0)},
     "autoscaling.v2.MetricSpec": {"type": _options("Object", "Pods", "Resource", "ContainerResource", "External")},
@@ -253,12 +268,15 @@ _FIELDS: Mapping[str, Mapping[str, Schema]] = {
     "networking.v1.IngressSpec": {"ingressClassName": {**_SUBDOMAIN, "x-nonempty": True}},
     "networking.v1.NetworkPolicyPort": {"protocol": _options(*_PROTOCOLS)},
     "networking.v1.NetworkPolicySpec": {"policyTypes": _each(_options("Ingress", "Egress"))},
-    "policy.v1.PodDisruptionBudgetSpec": {"minAvailable": _SHARE_OF_ALL, "maxUnavailable": _SHARE_OF_ALL},
+    "policy.v1.PodDisruptionBudgetSpec": {
+        "minAvailable": _SHARE_OF_ALL,
+        "maxUnavailable": _SHARE_OF_ALL,
+        "unhealthyPodEvictionPolicy": _options("IfHealthyBudget", "AlwaysAllow"),
+    },
     "meta.v1.LabelSelector": {"matchLabels": _LABELS},
     "meta.v1.LabelSelectorRequirement": {"key": _LABEL_KEY, "operator": _options(*_SELECTING)},
     "meta.v1.ObjectMeta": {
         "annotations": {"x-keys": object_checks.annotation_fault, "x-checks": (object_checks.check_annotations,)},
-        "finalizers": _each({**_LABEL_KEY, "x-nonempty": True}),
         "labels": _LABELS,
     },
 }
@@ -269,6 +287,10 @@ _CHANGES: Mapping[int, Mapping[str, Mapping[str, Schema]]] = {
     32: {
         "core.v1.EnvVar": {"name": {"x-format": pod_checks.relaxed_env_name_fault}},
         "core.v1.EnvFromSource": {"prefix": {"x-format": pod_checks.relaxed_env_name_fault}},
+    },
+    35: {
+        "core.v1.Container": {"restartPolicy": _options("Always", "OnFailure", "Never")},
+        "apps.v1.StatefulSetSpec": {"serviceName": _LABEL},
     },
 }
 """Rules that replace those above from a minor version on."""

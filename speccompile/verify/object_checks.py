@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from ipaddress import ip_address
 from typing import Any
 
 from speccompile.model.diagnostic import quote
+from speccompile.model.key_path import KeyPath
 from speccompile.model.quantity import QuantityError, parse_quantity
-from speccompile.schema.formats.names import annotation_key_fault, dns_label_fault, dns_subdomain_fault
+from speccompile.schema.formats.names import annotation_key_fault, dns_subdomain_fault, label_key_fault
 from speccompile.schema.formats.text_format import ValueFault
-from speccompile.verify.server_checks import Check, Violation, items, mapping
+from speccompile.verify.server_checks import Check, TextCheck, Violation, as_list, items, mapping
 
 _MOST_ANNOTATIONS = 256 * 1024
 _MOST_DATA = 1024 * 1024
+_DAY = 86400
 _NODE_TYPES = ("NodePort", "LoadBalancer")
 _SECRET_KEYS: Mapping[str, tuple[str, ...]] = {
     "kubernetes.io/dockercfg": (".dockercfg",),
@@ -25,6 +27,8 @@ _SECRET_KEYS: Mapping[str, tuple[str, ...]] = {
 """The keys that Secrets of these types need."""
 _TRAILING_DASH = re.compile(r".-\Z", re.DOTALL)
 _SHORT_NUMBER = re.compile(r"0|-?[1-9][0-9]{0,9}")
+_ZEROS = re.compile(r"(?<![0-9A-Fa-f:])0+(?=[0-9])")
+_FINALIZERS = ("foregroundDeletion", "kubernetes", "orphan")
 _DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
 
 
@@ -38,23 +42,38 @@ def path_segment_fault(text: str) -> ValueFault | None:
     return None
 
 
+def _accept(_: str) -> None:
+    """Accept any text."""
+
+
 def annotation_fault(key: str) -> ValueFault | None:
     """A server ignores the case of the prefix."""
     return annotation_key_fault(key.lower()) and (annotation_key_fault(key) or annotation_key_fault(key.lower()))
 
 
-def check_names(fault_of: Callable[[str], ValueFault | None]) -> Check:
-    """Check the name and namespace of an object; the end of a generated name is not known yet."""
+def finalizer_fault(text: str) -> ValueFault | None:
+    """The finalizer of a built-in kind."""
+    if "/" in text or text in _FINALIZERS:
+        return label_key_fault(text)
+    return ValueFault(f"{quote(text)} is not a finalizer", "write it with a domain, such as `example.com/cleanup`")
+
+
+def check_names(fault_of: TextCheck, finalizer: TextCheck = label_key_fault, namespace: TextCheck = _accept) -> Check:
+    """Check the name, namespace and finalizers of an object; of a generated name, only the beginning is known."""
 
     def check(subject: Any) -> Iterator[Violation]:
         metadata = mapping(subject, "metadata")
-        name, prefix, namespace = (metadata.get(key) for key in ("name", "generateName", "namespace"))
-        if isinstance(name, str) and name and (fault := fault_of(name)):
-            yield Violation(fault.message, fault.help, ("metadata", "name"))
-        if isinstance(prefix, str) and prefix and (fault := fault_of(_TRAILING_DASH.sub("a", prefix))):
-            yield Violation(fault.message, fault.help, ("metadata", "generateName"))
-        if isinstance(namespace, str) and namespace and (fault := dns_label_fault(namespace)):
-            yield Violation(fault.message, fault.help, ("metadata", "namespace"))
+        name, prefix, finalizers = (metadata.get(key) for key in ("name", "generateName", "finalizers"))
+        texts: list[tuple[KeyPath, Any, TextCheck]] = [
+            (("name",), name, fault_of),
+            (("namespace",), metadata.get("namespace"), namespace),
+            *((("finalizers", index), one, finalizer) for index, one in enumerate(as_list(finalizers))),
+        ]
+        if not name and isinstance(prefix, str):
+            texts.append((("generateName",), _TRAILING_DASH.sub("a", prefix), fault_of))
+        for path, text, text_fault in texts:
+            if isinstance(text, str) and text and (fault := text_fault(text)):
+                yield Violation(fault.message, fault.help, ("metadata", *path))
 
     return check
 
@@ -73,6 +92,26 @@ def check_pod_annotations(owner: Any) -> Iterator[Violation]:
 
 def _is_int32(text: str) -> bool:
     return _SHORT_NUMBER.fullmatch(text) is not None and -(2**31) <= int(text) < 2**31
+
+
+# Addresses.
+
+
+def address_fault(text: str) -> ValueFault | None:
+    """An IP address; servers ignore zeros in front, and accept no zones."""
+    try:
+        ip_address(_ZEROS.sub("", text).replace("%", "/"))
+    except ValueError:
+        return ValueFault(f"{quote(text)} is not an IP address", "write one such as `10.0.0.1`")
+    return None
+
+
+def network_fault(text: str) -> ValueFault | None:
+    address, _, length = text.strip().partition("/")
+    longest = 128 if ":" in address else 32
+    if address_fault(address) or not _SHORT_NUMBER.fullmatch(length) or not 0 <= int(length) <= longest:
+        return ValueFault(f"{quote(text)} is not a range of addresses", "write one such as `10.0.0.0/8`")
+    return None
 
 
 # ConfigMaps, Secrets and claims.
@@ -129,8 +168,8 @@ def check_service(spec: Any) -> Iterator[Violation]:
         yield Violation("missing `ports`", "add at least one port")
     if kind in _NODE_TYPES and is_headless:
         yield Violation(f"a Service of type `{kind}` needs an address", "remove `clusterIP`", ("clusterIP",))
-    elif isinstance(address, str) and address not in ("", "None") and not _is_address(address):
-        yield Violation(f"{quote(address)} is not an IP address", "remove it, or write `None`", ("clusterIP",))
+    elif isinstance(address, str) and address not in ("", "None") and (fault := address_fault(address)):
+        yield Violation(fault.message, "remove it, or write `None`", ("clusterIP",))
     if isinstance(ports, list) and len(ports) > 1:
         for index, port in items(spec, "ports"):
             if not port.get("name"):
@@ -182,15 +221,11 @@ def _options_of_types(spec: Mapping[str, Any], kind: str) -> Iterator[Violation]
     for name, kinds in _ONLY_FOR.items():
         if spec.get(name) not in (None, []) and kind not in kinds:
             yield Violation(f"`{name}` needs `type: {kinds[0]}`", "remove it", (name,))
+    timeout = mapping(spec, "sessionAffinityConfig", "clientIP").get("timeoutSeconds")
+    if spec.get("sessionAffinity") == "ClientIP" and isinstance(timeout, int) and not 1 <= timeout <= _DAY:
+        path = ("sessionAffinityConfig", "clientIP", "timeoutSeconds")
+        yield Violation(f"`{timeout}` is not from 1 to {_DAY} seconds", None, path)
     has_outside = kind in _NODE_TYPES or (kind == "ClusterIP" and spec.get("externalIPs"))
     if spec.get("externalTrafficPolicy") and not has_outside:
         message = "`externalTrafficPolicy` needs `type: NodePort` or `LoadBalancer`"
         yield Violation(message, "remove it", ("externalTrafficPolicy",))
-
-
-def _is_address(text: str) -> bool:
-    try:
-        ip_address(text)
-    except ValueError:
-        return False
-    return True

@@ -5,23 +5,22 @@ See `field_rules.py` for the rules of single fields.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from speccompile.schema.formats.names import (
     dns_1035_label_fault,
     dns_label_fault,
     dns_subdomain_fault,
 )
-from speccompile.schema.formats.text_format import ValueFault
 from speccompile.schema.library import Schema
 from speccompile.verify import object_checks, pod_checks, workload_checks
 from speccompile.verify.object_checks import check_names, path_segment_fault
-from speccompile.verify.server_checks import Check
+from speccompile.verify.server_checks import Check, TextCheck
 from speccompile.verify.workload_checks import APP_CHECKS
 
 _HANDLERS = ("exec", "httpGet", "tcpSocket", "grpc", "sleep")
 _ENV_SOURCES = ("fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef", "fileKeyRef")
-_PROJECTIONS = ("secret", "configMap", "downwardAPI", "serviceAccountToken", "clusterTrustBundle", "podCertificate")
+_PROJECTIONS = ("secret", "configMap", "downwardAPI", "serviceAccountToken")
 
 
 def _filled(*names: str) -> Schema:
@@ -120,13 +119,14 @@ _SUBDOMAINS = (
     *("apps.v1.ReplicaSet", "autoscaling.v2.HorizontalPodAutoscaler", "batch.v1.CronJob", "batch.v1.Job"),
     *("networking.v1.Ingress", "networking.v1.NetworkPolicy"),
 )
-_NAMES: Mapping[str, Callable[[str], ValueFault | None]] = {
+_NAMES: Mapping[str, TextCheck] = {
     **dict.fromkeys(_SUBDOMAINS, dns_subdomain_fault),
     "core.v1.Namespace": dns_label_fault,
     "core.v1.Service": dns_1035_label_fault,
     "apps.v1.StatefulSet": dns_label_fault,
 }
 """The format of the names of kinds; other kinds accept any name without `/` and `%`."""
+_CLUSTER_KINDS = ("core.v1.Namespace", "core.v1.PersistentVolume")
 _WITH_SPEC = (
     *("core.v1.PersistentVolumeClaim", "core.v1.Pod", "core.v1.ReplicationController", "core.v1.Service"),
     *("apps.v1.DaemonSet", "apps.v1.Deployment", "apps.v1.ReplicaSet", "apps.v1.StatefulSet"),
@@ -143,10 +143,18 @@ _KIND_CHECKS: Mapping[str, tuple[Check, ...]] = {
 _LAST_WITHOUT_RESTART_POLICIES = 34
 
 
+def _name_check(definition: str) -> Check:
+    """Other kinds may belong to no namespace, and to groups with finalizers of their own."""
+    if definition in _NAMES:
+        namespace = {} if definition in _CLUSTER_KINDS else {"namespace": dns_label_fault}
+        return check_names(_NAMES[definition], object_checks.finalizer_fault, **namespace)
+    return check_names(path_segment_fault)
+
+
 def object_rule(definition: str, minor: int, *, is_kind: bool) -> Schema:
     """The rule of a definition, such as `core.v1.Pod`, in a minor version."""
     if is_kind:
-        checks = (check_names(_NAMES.get(definition, path_segment_fault)), *_KIND_CHECKS.get(definition, ()))
+        checks = (_name_check(definition), *_KIND_CHECKS.get(definition, ()))
         required = (
             ("spec",) if definition in _WITH_SPEC else ("template",) if definition == "core.v1.PodTemplate" else ()
         )

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from speccompile.model.diagnostic import quote
 from speccompile.model.key_path import KeyPath
 from speccompile.schema.formats.names import label_key_fault, label_value_fault
 from speccompile.schema.formats.text_format import ValueFault
-from speccompile.verify.server_checks import Violation, items, mapping
+from speccompile.verify.server_checks import TextCheck, Violation, items, mapping
 
 _SECTIONS = ("containers", "initContainers", "ephemeralContainers")
 _PRINTABLE = re.compile(r"[ -<>-~]+")
@@ -24,6 +24,7 @@ _FIELDS = frozenset(
 _FILE_FIELDS = frozenset(
     {"metadata.name", "metadata.namespace", "metadata.uid", "metadata.labels", "metadata.annotations"}
 )
+_SYSCTL = re.compile(r"[a-z0-9](?:[-_a-z0-9]*[a-z0-9])?(?:[./][a-z0-9](?:[-_a-z0-9]*[a-z0-9])?)*")
 _KEYED_FIELD = re.compile(r"metadata\.(labels|annotations)\['(.*)'\]", re.DOTALL)
 _RESOURCE_FIELD = re.compile(r"(limits|requests)\.(cpu|memory|ephemeral-storage|hugepages-.*)", re.DOTALL)
 
@@ -85,6 +86,12 @@ def resource_field_fault(text: str) -> ValueFault | None:
     return ValueFault(f"{quote(text)} is not a resource of a container", "write a resource such as `limits.memory`")
 
 
+def sysctl_fault(text: str) -> ValueFault | None:
+    if _SYSCTL.fullmatch(text):
+        return None
+    return ValueFault(f"{quote(text)} is not a sysctl", "write one such as `net.core.somaxconn`")
+
+
 # Checks of single values.
 
 
@@ -127,7 +134,7 @@ def check_file_field(file: Any) -> Iterator[Violation]:
         yield Violation("missing `containerName`", "add `containerName`", ("resourceFieldRef",))
 
 
-def _field(source: Any, fault_of: Callable[[str], ValueFault | None]) -> Iterator[Violation]:
+def _field(source: Any, fault_of: TextCheck) -> Iterator[Violation]:
     path = mapping(source, "fieldRef").get("fieldPath")
     if isinstance(path, str) and path and (fault := fault_of(path)):
         yield Violation(fault.message, fault.help, ("fieldRef", "fieldPath"))

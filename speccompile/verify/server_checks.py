@@ -39,15 +39,21 @@ class Violation(NamedTuple):
 
 Keyword: TypeAlias = Callable[[Any, Any], Iterator[Violation]]
 """Check a value; the first argument is that of the keyword in the schema."""
+TextCheck: TypeAlias = Callable[[str], ValueFault | None]
+"""The fault of a text."""
 Check: TypeAlias = Callable[[Any], Iterator[Violation]]
 """Check a value; wrong types are reported by the schema."""
 
 
 def items(parent: Any, name: str) -> list[tuple[int, Mapping[str, Any]]]:
     """The mappings in a list with their positions; null is empty, and other types are reported by the schema."""
-    found = parent.get(name) if isinstance(parent, dict) else None
-    entries = found if isinstance(found, list) else []
+    entries = as_list(parent.get(name) if isinstance(parent, dict) else None)
     return [(index, one or {}) for index, one in enumerate(entries) if one is None or isinstance(one, dict)]
+
+
+def as_list(value: Any) -> list[Any]:
+    """The list; empty for other types."""
+    return value if isinstance(value, list) else []
 
 
 def mapping(parent: Any, *path: str) -> Mapping[str, Any]:
@@ -92,7 +98,7 @@ def _filled(names: Sequence[str], value: Any) -> Iterator[Violation]:
             yield Violation(f"`{name}` is empty", f"set `{name}`", (name,))
 
 
-def _format(fault_of: Callable[[str], ValueFault | None], value: Any) -> Iterator[Violation]:
+def _format(fault_of: TextCheck, value: Any) -> Iterator[Violation]:
     """Text that the server reads as missing if it is empty."""
     if isinstance(value, str) and value and (fault := _text_fault(fault_of, value)):
         yield Violation(fault.message, fault.help)
@@ -103,19 +109,19 @@ def _nonempty(_: Any, value: Any) -> Iterator[Violation]:
         yield Violation("this is empty", "set a value, or remove the key")
 
 
-def _keys(fault_of: Callable[[str], ValueFault | None], value: Any) -> Iterator[Violation]:
+def _keys(fault_of: TextCheck, value: Any) -> Iterator[Violation]:
     for key in value if isinstance(value, dict) else ():
         if fault := _text_fault(fault_of, key):
             yield Violation(fault.message, fault.help, (key,))
 
 
-def _text_fault(fault_of: Callable[[str], ValueFault | None], text: str) -> ValueFault | None:
+def _text_fault(fault_of: TextCheck, text: str) -> ValueFault | None:
     return _short_text_fault(fault_of, text) if len(text) <= _LONGEST_CACHED else fault_of(text)
 
 
 # Many objects have the same names and labels.
 @lru_cache(maxsize=4096)
-def _short_text_fault(fault_of: Callable[[str], ValueFault | None], text: str) -> ValueFault | None:
+def _short_text_fault(fault_of: TextCheck, text: str) -> ValueFault | None:
     return fault_of(text)
 
 
@@ -191,9 +197,9 @@ def _resources(_: Any, value: Any) -> Iterator[Violation]:
             if _is_extended(name) and not amount.is_whole:
                 yield Violation(f"{quote(amount.text)} is not a whole number", None, (side, name))
             size = _read(name.removeprefix(_HUGE_PAGES)) if name.startswith(_HUGE_PAGES) else None
-            if size and (amount.nano <= 0 or size.nano <= 0 or amount.nano % size.nano):
+            if size and size.nano > 0 and amount.nano % size.nano:
                 message = f"{quote(amount.text)} is not a multiple of the page size {quote(size.text)}"
-                yield Violation(message, "write a multiple above zero", (side, name))
+                yield Violation(message, "write a multiple of it", (side, name))
     has_pages = any(name.startswith(_HUGE_PAGES) for name in (*requests, *limits))
     if has_pages and {*requests, *limits}.isdisjoint(("cpu", "memory")):
         yield Violation("huge pages need `cpu` or `memory`", "add one of them to `requests` or `limits`")

@@ -12,13 +12,15 @@ from speccompile.schema.formats.cron import cron_fault
 from speccompile.schema.formats.names import dns_label_fault, label_value_fault
 from speccompile.schema.formats.text_format import ValueFault
 from speccompile.verify.pod_checks import undeclared_mounts
-from speccompile.verify.server_checks import Check, Violation, items, mapping
+from speccompile.verify.server_checks import Check, Violation, as_list, items, mapping
 
 _POD = ("template", "spec")
 _INDEXED = "Indexed"
 _INDEXED_ONLY = ("backoffLimitPerIndex", "maxFailedIndexes", "successPolicy")
 _MOST_PARALLEL = 100_000
 _LONGEST_LABEL = 63
+_PROGRESS_DEADLINE = 600
+"""The default of Deployments."""
 _LONGEST_CRON_JOB = 52
 _ZONE = re.compile(r"(?!-)(?!\.{1,2}(?:/|$))[A-Za-z0-9._+-]+(?:/(?!-)(?!\.{1,2}(?:/|$))[A-Za-z0-9._+-]+)*")
 _RANGE_OF_ALL = re.compile(r"([*?])-[^/,\s]*")
@@ -81,8 +83,8 @@ def check_indexed_job(spec: Any) -> Iterator[Violation]:
                 yield Violation(f"`{name}` needs `completionMode: Indexed`", "remove it", (name,))
         return
     completions, parallelism = spec.get("completions"), spec.get("parallelism")
-    if completions is None:
-        yield Violation("`completionMode: Indexed` needs `completions`", "add `completions`", ("completionMode",))
+    if completions is None and parallelism is not None:
+        yield _uncounted()
     if isinstance(parallelism, int) and parallelism > _MOST_PARALLEL:
         message = f"an indexed Job has at most {_MOST_PARALLEL} pods in parallel"
         yield Violation(message, "lower it", ("parallelism",))
@@ -121,10 +123,18 @@ def check_job(job: Any) -> Iterator[Violation]:
 
 
 def check_job_template(template: Any) -> Iterator[Violation]:
-    """The selector of a CronJob's jobs is always generated."""
+    """The selector of a CronJob's jobs is always generated, and a server sets no defaults in the template."""
+    spec = mapping(template, "spec")
     for name in ("selector", "manualSelector"):
-        if mapping(template, "spec").get(name):
+        if spec.get(name) not in (None, False):
             yield Violation(f"the jobs of a CronJob cannot have a `{name}`", "remove it", ("spec", name))
+    if spec.get("completionMode") == _INDEXED and spec.get("completions") is None and spec.get("parallelism") is None:
+        yield _uncounted(("spec",))
+
+
+def _uncounted(above: KeyPath = ()) -> Violation:
+    message = "`completionMode: Indexed` needs `completions`"
+    return Violation(message, "add `completions`", (*above, "completionMode"))
 
 
 def check_cron_job(cron_job: Any) -> Iterator[Violation]:
@@ -151,8 +161,7 @@ def check_requirement(requirement: Any) -> Iterator[Violation]:
 
 
 def check_label_values(requirement: Any) -> Iterator[Violation]:
-    values = requirement.get("values")
-    for index, value in enumerate(values if isinstance(values, list) else ()):
+    for index, value in enumerate(as_list(requirement.get("values"))):
         if isinstance(value, str) and (fault := label_value_fault(value)):
             yield Violation(fault.message, fault.help, ("values", index))
 
@@ -231,8 +240,9 @@ def check_deployment(spec: Any) -> Iterator[Violation]:
         message = "`maxSurge` and `maxUnavailable` cannot both be 0"
         yield Violation(message, "raise one of them", ("strategy", "rollingUpdate"))
     deadline, ready = spec.get("progressDeadlineSeconds"), spec.get("minReadySeconds") or 0
+    deadline = _PROGRESS_DEADLINE if deadline is None else deadline
     if isinstance(deadline, int) and isinstance(ready, int) and deadline <= ready:
-        message = "`progressDeadlineSeconds` must be above `minReadySeconds`"
+        message = f"`progressDeadlineSeconds` (`{deadline}`) must be above `minReadySeconds`"
         yield Violation(message, "raise it", ("progressDeadlineSeconds",))
 
 
