@@ -132,7 +132,8 @@ _WITH_SPEC = (
     *("apps.v1.DaemonSet", "apps.v1.Deployment", "apps.v1.ReplicaSet", "apps.v1.StatefulSet"),
     *("autoscaling.v2.HorizontalPodAutoscaler", "batch.v1.CronJob", "batch.v1.Job", "networking.v1.Ingress"),
 )
-"""Kinds that need a `spec`, although the schemas do not require it."""
+_REQUIRED = {**dict.fromkeys(_WITH_SPEC, ("spec",)), "core.v1.PodTemplate": ("template",)}
+"""Fields of kinds that servers need, although the schemas do not require them."""
 _KIND_CHECKS: Mapping[str, tuple[Check, ...]] = {
     "core.v1.ConfigMap": (object_checks.check_config_map,),
     "core.v1.Pod": (pod_checks.check_mounts, object_checks.check_pod_annotations),
@@ -155,10 +156,7 @@ def object_rule(definition: str, minor: int, *, is_kind: bool) -> Schema:
     """The rule of a definition, such as `core.v1.Pod`, in a minor version."""
     if is_kind:
         checks = (_name_check(definition), *_KIND_CHECKS.get(definition, ()))
-        required = (
-            ("spec",) if definition in _WITH_SPEC else ("template",) if definition == "core.v1.PodTemplate" else ()
-        )
-        return {**_checks(*checks), **_required(*required)}
+        return {**_checks(*checks), **_required(*_REQUIRED.get(definition, ()))}
     rule = _OBJECTS.get(definition, {})
     if definition == "core.v1.PodSpec" and minor <= _LAST_WITHOUT_RESTART_POLICIES:
         return {**rule, **_checks(*rule["x-checks"], pod_checks.check_no_restart_policy)}

@@ -18,7 +18,8 @@ from speccompile.verify.verify import LocatedObject, verify_object
 
 RECORD = Path(__file__).parent / "server_verdicts.jsonl"
 VERSION = "1.35"
-LEAST_AGREEMENT = 0.95
+LEAST_AGREEMENT = {True: 0.99, False: 0.96}
+"""On mutants of golden/ and of other kinds."""
 STRICTER = {
     ("Secret certificate", "data"): "a server reads `[]` as no bytes",
     ("ConfigMap settings", "binaryData"): "a server reads `[]` as no bytes",
@@ -61,7 +62,7 @@ def test_the_record_fits_the_manifests(count: int, *, golden: bool) -> None:
 def test_verify_agrees_with_the_server(*, golden: bool) -> None:
     found = verdicts(golden=golden)
     differing = [one.mutant for one in found if one.ours != one.servers]
-    assert len(differing) <= (1 - LEAST_AGREEMENT) * len(found), differing
+    assert len(differing) <= (1 - LEAST_AGREEMENT[golden]) * len(found), differing
 
 
 @pytest.mark.parametrize("golden", [True, False])
