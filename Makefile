@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test pythons lint types docs reference golden prepared properties bench clean
+.PHONY: demo test pythons lint types docs reference golden prepared verdicts properties bench clean
 
 # A run, the profile that overrides part of it, and the origin of the result. The manifests go to examples/manifests/.
 demo: $(VENV)/.installed
@@ -49,6 +49,10 @@ properties: $(VENV)/.tested
 # Prerender the bundled templates for the golden runs, so that a cold start needs no Jinja; a test checks the result.
 prepared: $(VENV)/.installed
 	$(BIN)/python scripts/prepare.py
+
+# Record what a real API server thinks of mutated manifests; needs Go, and takes several minutes.
+verdicts: $(VENV)/.tested
+	$(BIN)/python scripts/server_verdicts/record.py
 
 # Compare speccompile with other tools and write benchmarks/RESULTS.md; takes more than half an hour.
 bench: $(VENV)/.measured

@@ -11,7 +11,7 @@ from jsonschema.protocols import Validator
 
 from speccompile.schema.library import Schema
 from speccompile.verify.go_regex import CompiledPattern, compile_pattern
-from speccompile.verify.server_checks import KEYWORDS, UNLESS_NULL
+from speccompile.verify.server_checks import KEYWORDS, NULL_ITEM, UNLESS_NULL
 
 
 def _keyword(name: str) -> Any:
@@ -27,6 +27,12 @@ def _unless_null(validator: Any, schema: Schema, value: Any, _: Schema) -> Itera
         yield from validator.descend(value, schema)
 
 
+def _items(validator: Any, schema: Schema, value: Any, owner: Schema) -> Iterator[ValidationError]:
+    empty = owner.get(NULL_ITEM)
+    for index, item in enumerate(value if isinstance(value, list) else ()):
+        yield from validator.descend(empty if item is None and empty is not None else item, schema, path=index)
+
+
 def _pattern(_: Validator, pattern: str, value: Any, __: Schema) -> Iterator[ValidationError]:
     expression = compile_pattern(pattern)
     if isinstance(value, str) and isinstance(expression, CompiledPattern) and not expression.matches(value):
@@ -35,5 +41,5 @@ def _pattern(_: Validator, pattern: str, value: Any, __: Schema) -> Iterator[Val
 
 ApiValidator: Any = validators.extend(  # type: ignore[no-untyped-call]
     Draft202012Validator,
-    {"pattern": _pattern, UNLESS_NULL: _unless_null, **{name: _keyword(name) for name in KEYWORDS}},
+    {"items": _items, "pattern": _pattern, UNLESS_NULL: _unless_null, **{name: _keyword(name) for name in KEYWORDS}},
 )

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
 from speccompile.schema.library import Schema
-from speccompile.verify.server_checks import KEYWORDS
+from speccompile.verify.server_checks import KEYWORDS, NULL_ITEM
 
-_REQUIRED = "x-required"
+_REQUIRED, _FILLED = "x-required", "x-filled"
 Accepts: TypeAlias = Callable[[Any], bool]
 
 _CLASSES: dict[str, tuple[type, ...]] = {
@@ -49,7 +49,7 @@ def _compile_schema(schema: Schema, compiled: dict[int, Accepts]) -> Accepts:
     floats = "integer" in names and float not in classes
     scalar = tuple(_scalar_checks(schema))
     mapping = _mapping_check(schema, compiled)
-    item = _compile(schema["items"], compiled) if "items" in schema else None
+    item = _item_check(schema, compiled) if "items" in schema else None
 
     def accepts(value: Any) -> bool:
         kind = type(value)
@@ -64,14 +64,21 @@ def _compile_schema(schema: Schema, compiled: dict[int, Accepts]) -> Accepts:
     return accepts
 
 
+def _item_check(schema: Schema, compiled: dict[int, Accepts]) -> Accepts:
+    item, empty = _compile(schema["items"], compiled), schema.get(NULL_ITEM)
+    return item if empty is None else lambda value: item(empty if value is None else value)
+
+
 def _mapping_check(schema: Schema, compiled: dict[int, Accepts]) -> Accepts:
     properties = {key: _compile(child, compiled) for key, child in schema.get("properties", {}).items()}
-    required = tuple(schema.get(_REQUIRED, ()))
+    required, filled = tuple(schema.get(_REQUIRED, ())), tuple(schema.get(_FILLED, ()))
     others = _compile(schema.get("additionalProperties", True), compiled)
 
     def accepts(value: dict[str, Any]) -> bool:
-        return all(value.get(name) is not None for name in required) and all(
-            properties.get(key, others)(child) for key, child in value.items()
+        return (
+            all(value.get(name) is not None for name in required)
+            and all(map(value.get, filled))
+            and all(properties.get(key, others)(child) for key, child in value.items())
         )
 
     return accepts
@@ -84,7 +91,7 @@ def _scalar_checks(schema: Schema) -> Iterator[Accepts]:
     if "minimum" in schema:
         low, high = schema["minimum"], schema["maximum"]
         yield lambda value: type(value) not in (int, float) or low <= value <= high
-    for keyword in KEYWORDS.keys() & schema.keys() - {_REQUIRED}:
+    for keyword in KEYWORDS.keys() & schema.keys() - {_REQUIRED, _FILLED}:
         check, argument = KEYWORDS[keyword], schema[keyword]
         # Bound as defaults, because a closure would see the loop's last keyword only.
         yield lambda value, check=check, argument=argument: next(check(argument, value), None) is None  # type: ignore[misc]

@@ -11,6 +11,9 @@ from importlib.util import find_spec, module_from_spec
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from speccompile.schema.library import Schema
+from speccompile.verify.field_rules import INT32, INT64, UNCHECKED, field_rule
+from speccompile.verify.object_rules import object_rule
+from speccompile.verify.server_checks import NULL_ITEM
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
@@ -19,7 +22,7 @@ _PACKAGE = "kubernetes_validate"
 _FOLDER = re.compile(r"v([0-9]+)\.([0-9]+)\.([0-9]+)-local-strict", re.ASCII)
 _VERSION = re.compile(r"v?([0-9]{1,4}\.[0-9]{1,4})(?:\.[0-9]{1,4})?", re.ASCII)
 _STABLE = re.compile(r"v([0-9]+)", re.ASCII)
-_LIMITS = {"int32": 2**31 - 1, "int64": 2**63 - 1}
+_LIMITS = {"int32": INT32, "int64": INT64}
 _COPIED_KEYWORDS = ("type", "enum")
 OBJECT_META = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
 
@@ -32,54 +35,27 @@ _REPLACED: Mapping[str, Schema] = {
     "io.k8s.apimachinery.pkg.api.resource.Quantity": {"type": ["string", "number", "null"], "x-quantity": True},
     "io.k8s.apimachinery.pkg.util.intstr.IntOrString": {
         "type": ["string", "integer", "null"],
-        "minimum": -_LIMITS["int32"] - 1,
-        "maximum": _LIMITS["int32"],
+        "minimum": -INT32 - 1,
+        "maximum": INT32,
     },
     "io.k8s.apimachinery.pkg.apis.meta.v1.Time": _TIME,
     "io.k8s.apimachinery.pkg.apis.meta.v1.MicroTime": _TIME,
 }
-_DEFAULTED = ""
-"""An empty value, which the server replaces with its default."""
-_SELECTING = ("In", "NotIn", "Exists", "DoesNotExist")
-_PROTOCOLS = ("TCP", "UDP", "SCTP")
-_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
-_REFINED: Mapping[tuple[str, str], Schema] = {
-    ("io.k8s.api.core.v1.Container", "resources"): {"x-resources": True},
-    ("io.k8s.api.core.v1.PodSpec", "resources"): {"x-resources": True},
-    **{
-        (f"io.k8s.{definition}", name): {"x-options": options}
-        for definition, name, options in (
-            ("api.core.v1.Container", "imagePullPolicy", ("Always", "IfNotPresent", "Never", _DEFAULTED)),
-            ("api.core.v1.ContainerPort", "protocol", (*_PROTOCOLS, _DEFAULTED)),
-            ("api.core.v1.NodeSelectorRequirement", "operator", (*_SELECTING, "Gt", "Lt")),
-            ("api.core.v1.PodSpec", "restartPolicy", ("Always", "OnFailure", "Never", _DEFAULTED)),
-            ("api.core.v1.ServicePort", "protocol", (*_PROTOCOLS, _DEFAULTED)),
-            ("api.core.v1.ServiceSpec", "type", ("ClusterIP", "NodePort", "LoadBalancer", "ExternalName", _DEFAULTED)),
-            ("api.core.v1.Taint", "effect", _EFFECTS),
-            ("api.core.v1.Toleration", "effect", (*_EFFECTS, _DEFAULTED)),
-            ("api.core.v1.Toleration", "operator", ("Exists", "Equal", _DEFAULTED)),
-            ("api.batch.v1.CronJobSpec", "concurrencyPolicy", ("Allow", "Forbid", "Replace", _DEFAULTED)),
-            ("api.networking.v1.NetworkPolicyPort", "protocol", _PROTOCOLS),
-            ("apimachinery.pkg.apis.meta.v1.LabelSelectorRequirement", "operator", _SELECTING),
-        )
-    },
-}
-"""Values that the schemas accept and servers reject; see `server_checks.py`."""
-_ADDED_OPTIONS: Mapping[tuple[str, str], tuple[str, ...]] = {
-    ("io.k8s.api.core.v1.Toleration", "operator"): ("Gt", "Lt")
-}
-"""Options that newer versions add; they apply if the description of the field mentions them."""
 _NOT_REQUIRED: Mapping[str, frozenset[str]] = {
     f"io.k8s.api.{definition}": frozenset({name})
     for definition, name in (
         ("apps.v1.StatefulSetSpec", "serviceName"),
+        ("batch.v1.PodFailurePolicy", "rules"),
         ("batch.v1.PodFailurePolicyOnPodConditionsPattern", "status"),
         ("batch.v1.PodFailurePolicyRule", "onPodConditions"),
+        ("core.v1.PreferredSchedulingTerm", "preference"),
         ("networking.v1.NetworkPolicySpec", "podSelector"),
         ("rbac.v1.RoleRef", "apiGroup"),
     )
 }
 """Fields that some schemas require, and servers default or do not need."""
+_GROUPS = "x-kubernetes-group-version-kind"
+_EMPTY: Mapping[str, Any] = {"object": {}, "string": "", "integer": 0, "array": []}
 _STATUS = "Status"
 """The suffix of definitions that only servers write."""
 
@@ -128,7 +104,7 @@ def kinds(version: str) -> Mapping[Kind, str]:
         (f"{groups[0]['group']}/{groups[0]['version']}".removeprefix("/"), groups[0]["kind"]): name
         for name, definition in _definitions(version).items()
         # A definition in several groups, such as DeleteOptions, is part of a request, not an object.
-        if len(groups := definition.get("x-kubernetes-group-version-kind", ())) == 1
+        if len(groups := definition.get(_GROUPS, ())) == 1
     }
     return {kind: values[kind] for kind in sorted(values, key=_by_preference)}
 
@@ -147,14 +123,14 @@ def definition(version: str, name: str) -> Schema:
 
 @cache
 def _bundle(version: str) -> _Bundle:
-    return _Bundle(_definitions(version))
+    return _Bundle(_definitions(version), _number(version)[1])
 
 
 class _Bundle:
     """Definitions of a version, each resolved on first use."""
 
-    def __init__(self, source: Mapping[str, Any]) -> None:
-        self.source = source
+    def __init__(self, source: Mapping[str, Any], minor: int) -> None:
+        self.source, self.minor = source, minor
         self.resolved: dict[str, dict[str, Any]] = {name: {**schema} for name, schema in _REPLACED.items()}
 
     def groups(self, name: str) -> Schema:
@@ -169,32 +145,48 @@ class _Bundle:
             return source
         if "$ref" in source:
             return self.groups(source["$ref"].rpartition("/")[2])
+        short_name = ".".join(owner.split(".")[-3:])
         resolved = {key: source[key] for key in _COPIED_KEYWORDS if key in source}
-        if required := _required(source, owner):
-            resolved["x-required"] = required
+        resolved |= object_rule(short_name, self.minor, is_kind=_GROUPS in source) if owner else {}
+        resolved["x-required"] = _required(source, owner, resolved)
+        if names := resolved.get("x-exactly-one"):
+            resolved["x-exactly-one"] = [name for name in names if name in source["properties"]]
         if limit := _LIMITS.get(source.get("format", "")):
             resolved |= {"minimum": -limit - 1, "maximum": limit}
         if source.get("format") == "byte":
             resolved["x-base64"] = True
         if "properties" in source:
             resolved["properties"] = {
-                key: {**self.schema(child), **values} if (values := _refined(owner, key, child)) else self.schema(child)
+                key: self.field(child, field_rule(short_name, key, self.minor, child.get("description", "")))
                 for key, child in source["properties"].items()
             }
-        return resolved | {key: self.schema(source[key]) for key in ("items", "additionalProperties") if key in source}
+        if "items" in source:
+            resolved |= self.list(source["items"])
+        if "additionalProperties" in source:
+            resolved["additionalProperties"] = self.schema(source["additionalProperties"])
+        return resolved
+
+    def field(self, source: Any, rule: Schema | None) -> Schema:
+        if rule is UNCHECKED:
+            # Without the name of its definition, no rules apply.
+            source = self.source[source["$ref"].rpartition("/")[2]]
+        schema: Schema = self.schema(source)
+        return {**schema, **rule} if rule else schema
+
+    def list(self, item: Mapping[str, Any]) -> Schema:
+        """A server reads an item that is null as the empty value of its type."""
+        name = item.get("$ref", "").rpartition("/")[2]
+        kinds = {} if name in _REPLACED else self.source.get(name, item).get("type", ())
+        empty = next((_EMPTY[kind] for kind in ((kinds,) if isinstance(kinds, str) else kinds) if kind in _EMPTY), None)
+        return {"items": self.schema(item), **({NULL_ITEM: empty} if empty is not None else {})}
 
 
-def _required(source: Mapping[str, Any], owner: str) -> list[str]:
+def _required(source: Mapping[str, Any], owner: str, rule: Schema) -> list[str]:
+    """The required fields; those that must be filled are checked for that."""
     if owner.endswith(_STATUS):
         return []
-    return [name for name in source.get("required", ()) if name not in _NOT_REQUIRED.get(owner, ())]
-
-
-def _refined(owner: str, key: str, source: Mapping[str, Any]) -> Schema | None:
-    refined = _REFINED.get((owner, key))
-    values = source.get("description", "")
-    added = [option for option in _ADDED_OPTIONS.get((owner, key), ()) if re.search(rf"\b{option}\b", values)]
-    return {**refined, "x-options": (*refined["x-options"], *added)} if refined and added else refined
+    excluded = {*_NOT_REQUIRED.get(owner, ()), *rule.get("x-filled", ())}
+    return [name for name in (*source.get("required", ()), *rule.get("x-required", ())) if name not in excluded]
 
 
 @cache

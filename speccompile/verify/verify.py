@@ -16,12 +16,14 @@ from speccompile.model.key_path import KeyPath, format_path
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
 from speccompile.model.source import Span
+from speccompile.schema.formats.names import dns_subdomain_fault
 from speccompile.schema.library import Schema
 from speccompile.schema.suggestions import near
 from speccompile.schema.validate import translate_error
 from speccompile.verify.fast_check import Accepts, compile_predicate
 from speccompile.verify.go_regex import CompiledPattern, compile_pattern
 from speccompile.verify.kubernetes_api import OBJECT_META, Kind, definition, join_names, kinds, known_version, versions
+from speccompile.verify.object_checks import check_names
 from speccompile.verify.server_checks import KEYWORDS, UNLESS_NULL, Violation
 
 if TYPE_CHECKING:
@@ -115,7 +117,8 @@ class Api:
             return _Check(schema, compile_predicate(schema))
         custom = self.customs.get(kind)
         metadata = {"$defs": {"metadata": definition(self.version, OBJECT_META)}}
-        return _Check({**custom, **metadata}) if custom is not None else None
+        names = {"x-checks": (check_names(dns_subdomain_fault),)}
+        return _Check({**custom, **metadata, **names}) if custom is not None else None
 
 
 def violations(compiled: Compiled, version: str) -> tuple[Diagnostic, ...]:
@@ -180,7 +183,10 @@ def _without_echoes(errors: Sequence[ValidationError]) -> Iterator[ValidationErr
     """Drop errors that repeat another one: an enum error of a wrong type, a type error of a required null."""
     mistyped = {tuple(error.absolute_path) for error in errors if error.validator == "type"}
     missing = {
-        (*error.absolute_path, name) for error in errors if error.validator == "x-required" for name in _names(error)
+        (*error.absolute_path, name)
+        for error in errors
+        if error.validator in ("x-required", "x-filled")
+        for name in _names(error)
     }
     for error in errors:
         path = tuple(error.absolute_path)

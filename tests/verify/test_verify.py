@@ -304,7 +304,11 @@ def pod(container: str) -> str:
         ("{requests: {cpu: 2}, limits: {cpu: 1999m}}", ["the request of `2` is above the limit of `1999m`"]),
         ("{requests: {a.b/c: 1}}", ["`a.b/c` has a request but no limit"]),
         ("{requests: {a.b/c: 1}, limits: {a.b/c: 2}}", ["the request of `1` differs from the limit of `2`"]),
-        ("{requests: {hugepages-2Mi: 2Mi}}", ["`hugepages-2Mi` has a request but no limit"]),
+        ("{requests: {cpu: 1, hugepages-2Mi: 2Mi}}", ["`hugepages-2Mi` has a request but no limit"]),
+        ("{limits: {hugepages-2Mi: 2Mi}}", ["huge pages need `cpu` or `memory`"]),
+        ("{limits: {cpu: 1, hugepages-2Mi: 3Mi}}", ["`3Mi` is not a multiple of the page size `2Mi`"]),
+        ("{requests: {cpu: 1}, limits: {cpu: null}}", ["the request of `1` is above the limit of `0`"]),
+        ("{limits: {a./b: 1}}", ["`a.` is not a DNS name before `/`"]),
         ("{requests: {x.kubernetes.io/y: 1}}", []),
         ("{limits: {a.b/c: 500m}}", ["`500m` is not a whole number"]),
         ("{limits: {cpu: 8GB}}", ["`8GB` does not end in a known suffix"]),
@@ -317,7 +321,7 @@ def pod(container: str) -> str:
             "{limits: {gpu: 1}, requests: {storage: 1Gi}}",
             [f"unknown resource `{name}`" for name in ("storage", "gpu")],
         ),
-        ("{limits: {ephemeral-storage: 1Gi, hugepages-2Mi: 2Mi}}", []),
+        ("{limits: {ephemeral-storage: 1Gi, cpu: 1, hugepages-2Mi: 4Mi}}", []),
     ],
 )
 def test_resources_are_looked_at_as_servers_do(resources: str, messages: list[str]) -> None:
@@ -386,7 +390,9 @@ TEMPLATE = "template: {metadata: {labels: {a: b}}, spec: {containers: [{name: a,
         ),
         (object_of("v1 Node", "spec: {taints: [{key: a, effect: NoRun}]}"), ["spec.taints[0].effect"]),
         (
-            object_of("v1 Pod", "spec: {containers: [{name: a, image: a}], tolerations: [{operator: '', effect: ''}]}"),
+            object_of(
+                "v1 Pod", "spec: {containers: [{name: a, image: a}], tolerations: [{key: a, operator: '', effect: ''}]}"
+            ),
             [],
         ),
         (

@@ -177,11 +177,15 @@ _PORT_NAME: Final = Shape(
 _LONGEST_PORT: Final = "65535"
 
 
+def port_name_fault(text: str) -> ValueFault | None:
+    return shape_fault(text, _PORT_NAME)
+
+
 def port_pattern_fault(text: str) -> ValueFault | None:
     """A pattern for the names of ports, valid for every port number."""
     if fault := placeholders_fault(text, ("port",)):
         return fault
-    fault = shape_fault(text.replace("{port}", _LONGEST_PORT), _PORT_NAME)
+    fault = port_name_fault(text.replace("{port}", _LONGEST_PORT))
     return ValueFault(f"{quote(text)} produces invalid port names", fault.help) if fault else None
 
 
