@@ -68,6 +68,8 @@ class Target(NamedTuple):
     rejects: tuple[RejectRule, ...]
     pods: Mapping[str, KeyPath]
     """The path of the pod in each kind of object."""
+    replicas: Mapping[str, KeyPath]
+    """The path of the number of pods, for kinds that have one."""
     bases: Mapping[str, frozenset[str]]
     """Kinds of base documents, with their API versions."""
 

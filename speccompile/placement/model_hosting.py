@@ -61,6 +61,11 @@ class ModelHosting(NamedTuple):
         return bool(self.possible)
 
     @property
+    def is_unknown(self) -> bool:
+        """Whether it is unknown for every server that may load it."""
+        return self.is_possible and all(host.fit == Fit.UNKNOWN for host in self.possible)
+
+    @property
     def needs_stock(self) -> bool:
         """Whether only a stock server may load it, which the cluster may not have."""
         return self.is_possible and all(host.is_stock for host in self.possible)

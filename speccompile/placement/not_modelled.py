@@ -69,6 +69,7 @@ UNMODELLED: tuple[Unmodelled, ...] = (
     Unmodelled("schedulingGates", _first_set(("schedulingGates",))),
     Unmodelled("schedulerName: other schedulers", _other_scheduler),
     Unmodelled("quotas, LimitRanges and admission webhooks", _never),
+    Unmodelled("containers and pods that operators add, such as the submitter of a RayJob", _never),
     Unmodelled("the architecture and operating system of the image", _never),
     Unmodelled("in-place resizing of pods", _never),
 )

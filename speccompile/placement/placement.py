@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
+from speccompile.model.source import Span
 from speccompile.placement.capacity import Capacity, estimate_capacity
 from speccompile.placement.cluster_snapshot import Cluster
 from speccompile.placement.fit import LocatedWorkload, WorkloadFit, fit_workloads
@@ -13,7 +14,16 @@ from speccompile.placement.model_hosting import ModelHosting, host_models
 from speccompile.placement.node_pools import Pool
 from speccompile.placement.not_modelled import unmodelled_features
 from speccompile.placement.suggest import ClosestNode, Suggestion, closest_node, suggest_change
-from speccompile.placement.workloads import not_placed
+from speccompile.placement.workloads import is_daemon_set
+
+
+class UnknownPods(NamedTuple):
+    """An object whose pods, or some of them, are unknown."""
+
+    owner: Node
+    place: Span
+    run: str | None = None
+    """The run that produced it; None for an object from a manifest file."""
 
 
 class PlacementObjects(NamedTuple):
@@ -23,6 +33,8 @@ class PlacementObjects(NamedTuple):
     """Objects to place."""
     existing: Sequence[Node] = ()
     """Objects that the cluster already has, such as servers for the models."""
+    unknown: Sequence[UnknownPods] = ()
+    """Those of the objects to place whose pods cannot be placed, because they are unknown."""
 
 
 class Advice(NamedTuple):
@@ -56,12 +68,18 @@ class PlacementResult(NamedTuple):
     capacity: Capacity
     models: tuple[ModelHosting, ...]
     not_placed: tuple[Node, ...] = ()
-    """Objects whose pods are not placed, such as DaemonSets."""
+    """DaemonSets, whose pods run on every matching node."""
+    unknown: tuple[UnknownPods, ...] = ()
 
     @property
     def everything_fits(self) -> bool:
         """Whether every workload fits some node, and every model some server."""
         return all(results.fits for results in self.workloads) and all(model.is_possible for model in self.models)
+
+    @property
+    def has_unknown(self) -> bool:
+        """Whether for some object, it is unknown whether it fits."""
+        return bool(self.unknown) or any(model.is_unknown for model in self.models)
 
 
 def place_workloads(
@@ -78,7 +96,12 @@ def place_workloads(
     results = tuple(_workload_result(fit, cluster, advised, suggests=suggests) for fit in fits)
     models = host_models(objects.placed, objects.existing)
     return PlacementResult(
-        cluster, results, estimate_capacity(fits, cluster, pools), models, not_placed(objects.placed)
+        cluster,
+        results,
+        estimate_capacity(fits, cluster, pools),
+        models,
+        tuple(tree for tree in objects.placed if is_daemon_set(tree)),
+        tuple(objects.unknown),
     )
 
 

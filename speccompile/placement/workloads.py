@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TypeAlias
+from collections.abc import Iterator, Mapping, Sequence
+from math import prod
 
-from speccompile.model.key_path import KeyPath
+from speccompile.model.key_path import KeyPath, format_path
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
 from speccompile.placement.object_identity import group_of, kind_of, name_of, namespace_of
+from speccompile.placement.pod_sets import EACH, POD_SETS, PODLESS, Count, ObjectKind, PodSet, holders
 from speccompile.placement.seldon.objects import non_null_at
 from speccompile.placement.seldon.operator_merge import merge_server
 from speccompile.placement.seldon.server_pods import config_of, replicas_of
 
-_POD: KeyPath = ("spec", "template", "spec")
-_JOB: KeyPath = ("spec", "jobTemplate")
-_SUSPEND: KeyPath = ("spec", "suspend")
-_DAEMON_SET = ("apps", "DaemonSet")
+_DAEMON_SET: ObjectKind = ("apps", "DaemonSet")
+_SELDON_SERVER: ObjectKind = ("mlops.seldon.io", "Server")
 
 
 class PodWorkload(NamedTuple):
@@ -32,6 +31,10 @@ class PodWorkload(NamedTuple):
     """Whether it is suspended, and creates no pods."""
     claims: Node | None = None
     """The `volumeClaimTemplates` of a StatefulSet or ServerConfig."""
+    part: str = ""
+    """The path of the part of the object that defines the pods, if the object may have several."""
+    is_complete: bool = True
+    """Whether the PodSpec is known in full; that of a Seldon Server is not without its ServerConfig."""
 
     @property
     def pods(self) -> int:
@@ -51,35 +54,61 @@ class PodWorkload(NamedTuple):
         return namespace_of(self.owner)
 
 
-WorkloadReader: TypeAlias = Callable[[Node, Sequence[Node]], Iterator[PodWorkload]]
-"""Read the workloads of an object, which may depend on the other objects."""
-WorkloadReaders: TypeAlias = Mapping[tuple[str, str], WorkloadReader]
-"""By API group, empty for the core group, and kind."""
+class ObjectPods(NamedTuple):
+    """The pods of some objects, as far as they are known."""
+
+    workloads: tuple[PodWorkload, ...]
+    """In the order of the objects."""
+    unknown: tuple[Node, ...]
+    """The objects with pods, or possibly with pods, that are not among the workloads."""
 
 
-def workloads(objects: Sequence[Node]) -> tuple[PodWorkload, ...]:
-    """The workloads of the objects, in their order."""
-    readers = ((tree, WORKLOAD_READERS.get((group_of(tree), kind_of(tree)))) for tree in objects)
-    return tuple(workload for tree, reader in readers if reader is not None for workload in reader(tree, objects))
+def pods_of(objects: Sequence[Node], declared: Mapping[ObjectKind, tuple[PodSet, ...]] | None = None) -> ObjectPods:
+    """Find the pods of the objects; targets declare where those of other kinds are."""
+    workloads: list[PodWorkload] = []
+    unknown: list[Node] = []
+    for tree in objects:
+        kind = (group_of(tree), kind_of(tree))
+        if kind == _SELDON_SERVER:
+            pods: list[PodWorkload | None] = [_seldon_server(tree, objects)]
+        elif kind in PODLESS:
+            continue
+        else:
+            pod_sets = POD_SETS.get(kind) or (declared or {}).get(kind, ())
+            pods = [workload for pod_set in pod_sets for workload in _workloads(tree, pod_set, len(pod_sets))]
+        workloads += [workload for workload in pods if workload]
+        if not pods or not all(workload and workload.is_complete for workload in pods):
+            unknown.append(tree)
+    return ObjectPods(tuple(workloads), tuple(unknown))
 
 
-def not_placed(objects: Sequence[Node]) -> tuple[Node, ...]:
-    """The objects with a pod template whose pods are not placed.
-
-    A DaemonSet runs a pod on every matching node, and the number of pods of an unknown kind is not known.
-    """
-    return tuple(tree for tree in objects if _has_template(tree) and not is_placed(tree))
+def is_daemon_set(tree: Node) -> bool:
+    """Whether it runs a pod on every matching node, so that its pods are not placed."""
+    return (group_of(tree), kind_of(tree)) == _DAEMON_SET
 
 
-def is_placed(tree: Node) -> bool:
-    """Whether the pods of its kind are placed."""
-    key = (group_of(tree), kind_of(tree))
-    return key in WORKLOAD_READERS and key != _DAEMON_SET
+def _workloads(tree: Node, pod_set: PodSet, pod_sets: int) -> Iterator[PodWorkload | None]:
+    """The workload of each holder of a pod template; None for one without a template."""
+    for path, holder in holders(tree, pod_set.holder):
+        pod = None if holder is None else holder.at(pod_set.pod)
+        if holder is None or pod is None or not isinstance(pod.value, dict):
+            yield None
+            continue
+        job = None if pod_set.job is None else holder.at(pod_set.job)
+        yield PodWorkload(
+            tree,
+            pod,
+            prod(_number(holder, count) for count in pod_set.counts) * (_parallel_pods(job) if job else 1),
+            any(_is_true(tree, at) for at in pod_set.suspends) or (job is not None and _is_true(job, ("suspend",))),
+            tree.at(pod_set.claims) if pod_set.claims else None,
+            format_path(path) if pod_sets > 1 or EACH in pod_set.holder else "",
+        )
 
 
-def _has_template(tree: Node) -> bool:
-    containers = tree.at((*_POD, "containers"))
-    return containers is not None and isinstance(containers.value, tuple)
+def _number(holder: Node, count: Count) -> int:
+    return max(
+        (number for path in count.paths if (number := _count_at(holder, path)) is not None), default=count.default
+    )
 
 
 def _count_at(tree: Node, path: KeyPath) -> int | None:
@@ -89,38 +118,9 @@ def _count_at(tree: Node, path: KeyPath) -> int | None:
     return max(value, 0) if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-def _of_pod(tree: Node, _: Sequence[Node]) -> Iterator[PodWorkload]:
-    yield from _workload(tree, tree.at(("spec",)), 1)
-
-
-def _of_replicas(tree: Node, _: Sequence[Node]) -> Iterator[PodWorkload]:
-    replicas = _count_at(tree, ("spec", "replicas"))
-    yield from _workload(tree, tree.at(_POD), 1 if replicas is None else replicas)
-
-
-def _of_stateful_set(tree: Node, objects: Sequence[Node]) -> Iterator[PodWorkload]:
-    claims = tree.at(("spec", "volumeClaimTemplates"))
-    yield from (workload._replace(claims=claims) for workload in _of_replicas(tree, objects))
-
-
-def _of_daemon_set(tree: Node, _: Sequence[Node]) -> Iterator[PodWorkload]:
-    yield from _workload(tree, tree.at(_POD), 1)
-
-
-def _of_job(tree: Node, _: Sequence[Node]) -> Iterator[PodWorkload]:
-    yield from _workload(tree, tree.at(_POD), _parallel_pods(tree), is_suspended=_is_true(tree, _SUSPEND))
-
-
-def _of_cron_job(tree: Node, _: Sequence[Node]) -> Iterator[PodWorkload]:
-    job = tree.at(_JOB)
-    if job is not None:
-        is_suspended = _is_true(tree, _SUSPEND) or _is_true(job, _SUSPEND)
-        yield from _workload(tree, job.at(_POD), _parallel_pods(job), is_suspended=is_suspended)
-
-
 def _parallel_pods(job: Node) -> int:
-    """Pods of a Job that run at the same time: its parallelism, at most its completions."""
-    parallelism, completions = _count_at(job, ("spec", "parallelism")), _count_at(job, ("spec", "completions"))
+    """Pods of a JobSpec that run at the same time: its parallelism, at most its completions."""
+    parallelism, completions = _count_at(job, ("parallelism",)), _count_at(job, ("completions",))
     parallel = 1 if parallelism is None else parallelism
     return parallel if completions is None else min(parallel, completions)
 
@@ -130,26 +130,9 @@ def _is_true(tree: Node, path: KeyPath) -> bool:
     return node is not None and node.value is True
 
 
-def _workload(owner: Node, pod: Node | None, replicas: int, *, is_suspended: bool = False) -> Iterator[PodWorkload]:
-    if pod is not None and isinstance(pod.value, dict):
-        yield PodWorkload(owner, pod, replicas, is_suspended)
-
-
-def _of_seldon_server(tree: Node, objects: Sequence[Node]) -> Iterator[PodWorkload]:
+def _seldon_server(tree: Node, objects: Sequence[Node]) -> PodWorkload:
     """The pods of a Seldon Server, merged over its ServerConfig: one of the objects, or a stock one."""
     config = config_of(tree, objects)
     claims = non_null_at(config, ("spec", "volumeClaimTemplates"))
-    yield PodWorkload(tree, merge_server(tree, config).pod, replicas_of(tree), claims=claims)
-
-
-WORKLOAD_READERS: WorkloadReaders = {
-    ("", "Pod"): _of_pod,
-    ("", "ReplicationController"): _of_replicas,
-    ("batch", "Job"): _of_job,
-    ("batch", "CronJob"): _of_cron_job,
-    ("apps", "Deployment"): _of_replicas,
-    ("apps", "ReplicaSet"): _of_replicas,
-    ("apps", "StatefulSet"): _of_stateful_set,
-    _DAEMON_SET: _of_daemon_set,
-    ("mlops.seldon.io", "Server"): _of_seldon_server,
-}
+    pod = merge_server(tree, config).pod
+    return PodWorkload(tree, pod, replicas_of(tree), claims=claims, is_complete=config is not None)

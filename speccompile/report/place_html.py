@@ -31,6 +31,7 @@ from speccompile.report.place_wording import (
     pods_text,
     printable_name,
     reason_text,
+    shown_object,
     suggestion_lines,
     summary_lines,
     title,
@@ -43,6 +44,13 @@ _MAX_LISTED = 50
 """Entries of a list in the summary; every workload has a section."""
 _COLUMNS = ("allocatable", "in use", "added by runs", "free", "missing")
 _BAR_WIDTH = 400
+_STATUS = {
+    (True, False): "everything fits",
+    (True, True): "not everything is known",
+    (False, False): "not everything fits",
+    (False, True): "not everything fits",
+}
+"""By whether everything fits, and whether something is unknown."""
 
 
 class _Span(NamedTuple):
@@ -124,7 +132,9 @@ def as_placed_page(result: PlacementResult) -> str:
     pending = result.capacity.pending
     values = {
         "summary": [*summary_lines(result)],
-        "is_good": result.everything_fits,
+        "status": _STATUS[result.everything_fits, result.has_unknown],
+        "unknown": [(shown_object(one.owner), printable(one.place.label)) for one in result.unknown[:_MAX_LISTED]],
+        "more_unknown": max(len(result.unknown) - _MAX_LISTED, 0),
         "pending": [_rich(pending_text(one)) for one in pending[:_MAX_LISTED]],
         "more_pending": max(len(pending) - _MAX_LISTED, 0),
         "unfit": [one for one in workloads if not one.is_good],

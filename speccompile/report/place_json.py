@@ -29,7 +29,10 @@ def as_placed_json(result: PlacementResult) -> str:
             "workloads": [_workload_result(workload) for workload in result.workloads],
             "capacity": _capacity(result.capacity),
             "models": [_model(model) for model in result.models],
-            "not_placed": [_object(tree) for tree in result.not_placed],
+            "not_placed": [_object(tree) for tree in (*result.not_placed, *(one.owner for one in result.unknown))],
+            "unknown": [
+                {"run": one.run, **_object(one.owner), "place": place_data(one.place)} for one in result.unknown
+            ],
         }
     )
 
@@ -59,6 +62,7 @@ def _workload(fit: WorkloadFit) -> dict[str, Any]:
         "kind": workload.kind,
         "name": workload.name,
         "namespace": workload.namespace,
+        "part": workload.part,
         "place": place_data(fit.subject.place),
         "pods": workload.pods,
     }

@@ -14,6 +14,7 @@ from speccompile.report.place_wording import (
     EMPTY_NODES,
     ESTIMATE,
     NOT_MODELLED,
+    PODS_UNKNOWN,
     display_order,
     fit_text,
     host_fit_text,
@@ -28,6 +29,7 @@ from speccompile.report.place_wording import (
     pods_text,
     printable_name,
     reason_text,
+    shown_object,
     suggestion_lines,
     summary_lines,
     title,
@@ -48,6 +50,7 @@ def as_placed_table(result: PlacementResult, paint: Paint = plain) -> str:
     """The whole report, with the answer first."""
     lines = (
         *_summary(result, paint),
+        *_unknown(result, paint),
         *_workloads(result, paint),
         *_pools(result, paint),
         *_models(result.models, paint),
@@ -75,6 +78,16 @@ def _workloads(result: PlacementResult, paint: Paint) -> Iterator[str]:
         yield ""
     if len(shown) > _MAX_SHOWN:
         yield f"… and {len(shown) - _MAX_SHOWN} more that do not fit any node"
+        yield ""
+
+
+def _unknown(result: PlacementResult, paint: Paint) -> Iterator[str]:
+    for one in result.unknown[:_MAX_SHOWN]:
+        place = paint(printable(one.place.label), "quiet")
+        yield f"{paint(shown_object(one.owner), 'title')} ({place}): {PODS_UNKNOWN}"
+    if len(result.unknown) > _MAX_SHOWN:
+        yield f"… and {len(result.unknown) - _MAX_SHOWN} more with unknown pods"
+    if result.unknown:
         yield ""
 
 

@@ -16,8 +16,8 @@ from speccompile.placement.fit import WorkloadFit
 from speccompile.placement.machine import Machine
 from speccompile.placement.model_hosting import HostFit, ModelHosting
 from speccompile.placement.not_modelled import UNMODELLED
-from speccompile.placement.object_identity import kind_of
-from speccompile.placement.placement import PlacementResult, WorkloadResult
+from speccompile.placement.object_identity import kind_of, name_of
+from speccompile.placement.placement import PlacementResult, UnknownPods, WorkloadResult
 from speccompile.placement.pod_requirements import amount_text
 from speccompile.placement.scheduler_filters import POD_RESOURCE, Filter, NodeRejection, actual_text, required_text
 from speccompile.placement.suggest import Suggestion
@@ -31,6 +31,7 @@ ESTIMATE = (
     " the scheduler may do better or worse"
 )
 EMPTY_NODES = "no --pods given: nodes are assumed to be empty"
+PODS_UNKNOWN = "its pods are unknown"
 NOT_MODELLED = tuple(row.what for row in UNMODELLED)
 _ADMIN_LAYERS = {Layer.PROFILE: "profile", Layer.PLATFORM: "platform file"}
 
@@ -48,10 +49,13 @@ class SummaryLine(NamedTuple):
 
 def summary_lines(result: PlacementResult) -> Iterator[SummaryLine]:
     """Whether everything fits."""
-    if result.workloads or not result.models:
+    if result.workloads or not (result.models or result.unknown):
         yield SummaryLine(_workload_summary(result), all(workload.fits for workload in result.workloads))
     if result.models:
-        yield SummaryLine(_model_summary(result.models), all(model.is_possible for model in result.models))
+        is_good = all(model.is_possible and not model.is_unknown for model in result.models)
+        yield SummaryLine(_model_summary(result.models), is_good)
+    if result.unknown:
+        yield SummaryLine(_unknown_summary(result.unknown), is_good=False)
     if result.capacity.pods:
         yield SummaryLine(_capacity_summary(result.capacity), not result.capacity.pending)
 
@@ -67,7 +71,7 @@ def _workload_summary(result: PlacementResult) -> str:
         (only,) = result.workloads
         return f"{title(only.fit)} {f'does not fit any node {checked}' if unfit else fit_text(only, nodes)}"
     if not unfit:
-        return f"all {total} workloads fit at least one node {checked}"
+        return f"{'' if result.unknown else 'all '}{total} workloads fit at least one node {checked}"
     names = _names([title(one.fit) for one in unfit])
     return f"{len(unfit)} of {plural(total, 'workload')} {_does(unfit)} not fit any node {checked}: {names}"
 
@@ -75,12 +79,24 @@ def _workload_summary(result: PlacementResult) -> str:
 def _model_summary(models: Sequence[ModelHosting]) -> str:
     total = len(models)
     unfit = [model for model in models if not model.is_possible]
-    stock = sum(model.needs_stock for model in models)
+    unknown = [model for model in models if model.is_unknown]
+    stock = sum(model.needs_stock and not model.is_unknown for model in models)
     note = f" ({stock} only a stock server, which is not among the objects)" if stock else ""
-    if not unfit:
+    if unknown:
+        names = _names([printable_name(model.title) for model in unknown])
+        note += f"; unknown for {plural(len(unknown), 'model')}: {names}"
+    if not unfit and not unknown:
         return f"{'1 model fits' if total == 1 else f'all {total} models fit'} a server{note}"
+    if not unfit:
+        fitting = total - len(unknown)
+        return f"{fitting} of {plural(total, 'model')} {'fits' if fitting == 1 else 'fit'} a server{note}"
     names = _names([printable_name(model.title) for model in unfit])
     return f"{len(unfit)} of {plural(total, 'model')} {_does(unfit)} not fit any server: {names}{note}"
+
+
+def _unknown_summary(unknown: Sequence[UnknownPods]) -> str:
+    names = _names([shown_object(one.owner) for one in unknown])
+    return f"the pods of {plural(len(unknown), 'object')} are unknown and may not fit: {names}"
 
 
 def _does(subjects: Sequence[object]) -> str:
@@ -129,7 +145,13 @@ def not_placed_text(objects: Iterable[Node]) -> str:
 
 def title(fit: WorkloadFit) -> str:
     workload = fit.subject.workload
-    return printable_name(f"{workload.kind} {workload.name}".strip())
+    part = f" ({workload.part})" if workload.part else ""
+    return printable_name(f"{workload.kind} {workload.name}".strip() + part)
+
+
+def shown_object(tree: Node) -> str:
+    """An object by kind and name, as far as it has them."""
+    return printable_name(f"{kind_of(tree)} {name_of(tree)}".strip()) or "an object"
 
 
 def printable_name(text: str) -> str:
@@ -251,7 +273,8 @@ def hosting_text(model: ModelHosting) -> str:
         return f"does not fit any server among the objects; a stock {names} {could} load it, if it is installed"
     if not model.is_possible:
         return "does not fit any server"
-    return f"fits {len(model.possible)} of {plural(len(model.hosts), 'server')}"
+    fits = "may fit" if model.is_unknown else "fits"
+    return f"{fits} {len(model.possible)} of {plural(len(model.hosts), 'server')}"
 
 
 def host_name(host: HostFit) -> str:

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from speccompile.model.findings import CompileError
 from speccompile.model.key_spelling import snake_case
 from speccompile.model.light_namedtuple import NamedTuple
+from speccompile.testing.accepted_values import accepted_values
 from speccompile.testing.admin import AdminConfig
-from speccompile.testing.hostile_runs import attempts, is_usable
+from speccompile.testing.hostile_runs import attempts
 from speccompile.testing.plain_data import Data
 from speccompile.testing.strategies.documents import platforms
 from speccompile.testing.strategies.fields import ACTIONS, field_values
@@ -316,7 +317,7 @@ def attempted(
     admin = draw(admins(Scope(action, fields, requires)))
     # The last one has the most parents.
     profile = [*admin.profiles][-1]
-    if not is_usable(admin, profile, action):
+    if not accepted_values(admin, profile, action).is_usable:
         admin = admin.lenient
-        assume(is_usable(admin, profile, action))
+        assume(accepted_values(admin, profile, action).is_usable)
     return draw(attempts(admin, profile, action, fields)), admin

@@ -13,13 +13,21 @@ from hypothesis import strategies as st
 
 from speccompile.compiler.bundled_library import bundled_library
 from speccompile.compiler.isolation_keys import ISOLATION_KEYS
-from speccompile.model.diagnostic import Severity
-from speccompile.model.findings import CompileError
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.quantity import parse_quantity
-from speccompile.schema.field_path import FieldLocation, locate_field
 from speccompile.schema.volume_types import EXISTING, SECRET
 from speccompile.testing import manifest_facts
+from speccompile.testing.accepted_values import (
+    Accepted,
+    Rule,
+    accepted_values,
+    errors_of,
+    minimal_runs,
+    rules_for,
+    satisfying,
+    violating,
+    with_value,
+)
 from speccompile.testing.admin import AdminConfig
 from speccompile.testing.plain_data import Data
 from speccompile.testing.strategies.fields import ACTIONS, field_values, fields_for_action
@@ -29,6 +37,7 @@ from speccompile.testing.strategies.text import (
     dns_labels,
     dns_subdomains,
     env_names,
+    images,
     label_keys,
     label_values,
     run_names,
@@ -65,92 +74,117 @@ class Mentions(NamedTuple):
     objects: list[str]
 
 
-def is_usable(admin: AdminConfig, profile: str | None, action: str) -> bool:
-    """Whether a minimal run with the profile compiles."""
-    return admin.manifests(_minimal_run(admin, profile, action)) is not None
+def attempts(
+    admin: AdminConfig, profile: str | None, action: str | None = None, fields: tuple[str, ...] = ()
+) -> st.SearchStrategy[Data]:
+    """Flat runs with the profile that contradict it wherever possible, mostly in the given fields."""
+    accepted = {one: accepted_values(admin, profile, one) for one in ((action,) if action else ACTIONS)}
+    usable = {one: values for one, values in accepted.items() if values.is_usable} or accepted
+    set_by_admin = {name for one in admin.lineage(profile) for name in admin.profiles[one]}
+    set_by_admin |= set(admin.full_platform.get("enforce") or {})
+    mentions, gpu_key = _mentions(admin, profile), str(admin.platform_setting("gpu_key"))
+    target = _Target(
+        admin,
+        tuple((one, values, _images(values)) for one, values in usable.items()),
+        {
+            many: {
+                **field_values(root="/run", gpu_key=gpu_key, many=many, shared=many),
+                **_contradictions(mentions, many=many),
+            }
+            for many in (False, True)
+        },
+        mentions,
+        tuple(rules_for(admin, profile)),
+        frozenset({*fields, *set_by_admin}),
+        max_others=1 if fields else 6,
+    )
+    return _attempts(target)
 
 
-def _minimal_run(admin: AdminConfig, profile: str | None, action: str) -> Data:
-    run: Data = {"name": "a", "action": action, **_profile_field(profile), "image": "python"}
-    if action == "serve":
-        run["service_ports"] = [{"port": 80}]
-    for path, constraint in _rules_for(admin, profile):
-        if constraint.get("required"):
-            for value in (constraint.get("options") or ["a"])[:1]:
-                _set_path(run, path, value)
-    return run
+class _Target(NamedTuple):
+    """What runs try to bypass, prepared once, because creating strategies costs more than drawing from them."""
 
-
-def _profile_field(profile: str | None) -> Data:
-    return {} if profile is None else {"profile": profile}
+    admin: AdminConfig
+    actions: tuple[tuple[str, Accepted, st.SearchStrategy[str]], ...]
+    """The actions that compile, with what a minimal run needs and with images."""
+    values: Mapping[bool, Mapping[str, st.SearchStrategy[Any]]]
+    """Strategies by field, by whether there may be many pods."""
+    mentions: Mentions
+    rules: tuple[Rule, ...]
+    contested: frozenset[str]
+    max_others: int
+    """The number of other fields to set."""
 
 
 @st.composite
-def attempts(
-    draw: st.DrawFn, admin: AdminConfig, profile: str | None, action: str | None = None, fields: tuple[str, ...] = ()
-) -> Data:
-    """A flat run with the profile that contradicts it wherever possible, mostly in the given fields."""
-    chosen_action = action or draw(st.sampled_from(ACTIONS))
-    mentions = _mentions(admin, profile)
-    run: Data = {
-        "name": draw(run_names() | _few(mentions.objects, "a")),
-        "action": chosen_action,
-        **_profile_field(profile),
-    }
-    if project := draw(st.none() | run_names() | _few(admin.platform_setting("project_profiles") or {}, "team")):
+def _attempts(draw: st.DrawFn, target: _Target) -> Data:
+    action, accepted, run_images = draw(st.sampled_from(target.actions))
+    minimal = draw(minimal_runs(accepted))
+    run: Data = {**minimal, "name": draw(run_names() | _few(target.mentions.objects, minimal["name"]))}
+    if accepted.strategy_for("project") is None and (project := draw(st.none() | run_names())):
         run["project"] = project
-    many = draw(st.booleans())
-    values = {
-        **field_values(root="/run", gpu_key=str(admin.platform_setting("gpu_key")), many=many, shared=many),
-        **_contradictions(mentions, many=many),
-    }
-    allowed = fields_for_action(chosen_action)
-    set_by_admin = {name for one in admin.lineage(profile) for name in admin.profiles[one]}
-    set_by_admin |= set(admin.full_platform.get("enforce") or {})
-    contested = {name for name in sorted({*fields, *set_by_admin} & set(allowed)) if draw(_MOSTLY)}
-    names = st.lists(st.sampled_from(allowed), max_size=1 if fields else 6, unique=True)
-    required = {"image", *(("service_ports",) if chosen_action == "serve" else ())}
-    for name in sorted({*draw(names), *contested, *required}):
+    values = target.values[draw(st.booleans())]
+    allowed = fields_for_action(action)
+    contested = {name for name in sorted(target.contested & set(allowed)) if draw(_MOSTLY)}
+    names = st.lists(st.sampled_from(allowed), max_size=target.max_others, unique=True)
+    for name in sorted({*draw(names), *contested} - {"image"}):
         run[name] = draw(values[name])
-    for path, constraint in _rules_for(admin, profile):
-        if constraint.get("required") or draw(st.booleans()):
-            _set_path(run, path, draw(_satisfying(constraint) | _violating(constraint)))
-    return run if draw(st.integers(0, 9)) == 0 else repaired(run, admin)
+    run["image"] = draw(run_images)
+    for volume in run.get("volumes", ()):
+        if "image" in volume.get("spec", {}):
+            volume["spec"] = {**volume["spec"], "image": draw(run_images)}
+    for rule in target.rules:
+        if rule.constraint.get("required") or draw(st.booleans()):
+            run = with_value(run, rule.path, draw(satisfying(rule) if draw(_MOSTLY) else violating(rule)))
+    return run if draw(st.integers(0, 9)) == 9 else repaired(run, target.admin, minimal)  # noqa: PLR2004  one in ten
 
 
-def repaired(run: Data, admin: AdminConfig) -> Data:
-    """The run without the fields that cause errors, as far as the findings show them."""
+def _images(accepted: Accepted) -> st.SearchStrategy[str]:
+    """Mostly images that the admin accepts, if not all are."""
+    some = accepted.strategy_for("image")
+    return images() if some is None else _MOSTLY.flatmap(lambda is_accepted: some if is_accepted else images())
+
+
+def repaired(run: Data, admin: AdminConfig, minimal: Data | None = None) -> Data:
+    """The run without what causes errors, and with the values of a minimal run instead."""
+    minimal = minimal or {key: run[key] for key in _REQUIRED_FIELDS if key in run}
     for _ in range(_MAX_REPAIRS):
-        faulty = sorted(_faulty_fields(run, admin) & set(run) - set(_REQUIRED_FIELDS))
-        if not faulty:
-            return run
-        for name in faulty:
-            run = _without_faults(run, name, admin)
+        faulty = sorted(_faulty_fields(run, admin) & set(run))
+        repairs = {name: _without_faults(run, name, admin, minimal.get(name)) for name in faulty}
+        if all(run[name] == value for name, value in repairs.items()):
+            break
+        run = {name: value for name, value in {**run, **repairs}.items() if value is not None}
+    # Errors that are reported elsewhere, or depend on several fields: drop one field after another.
+    for name in sorted(run.keys() - minimal.keys()) if errors_of(run, admin) else ():
+        run = {key: value for key, value in run.items() if key != name}
+        if not errors_of(run, admin):
+            break
     return run
 
 
 def _faulty_fields(run: Data, admin: AdminConfig) -> set[str]:
     """The fields that have errors."""
-    try:
-        admin.compile(run)
-    except CompileError as error:
-        return {str(one.path[0]) for one in error.diagnostics if one.path and one.severity is Severity.ERROR}
-    return set()
+    return {str(error.path[0]) for error in errors_of(run, admin) if error.path}
 
 
-def _without_faults(run: Data, name: str, admin: AdminConfig) -> Data:
-    """The run with only those items of the field that cause no error on their own."""
-    rest = {key: value for key, value in run.items() if key != name}
+def _without_faults(run: Data, name: str, admin: AdminConfig, minimal: Any) -> Any:
+    """The items of a field that cause no error on their own, beside those of the minimal value; None for no items."""
     value = run[name]
     if isinstance(value, dict):
-        valid: Any = {
-            key: one for key, one in value.items() if name not in _faulty_fields({**rest, name: {key: one}}, admin)
-        }
-    elif isinstance(value, list):
-        valid = [one for one in value if name not in _faulty_fields({**rest, name: [one]}, admin)]
-    else:
-        valid = None
-    return {**rest, name: valid} if valid and len(valid) < len(value) else rest
+        needed = minimal if isinstance(minimal, dict) else {}
+        items = (
+            {key: one}
+            for key, one in value.items()
+            if name not in _faulty_fields({**run, name: {**needed, key: one}}, admin)
+        )
+        valid: Any = dict(needed)
+        for item in items:
+            valid |= item
+        return valid if valid and valid != value else minimal
+    if isinstance(value, list):
+        valid = [one for one in value if name not in _faulty_fields({**run, name: [one]}, admin)]
+        return valid if valid and len(valid) < len(value) else minimal
+    return minimal
 
 
 # Names and values in the admin's documents
@@ -331,44 +365,3 @@ def _volumes(draw: st.DrawFn, mentions: Mentions, *, many: bool) -> list[Data]:
                 kind.object_key: draw(_few(mentions.objects, "other-secrets") | dns_subdomains() | dns_labels())
             }
     return list({volume["name"]: volume for volume in drawn}.values())
-
-
-# Rules
-
-
-def _rules_for(admin: AdminConfig, profile: str | None) -> Iterator[tuple[tuple[str, ...], Data]]:
-    documents = [admin.full_platform, *(admin.profiles[one] for one in admin.lineage(profile))]
-    for document in documents:
-        for text, constraint in (document.get("rules") or {}).items():
-            place = locate_field(text, bundled_library())
-            if isinstance(place, FieldLocation):
-                yield tuple(str(step).replace("/*", "/note") for step in place.path), constraint
-
-
-def _satisfying(constraint: Data) -> st.SearchStrategy[Any]:
-    if constraint.get("options"):
-        return st.sampled_from(constraint["options"])
-    if "pattern" in constraint:
-        return st.from_regex(constraint["pattern"], fullmatch=True)
-    bounds = [constraint[name] for name in ("min", "max") if name in constraint]
-    return st.sampled_from(bounds or ["a"])
-
-
-def _violating(constraint: Data) -> st.SearchStrategy[Any]:
-    """Values that the rule does not allow, if there are any."""
-    values: list[Any] = [0] if "min" in constraint else []
-    if "max" in constraint:
-        values.append(int(parse_quantity(constraint["max"]).value * 2) + 1)
-    return st.sampled_from(values or ["localhost/elsewhere", "naïve", "S"])
-
-
-def _set_path(run: Data, path: tuple[str, ...], value: Any) -> None:
-    """Set the value at the path, in the form that a run uses."""
-    if path[0] == "resources":
-        short = path[2] in ("gpu", "disk")
-        run["resources"] = {path[2]: {path[1]: value}} if short else {path[1]: {path[2]: value}}
-    elif len(path) == 1:
-        run[path[0]] = [value] if path[0] in ("secrets", "args", "command") else value
-    else:
-        field = run.get(path[0])
-        run[path[0]] = {**(field if isinstance(field, dict) else {}), path[1]: value}

@@ -14,12 +14,15 @@ from hypothesis.strategies import SearchStrategy
 from speccompile.compiler.choose_manifests import target_of
 from speccompile.compiler.documents.profiles_in_configmap import KIND, files_in
 from speccompile.compiler.documents.targets import DEFAULT_TARGET
+from speccompile.compiler.policy import DEFAULT_PROFILE
 from speccompile.files.find import Unlisted
 from speccompile.files.load import load
 from speccompile.files.load_admin_config import read_setting
 from speccompile.files.read import expand
+from speccompile.model.documents import Platform
 from speccompile.model.findings import CompileError
 from speccompile.model.source import Layer
+from speccompile.testing.accepted_values import errors_of
 from speccompile.testing.admin import AdminConfig
 from speccompile.testing.hostile_runs import attempts
 from speccompile.testing.plain_data import Data
@@ -28,6 +31,8 @@ from speccompile.testing.pytest_plugin import PropertyViolation
 from speccompile.yaml_text.serialize import serialize
 
 _NO_PROFILE = "no profile"
+_LEAST_COMPILED = 1 / 3
+"""The share of generated runs that must compile: those that do not cannot violate a property."""
 
 
 class AdminProperties:
@@ -37,20 +42,24 @@ class AdminProperties:
     of runs that are tried for each property and profile.
     """
 
+    pytestmark = pytest.mark.speccompile_properties
     profiles: ClassVar[Sequence[str]] = ()
     platform: ClassVar[str | None] = None
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
         """Generate a case for each profile, and one without a profile if there is no default profile.
 
-        Properties generate runs for the default target only, so profiles of other targets are skipped.
+        Properties generate runs for the default target only, so profiles of other targets are skipped, and so are
+        profiles that the platform allows to no project.
         """
         if "profile" not in metafunc.fixturenames:
             return
         setting = read_setting(*_paths(type(self)))
         profiles = {} if setting.is_broken else setting.profiles
         ids: list[str | None] = [
-            one for one, profile in profiles.items() if target_of(profile, setting.library).name == DEFAULT_TARGET
+            one
+            for one, profile in profiles.items()
+            if target_of(profile, setting.library).name == DEFAULT_TARGET and _is_allowed(one, setting.platform)
         ]
         if not setting.is_broken and "default" not in profiles:
             ids.append(None)
@@ -61,32 +70,6 @@ class AdminProperties:
         setting = read_setting(*_paths(type(self)))
         if setting.is_broken:
             raise PropertyViolation(str(CompileError(setting.findings)))
-
-    def test_some_run_compiles(self, profile: str | None) -> None:
-        """At least one run compiles; without one, every property would pass trivially."""
-        admin = _read(type(self))
-        rejected: list[tuple[Data, CompileError]] = []
-
-        def compiles(run: Data) -> None:
-            try:
-                admin.compile(run)
-            except CompileError as error:
-                rejected.append((run, error))
-            else:
-                raise _CompiledError
-
-        try:
-            _search(compiles, attempts(admin, profile))
-        except _CompiledError:
-            return
-        run, error = min(rejected, key=lambda one: len(str(one[0])))
-        raise PropertyViolation(
-            f"No run compiles with {_profile_text(profile)}. One example:\n\n{_indented(serialize([run]))}\n\n{error}"
-        )
-
-
-class _CompiledError(Exception):
-    """Ends the search: a run compiles."""
 
 
 def _make_test(prop: Property) -> Callable[[AdminProperties, str | None], None]:
@@ -105,18 +88,53 @@ for _property in PROPERTIES:
 
 
 def find_violation(prop: Property, admin: AdminConfig, profile: str | None) -> str | None:
-    """A report about the smallest run that violates the property; None if there is none."""
+    """A report about the smallest run that violates the property, or about too few runs that compile, or None."""
     last: list[Data] = []
+    tries = _Tries()
 
     def check(run: Data) -> None:
         last[:] = [run]
+        tries.count(run, admin)
         prop.check(run, admin)
 
     try:
         _search(check, attempts(admin, profile, fields=prop.fields))
     except AssertionError as error:
         return _violation_text(prop, str(error).partition("\nassert ")[0], last[0], admin, profile)
-    return None
+    return tries.shortage(prop, profile)
+
+
+class _Tries:
+    """How many runs compile, and the one that came closest of those that do not."""
+
+    def __init__(self) -> None:
+        self.runs = self.compiled = 0
+        self.closest: tuple[int, int, Data, str] | None = None
+
+    def count(self, run: Data, admin: AdminConfig) -> None:
+        self.runs += 1
+        errors = errors_of(run, admin)
+        if not errors:
+            self.compiled += 1
+            return
+        found = (len(errors), len(str(run)), run, str(CompileError(errors)))
+        if self.closest is None or found[:2] < self.closest[:2]:
+            self.closest = found
+
+    def shortage(self, prop: Property, profile: str | None) -> str | None:
+        """A report if so few runs compile that the property was hardly tested."""
+        if self.closest is None or self.compiled >= self.runs * _LEAST_COMPILED:
+            return None
+        *_, run, errors = self.closest
+        return "\n\n".join(
+            (
+                f"Property hardly tested with {_profile_text(profile)}: {prop.sentence}",
+                f"Only {self.compiled} of {self.runs} generated runs compile. The one that came closest:",
+                _indented(serialize([run])),
+                "What rejects it:",
+                _indented(errors),
+            )
+        )
 
 
 def _search(check: Callable[[Data], None], runs: SearchStrategy[Data]) -> None:
@@ -166,6 +184,16 @@ def _command(suite: type[AdminProperties]) -> str:
     flags = [f"--profiles {path}" for path in _profiles(suite)]
     flags += [f"--platform {suite.platform}"] if suite.platform else []
     return " ".join(("speccompile render run.yaml", *flags))
+
+
+def _is_allowed(profile: str, platform: Platform) -> bool:
+    """Whether any project may use the profile."""
+    projects = platform.settings.fields.get("project_profiles")
+    return (
+        projects is None
+        or profile == DEFAULT_PROFILE
+        or any(profile == item.value for allowed in projects.fields.values() for item in allowed.items)
+    )
 
 
 def _read(suite: type[AdminProperties]) -> AdminConfig:

@@ -689,7 +689,7 @@ MODEL = {
 }
 OTHERS: Mapping[str, Plain] = {
     "DaemonSet": {"apiVersion": "apps/v1", "spec": {"template": {"spec": {"containers": []}}}},
-    "Rollout": {"apiVersion": "argoproj.io/v1alpha1", "spec": {"template": {"spec": {"containers": []}}}},
+    "TrainJob": {"apiVersion": "trainer.kubeflow.org/v1alpha1", "spec": {"runtimeRef": {"name": "torch"}}},
     "Service": {"apiVersion": "v1", "spec": {}},
 }
 
@@ -708,13 +708,98 @@ def test_objects_that_are_not_placed_are_reported(call: Call, root: Path) -> Non
     Path("others.yaml").write_text(printed(listed(*objects)))
     result = call("place", "others.yaml", "--nodes", "nodes.yaml")
     assert result.code == 0
-    assert "not placed: pods of 1 DaemonSet, 1 Rollout\n" in result.stdout
+    assert "not placed: pods of 1 DaemonSet\n" in result.stdout
+    assert result.stdout.startswith("the pods of 1 object are unknown and may not fit: TrainJob x\n")
+    assert "\nTrainJob x (others.yaml:11:3): its pods are unknown\n" in result.stdout
     data = json.loads(call("place", "others.yaml", "--nodes", "nodes.yaml", "--format", "json").stdout)
     schema = json.loads((root / "schemas" / "reports" / "place.schema.json").read_text())
     assert list(Draft202012Validator(schema).iter_errors(data)) == []
-    assert ([one["kind"] for one in data["not_placed"]], data["workloads"]) == (["DaemonSet", "Rollout"], [])
+    assert ([one["kind"] for one in data["not_placed"]], data["workloads"]) == (["DaemonSet", "TrainJob"], [])
+    assert [(one["kind"], one["name"], one["place"]["line"]) for one in data["unknown"]] == [("TrainJob", "x", 11)]
     page = call("place", "others.yaml", "--nodes", "nodes.yaml", "--html", "-").stdout
-    assert "not placed: pods of 1 DaemonSet, 1 Rollout" in page
+    assert "not placed: pods of 1 DaemonSet" in page
+    assert '<p class="count">not everything is known</p>' in page
+    assert '<li>TrainJob x <span class="where">others.yaml:11:3</span></li>' in page
+
+
+@pytest.mark.usefixtures("files")
+@pytest.mark.parametrize("known", [0, 1, 2])
+def test_unknown_pods_never_count_as_fitting(call: Call, known: int) -> None:
+    unknown = {**OTHERS["TrainJob"], "kind": "TrainJob", "metadata": {"name": "x"}}
+    pods = [pod(f"p{number}", "") for number in range(known)]
+    Path("all.yaml").write_text(printed(listed(unknown, *pods)))
+    result = call("place", "all.yaml", "--nodes", "nodes.yaml")
+    assert (result.code, "all 2" in result.stdout, "everything" in result.stdout) == (0, False, False)
+    assert "the pods of 1 object are unknown and may not fit: TrainJob x\n" in result.stdout
+    strict = call("place", "all.yaml", "--nodes", "nodes.yaml", "--strict")
+    assert (strict.code, strict.stdout) == (4, result.stdout)
+    linted = call("lint", "all.yaml", "--strict")
+    assert linted.code == 4
+    assert "notice[placement/unknown-pods]: the pods of `TrainJob` are unknown" in linted.stderr
+    assert call("lint", "all.yaml").code == 0
+
+
+@pytest.mark.usefixtures("files")
+def test_a_server_without_its_config_does_not_fit(call: Call) -> None:
+    server = {"apiVersion": "mlops.seldon.io/v1alpha1", "kind": "Server", "metadata": {"name": "own"}}
+    model = {**MODEL, "metadata": {"name": "iris"}, "spec": {"requirements": ["sklearn"], "server": "own"}}
+    Path("all.yaml").write_text(printed(listed({**server, "spec": {"serverConfig": "elsewhere"}}, model)))
+    result = call("place", "all.yaml", "--nodes", "nodes.yaml", "--strict")
+    assert result.code == 4
+    assert result.stdout.splitlines()[:2] == [
+        "0 of 1 model fit a server; unknown for 1 model: Model iris",
+        "the pods of 1 object are unknown and may not fit: Server own",
+    ]
+
+
+TARGET = """\
+workloads:
+- {name: gang, actions: [job], name_pattern: job}
+manifests:
+- {kind: Gang, api_version: example.com/v1, template: gang.yaml.j2, pod: spec.pod, replicas: spec.size}
+"""
+GANG = """\
+apiVersion: example.com/v1
+kind: Gang
+metadata:
+  name: {{ names.workload }}
+  labels: {{ labels }}
+  annotations: {{ annotations }}
+spec:
+  size: {{ spec.parallelism }}
+  pod:
+    containers:
+    - name: main
+      image: {{ spec.image }}
+      resources:
+        requests: {{ spec.resources.requests }}
+        limits: {{ spec.resources.limits }}
+"""
+
+
+@pytest.mark.usefixtures("files")
+def test_a_target_declares_where_pods_are(call: Call) -> None:
+    Path("targets/gang").mkdir(parents=True)
+    fields = "fields: [image, resources, parallelism, labels, annotations]\n"
+    Path("targets/gang/target.yaml").write_text(fields + TARGET)
+    Path("targets/gang/gang.yaml.j2").write_text(GANG)
+    Path("default.yaml").write_text("id: default\ntarget: gang\n")
+    Path("run.yaml").write_text(f"{RUN}parallelism: 3\nresources: {{cpu: 90}}\n")
+    flags = ("--templates", "targets", "--profiles", "default.yaml", "--format", "json")
+    (workload,) = json.loads(placed(call, *flags).stdout)["workloads"]
+    assert (workload["kind"], workload["pods"], workload["fits"]) == ("Gang", 3, [])
+    (reason,) = workload["others"][0]["reasons"]
+    assert (reason["subject"], reason["origins"][0]["place"]["file"]) == ("cpu", "run.yaml")
+    # Manifests of the target are read alike.
+    Path("gang.yaml").write_text(call("render", "run.yaml", *flags[:4]).stdout)
+    assert call("place", "gang.yaml", "--nodes", "nodes.yaml", *flags[:2]).code == 4
+    # Without `pod`, nothing is known about them.
+    Path("targets/gang/target.yaml").write_text(fields + TARGET.replace(", pod: spec.pod, replicas: spec.size", ""))
+    data = json.loads(placed(call, *flags).stdout)
+    assert (data["workloads"], [one["run"] for one in data["unknown"]]) == ([], ["train"])
+    # A number of pods needs pods.
+    Path("targets/gang/target.yaml").write_text(fields + TARGET.replace(", pod: spec.pod", ""))
+    assert "[schema/" in placed(call, *flags).stderr
 
 
 @pytest.mark.usefixtures("files")

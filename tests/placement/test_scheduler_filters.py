@@ -32,7 +32,7 @@ from speccompile.model.key_path import KeyPath
 from speccompile.placement.machine import Machine, Taint, Usage
 from speccompile.placement.pod_requirements import Needs, Port, amount_text, needs_of
 from speccompile.placement.scheduler_filters import Filter, NodeRejection, rejection_reasons, static_reasons
-from speccompile.placement.workloads import PodWorkload, workloads
+from speccompile.placement.workloads import PodWorkload, pods_of
 from speccompile.testing.node_matcher import ClusterNode as Witness
 from speccompile.testing.node_matcher import fits
 
@@ -577,7 +577,7 @@ def test_any_pod_is_evaluated(pod: Plain) -> None:
 
 
 def made(data: Plain) -> list[tuple[str, str, str, int]]:
-    return [(one.kind, one.name, one.namespace, one.replicas) for one in workloads([tree(data)])]
+    return [(one.kind, one.name, one.namespace, one.replicas) for one in pods_of([tree(data)]).workloads]
 
 
 POD: Plain = {"template": {"spec": {"containers": []}}}
@@ -619,7 +619,7 @@ def test_an_object_creates_its_number_of_pods(version: str, kind: str, spec: Pla
     ],
 )
 def test_what_is_suspended_makes_no_pods_now(kind: str, spec: Plain, is_suspended: bool) -> None:
-    (one,) = workloads([tree({"apiVersion": "batch/v1", "kind": kind, "spec": spec})])
+    (one,) = pods_of([tree({"apiVersion": "batch/v1", "kind": kind, "spec": spec})]).workloads
     assert (one.is_suspended, one.replicas, one.pods) == (is_suspended, 1, 0 if is_suspended else 1)
 
 
@@ -642,4 +642,4 @@ def test_an_object_without_pods_has_no_workloads(data: Plain) -> None:
 def test_the_workloads_of_any_object_can_be_read(kind: str, spec: object) -> None:
     groups = {"Pod": "v1", "Deployment": "apps/v1", "Server": "mlops.seldon.io/v1alpha1"}
     data = {"apiVersion": groups.get(kind, "batch/v1"), "kind": kind, "metadata": spec, "spec": spec}
-    assert all(isinstance(one, PodWorkload) and isinstance(one.name, str) for one in workloads([tree(data)]))
+    assert all(isinstance(one, PodWorkload) and isinstance(one.name, str) for one in pods_of([tree(data)]).workloads)

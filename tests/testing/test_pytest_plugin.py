@@ -60,8 +60,9 @@ def test_profiles_of_other_targets_are_skipped(team: pytest.Pytester) -> None:
 
 def test_three_lines_test_every_property(team: pytest.Pytester) -> None:
     result = run(team, "-v")
-    cases = len(PROPERTIES) + len(["some run compiles"])
-    result.assert_outcomes(passed=cases * len(["1xa100", "gpu", "no profile"]) + len(["no errors"]))
+    tests = len(PROPERTIES) * len(["1xa100", "gpu", "no profile"]) + len(["no errors"])
+    result.assert_outcomes(passed=tests)
+    result.stdout.re_match_lines([rf"speccompile: {tests} property tests took \d+\.\d s"])
     for prop in PROPERTIES:
         result.stdout.fnmatch_lines([f"*::test_{prop.name}[[]1xa100[]] PASSED*"])
 
@@ -87,15 +88,53 @@ def test_errors_of_the_profiles_fail(team: pytest.Pytester) -> None:
     (team.path / "platform.yaml").write_text("ceilings: {memory: 1Gi}\n")
     team.makepyfile(test_profiles=THREE_LINES.format(platform="'platform.yaml'"))
     result = run(team)
-    result.assert_outcomes(failed=1, skipped=len(PROPERTIES) + 1)
+    result.assert_outcomes(failed=1, skipped=len(PROPERTIES))
     result.stdout.fnmatch_lines(["*error[[]schema/unknown-key[]]*", "*platform.yaml:1:*"])
 
 
-def test_a_profile_with_which_no_run_compiles_fails(team: pytest.Pytester) -> None:
-    (team.path / "profiles" / "closed.yaml").write_text("id: closed\nforbid: [image]\n")
-    result = run(team, "-k", "some_run")
-    result.assert_outcomes(passed=3, failed=1)
-    result.stdout.fnmatch_lines(["*No run compiles with profile `closed`*", "*error[[]*"])
+def test_a_property_that_hardly_any_run_could_violate_fails(team: pytest.Pytester) -> None:
+    (team.path / "profiles" / "closed.yaml").write_text(
+        "id: closed\nforbid: [image]\nrules: {image: {required: true}}\n"
+    )
+    result = run(team, "-k", "closed")
+    result.assert_outcomes(failed=len(PROPERTIES))
+    result.stdout.fnmatch_lines(
+        [
+            f"Property hardly tested with profile `closed`: {PROPERTIES[0].sentence}",
+            "Only 0 of 3 generated runs compile. The one that came closest:",
+            "    profile: closed",
+            "What rejects it:",
+            "*error[[]*",
+            "*speccompile render run.yaml --profiles profiles",
+        ]
+    )
+
+
+def test_profiles_that_no_project_may_use_are_skipped(team: pytest.Pytester) -> None:
+    (team.path / "platform.yaml").write_text("project_profiles: {vision: [1xa100]}\n")
+    team.makepyfile(test_profiles=THREE_LINES.format(platform="'platform.yaml'"))
+    output = run(team, "--collect-only", "-q").stdout.str()
+    assert ("[1xa100]" in output, "[gpu]" in output, "[no profile]" in output) == (True, False, True)
+
+
+def page_files(page: Path) -> dict[str, str]:
+    """The first version of each file on a page."""
+    files: dict[str, str] = {}
+    for name, text in re.findall(r"^```yaml\n# file: (\S+)\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL):
+        files.setdefault(name, text)
+    return files
+
+
+def test_the_example_of_the_documentation_passes(team: pytest.Pytester, root: Path) -> None:
+    shutil.rmtree(team.path / "profiles")
+    for name, text in page_files(root / "docs" / "admin.md").items():
+        if name.startswith(("profiles/", "platform.yaml")):
+            (team.path / name).parent.mkdir(exist_ok=True)
+            (team.path / name).write_text(text)
+    team.makepyfile(test_profiles=THREE_LINES.format(platform="'platform.yaml'"))
+    team.makeconftest(FEW.format(count=20))
+    tests = len(PROPERTIES) * len(["1xa100", "no profile"]) + len(["no errors"])
+    run(team).assert_outcomes(passed=tests)
 
 
 def test_profiles_in_a_config_map_and_a_preset_are_read(team: pytest.Pytester) -> None:
@@ -105,8 +144,8 @@ def test_profiles_in_a_config_map_and_a_preset_are_read(team: pytest.Pytester) -
     )
     (team.path / "platform.yaml").write_text("preset: digitalhub\n")
     team.makepyfile(test_profiles=THREE_LINES.format(platform="'platform.yaml'"))
-    result = run(team, "-k", "1xa100 and (fixed or compiles or forbidden or blocked)")
-    result.assert_outcomes(passed=4)
+    result = run(team, "-k", "1xa100 and (fixed or forbidden or blocked)")
+    result.assert_outcomes(passed=3)
 
 
 def test_the_page_lists_every_property(root: Path) -> None:

@@ -35,10 +35,12 @@ from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.severity import Severities
 from speccompile.placement.lint.context import PlacementContext
 from speccompile.placement.lint.rules import lint_placement
+from speccompile.placement.lint.unknown_pods import UNKNOWN_PODS
 from speccompile.placement.node_pools import Pool, declared_pools, pools_of
-from speccompile.placement.workloads import workloads
+from speccompile.placement.pod_sets import declared_pod_sets
+from speccompile.placement.workloads import pods_of
 
-DONE, INPUT = 0, 1
+DONE, INPUT, UNKNOWN = 0, 1, 4
 _EXAMPLES = """\
 examples:
   speccompile lint                                     all runs that speccompile.yaml names
@@ -76,7 +78,7 @@ def add_lint(commands: Commands) -> None:
     )
     add_inputs(parser)
     add_format(parser)
-    add_findings(parser, "treat warnings as errors")
+    add_findings(parser, "treat warnings as errors; exit with 4 if pods are unknown")
 
 
 class _Outcome(NamedTuple):
@@ -106,7 +108,10 @@ def run_lint(arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> i
     report_skipped(outcome.skipped if not has_errors(findings) else 0, stderr)
     if not findings and not outcome.skipped:
         report_success(f"no findings in {outcome.subjects}", arguments, stderr)
-    return INPUT if has_errors(findings) else DONE
+    if has_errors(findings):
+        return INPUT
+    is_unclear = arguments.strict and any(finding.code == UNKNOWN_PODS for finding in findings)
+    return UNKNOWN if is_unclear else DONE
 
 
 def _with_severities(
@@ -134,7 +139,9 @@ def _lint(arguments: argparse.Namespace, inputs: Inputs, stderr: TextIO) -> _Out
     pools, snapshot_findings = _pools(arguments.nodes, setting)
     objects, existing = compile_objects(inputs, setting, stderr), read_objects(arguments.objects)
     trees = tuple(one.tree for one in (*objects.objects, *existing.objects))
-    context = PlacementContext(trees, {id(one.tree): one.place for one in objects.objects}, workloads(trees), pools)
+    pods = pods_of(trees, declared_pod_sets(setting.library))
+    linted = {id(one.tree): one.place for one in objects.objects}
+    context = PlacementContext(trees, linted, pods.workloads, pools, pods.unknown)
     # `render` reports overridden values.
     errors = (finding for finding in objects.findings if finding.severity is Severity.ERROR)
     return _Outcome(

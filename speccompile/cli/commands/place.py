@@ -30,8 +30,9 @@ from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.severity import STRICT
 from speccompile.placement.fit import LocatedWorkload
 from speccompile.placement.node_pools import declared_pools
-from speccompile.placement.placement import PlacementObjects, PlacementResult, place_workloads
-from speccompile.placement.workloads import is_placed, workloads
+from speccompile.placement.placement import PlacementObjects, PlacementResult, UnknownPods, place_workloads
+from speccompile.placement.pod_sets import declared_pod_sets
+from speccompile.placement.workloads import ObjectPods, is_daemon_set, pods_of
 from speccompile.report.place_html import as_placed_page
 from speccompile.report.place_json import as_placed_json
 from speccompile.report.place_text import as_placed_table
@@ -49,6 +50,7 @@ examples:
 Evaluates node names, cordons, taints, node selectors, required node affinity, resources and host ports like
 kube-scheduler. Volumes, topology spread, pod affinity, resource claims, preferences, priorities, scheduling gates,
 quotas and architectures are not considered; the report marks runs that use them. Exit code 4: something does not fit.
+Pods of kinds that place does not know are reported as unknown.
 """
 
 
@@ -74,7 +76,7 @@ def add_place(commands: Commands) -> None:
     parser.add_argument("--html", metavar="FILE", type=path, help="write the report as an HTML page; - prints it")
     add_inputs(parser)
     add_format(parser, ("text", "json"), "format of the report")
-    add_findings(parser)
+    add_findings(parser, "treat overridden values of runs as errors; exit with 4 if pods are unknown")
 
 
 _FILES = {
@@ -125,7 +127,8 @@ def _refuse_contradictions(arguments: argparse.Namespace) -> None:
 def _report(
     result: PlacementResult, arguments: argparse.Namespace, inputs: Inputs, stdout: TextIO, stderr: TextIO
 ) -> int:
-    code = DONE if result.everything_fits else DOES_NOT_FIT
+    is_unclear = arguments.strict and result.has_unknown
+    code = DOES_NOT_FIT if is_unclear or not result.everything_fits else DONE
     if arguments.html:
         page = Report(as_placed_page(result), arguments.html, _PAGE_MARKER)
         read = [Path(name) for option in _FILES for name in getattr(arguments, option)]
@@ -142,9 +145,14 @@ def _outcome(arguments: argparse.Namespace, inputs: Inputs, stderr: TextIO) -> _
     objects, existing = compile_objects(inputs, setting, stderr), read_objects(arguments.objects)
     snapshot = read_cluster(arguments.nodes, arguments.pods)
     stopping = [*snapshot.findings, *existing.findings]
+    pods = pods_of([one.tree for one in (*objects.objects, *existing.objects)], declared_pod_sets(setting.library))
     result = place_workloads(
-        _subjects(objects, existing),
-        PlacementObjects(*(tuple(one.tree for one in side.objects) for side in (objects, existing))),
+        _subjects(objects, pods),
+        PlacementObjects(
+            [one.tree for one in objects.objects],
+            [one.tree for one in existing.objects],
+            _unknown(objects, pods),
+        ),
         snapshot.cluster,
         declared_pools(setting.platform),
         suggests=arguments.suggest,
@@ -158,12 +166,16 @@ def _outcome(arguments: argparse.Namespace, inputs: Inputs, stderr: TextIO) -> _
     )
 
 
-def _subjects(objects: Objects, existing: Objects) -> list[LocatedWorkload]:
+def _subjects(objects: Objects, pods: ObjectPods) -> list[LocatedWorkload]:
     """The workloads to place; those of existing objects already run."""
-    given = {id(one.tree): one for one in objects.objects if is_placed(one.tree)}
-    all_workloads = workloads([one.tree for one in (*objects.objects, *existing.objects)])
+    given = {id(one.tree): one for one in objects.objects if not is_daemon_set(one.tree)}
     return [
         LocatedWorkload(workload, one.place, one.run)
-        for workload in all_workloads
-        if (one := given.get(id(workload.owner))) is not None
+        for workload in pods.workloads
+        if workload.is_complete and (one := given.get(id(workload.owner))) is not None
     ]
+
+
+def _unknown(objects: Objects, pods: ObjectPods) -> list[UnknownPods]:
+    unknown = {id(tree) for tree in pods.unknown}
+    return [UnknownPods(*one) for one in objects.objects if id(one.tree) in unknown]

@@ -52,8 +52,14 @@ class Targets(Mapping[str, Target]):
 
     def findings(self) -> TargetFindings:
         """The errors of custom targets; tests check the bundled ones."""
-        custom = [name for name in self.names if self._library.is_custom(f"{name}/{TARGET_FILE}")]
-        return tuple(finding for name in custom for finding in self._result(name)[1])
+        return tuple(finding for name in self._custom_names() for finding in self._result(name)[1])
+
+    def custom(self) -> Iterator[Target]:
+        """The custom targets without errors."""
+        return (target for name in self._custom_names() if (target := self._result(name)[0]))
+
+    def _custom_names(self) -> Iterator[str]:
+        return (name for name in self.names if self._library.is_custom(f"{name}/{TARGET_FILE}"))
 
     def __getitem__(self, name: str) -> Target:
         target = self._result(name)[0] if name in self.names else None
@@ -86,7 +92,10 @@ def _target(name: str, tree: Node, *, is_custom: bool) -> Target:
     fields = tree.fields
     rows = fields["manifests"].items
     rules = tuple(_manifest_rule(row, name) for row in rows)
-    pods = {str(row.fields["kind"].value): _path(row.fields["pod"]) for row in rows if "pod" in row.fields}
+    pods, replicas = (
+        {str(row.fields["kind"].value): _path(row.fields[key]) for row in rows if key in row.fields}
+        for key in ("pod", "replicas")
+    )
     return Target(
         name=name,
         fields=_names(tree, "fields"),
@@ -97,6 +106,7 @@ def _target(name: str, tree: Node, *, is_custom: bool) -> Target:
         if "reject" in fields
         else (),
         pods={**POD_PATHS, **pods},
+        replicas=replicas,
         bases={rule.kind: _base_versions(rule.kind, rules) for rule in rules if rule.api_version},
     )
 

@@ -24,6 +24,8 @@ class PlacementContext(NamedTuple):
     """The workloads of all objects."""
     pools: tuple[Pool, ...]
     """The node pools of the cluster; empty if unknown."""
+    unknown: tuple[Node, ...] = ()
+    """The objects whose pods, or some of them, are unknown."""
 
     @property
     def linted_objects(self) -> Iterator[Node]:

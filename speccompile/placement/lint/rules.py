@@ -15,6 +15,7 @@ from speccompile.placement.lint.seldon_models import SELDON_MODEL_RULES
 from speccompile.placement.lint.seldon_runtime import SELDON_RUNTIME_RULES
 from speccompile.placement.lint.seldon_servers import SELDON_SERVER_RULES
 from speccompile.placement.lint.tolerations import TOLERATION_RULES
+from speccompile.placement.lint.unknown_pods import UNKNOWN_POD_RULES
 from speccompile.placement.lint.volumes import VOLUME_LINT_RULES
 
 KUBERNETES_RULES: tuple[LintRule, ...] = (
@@ -23,6 +24,7 @@ KUBERNETES_RULES: tuple[LintRule, ...] = (
     *POOL_RULES,
     *AMOUNT_RULES,
     *VOLUME_LINT_RULES,
+    *UNKNOWN_POD_RULES,
 )
 """Rules about pods and pools, for all kinds of objects that create pods."""
 SELDON_RULES: tuple[LintRule, ...] = (

@@ -43,13 +43,11 @@ def _findings(run: Data, admin: AdminConfig) -> list[tuple[str, str]]:
 
 def runs_are_independent(run: Data, admin: AdminConfig) -> None:
     """Compiling runs together produces the same manifests as compiling each alone, and changes no input."""
-    before = deepcopy(admin)
-    fresh = AdminConfig(before.files, before.platform)
-    profiles = {name: deepcopy(profile) for name, profile in admin.setting.profiles.items()}
+    fresh = AdminConfig(deepcopy(admin.files), deepcopy(admin.platform))
     admin.manifests({**run, "name": f"{run['name']}0"})
     _same(admin.manifests(run), fresh.manifests(run), "compiled alone")
-    assert admin.files == before.files, "the admin's documents have changed"
-    assert dict(admin.setting.profiles) == profiles, "a profile has changed"
+    assert admin.files == fresh.files, "the admin's documents have changed"
+    assert admin.setting.profiles == fresh.setting.profiles, "a profile has changed"
 
 
 def _same(one: list[Data] | None, other: list[Data] | None, how: str) -> None:

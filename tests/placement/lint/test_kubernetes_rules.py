@@ -35,7 +35,7 @@ from speccompile.placement.lint.rules import KUBERNETES_RULES, lint_placement
 from speccompile.placement.machine import Machine, Taint, Usage
 from speccompile.placement.node_pools import Pool, declared_pools, pools_of
 from speccompile.placement.scheduler_filters import rejection_reasons
-from speccompile.placement.workloads import workloads
+from speccompile.placement.workloads import pods_of
 from speccompile.testing.node_matcher import nodes_for
 from speccompile.testing.strategies.node_placement import required_affinities, selectors, toleration_items
 from speccompile.testing.strategies.text import json_trees
@@ -115,7 +115,7 @@ def pools(text: str) -> tuple[Pool, ...]:
 def context(*objects: Data, declared: str = "[]", existing: Sequence[Data] = ()) -> PlacementContext:
     linted = trees(objects)
     both = (*linted, *trees(existing))
-    return PlacementContext(both, {id(tree): tree.span for tree in linted}, workloads(both), pools(declared))
+    return PlacementContext(both, {id(tree): tree.span for tree in linted}, pods_of(both).workloads, pools(declared))
 
 
 def found(*objects: Data, declared: str = "[]", existing: Sequence[Data] = ()) -> tuple[Diagnostic, ...]:
@@ -555,7 +555,7 @@ def test_equal_findings_are_reported_once_with_their_objects(tmp_path: Path) -> 
     results = compile_many(runs, profiles=[profile])
     made = [manifest.tree for result in results if isinstance(result, Compiled) for manifest in result.manifests]
     (finding,) = lint_placement(
-        PlacementContext(tuple(made), {id(tree): BUILT_IN for tree in made}, workloads(made), ())
+        PlacementContext(tuple(made), {id(tree): BUILT_IN for tree in made}, pods_of(made).workloads, ())
     )
     named = [note.message for note in finding.notes][1:]
     assert named == ["in Job `run-0`", "in Job `run-1`", "in Job `run-2`", "and in 3 more"]
@@ -572,7 +572,7 @@ def test_a_value_of_a_template_is_reported_at_the_name_of_the_run() -> None:
     named = spec.with_fields({**spec.fields, "nodeName": Node("n1", Span(template, 1, 11, 1, 13))})
     owner = tree.with_fields({**tree.fields, "spec": Node({"template": Node({"spec": named}, tree.span)}, tree.span)})
     place = Span(Source("run.yaml", "name: a\n", Layer.RUN), 1, 7, 1, 8)
-    (finding,) = lint_placement(PlacementContext((owner,), {id(owner): place}, workloads([owner]), ()))
+    (finding,) = lint_placement(PlacementContext((owner,), {id(owner): place}, pods_of([owner]).workloads, ()))
     assert finding.span == place
     assert [note.message for note in finding.notes] == ["set by the template here", "in Job `a`"]
 
@@ -683,7 +683,7 @@ def test_malformed_objects_never_raise(data: st.DataObject) -> None:
     whole = context(declared=POOLS)
     nodes = tuple(_node(one) for one in objects)
     linted = {id(node): BUILT_IN for node in nodes}
-    for finding in lint_placement(whole._replace(objects=nodes, linted=linted, workloads=workloads(nodes))):
+    for finding in lint_placement(whole._replace(objects=nodes, linted=linted, workloads=pods_of(nodes).workloads)):
         assert finding.message
 
 
@@ -713,7 +713,7 @@ def test_no_golden_run_that_compiles_has_an_error_of_placement() -> None:
         findings += (
             (case.name, one)
             for one in lint_placement(
-                PlacementContext(linted, {id(one): one.span for one in linted}, workloads(linted), ())
+                PlacementContext(linted, {id(one): one.span for one in linted}, pods_of(linted).workloads, ())
             )
         )
     assert [(name, finding) for name, finding in findings if finding.severity is Severity.ERROR] == []

@@ -16,7 +16,7 @@ from speccompile.placement.lint.context import PlacementContext
 from speccompile.placement.lint.rules import SELDON_RULES, lint_placement
 from speccompile.placement.machine import Taint
 from speccompile.placement.node_pools import Pool
-from speccompile.placement.workloads import workloads
+from speccompile.placement.workloads import pods_of
 from speccompile.schema.bundled import bundled_codes
 from speccompile.yaml_text.parse import parse
 
@@ -33,7 +33,7 @@ def context(*objects: Any, given: tuple[Any, ...] = (), pools: tuple[Pool, ...] 
     """The objects, and those that the cluster has already, which are not judged."""
     linted, existing = trees(*objects), trees(*given)
     everything = (*linted, *existing)
-    return PlacementContext(everything, {id(tree): tree.span for tree in linted}, workloads(everything), pools)
+    return PlacementContext(everything, {id(tree): tree.span for tree in linted}, pods_of(everything).workloads, pools)
 
 
 def findings(*objects: Any, **more: Any) -> tuple[Diagnostic, ...]:
@@ -355,7 +355,7 @@ spec:
 """
     objects = tuple(document.root for document in parse(Source("m.yaml", text, Layer.RUN)).documents)
     (found,) = lint_placement(
-        PlacementContext(objects, {id(tree): tree.span for tree in objects}, workloads(objects), ())
+        PlacementContext(objects, {id(tree): tree.span for tree in objects}, pods_of(objects).workloads, ())
     )
     assert found.span
     assert (found.code, found.span.label) == ("seldon/memory-beyond-capacity", "m.yaml:18:11")

@@ -15,7 +15,7 @@ from speccompile.placement.model_hosting import ModelHosting, host_models
 from speccompile.placement.seldon.model_match import Cause, Fit, ModelMatch, match_models, server_loads
 from speccompile.placement.seldon.objects import model_bytes
 from speccompile.placement.seldon.server_pods import STOCK, is_stock, server_hosts, stock_config, stock_hosts
-from speccompile.placement.workloads import workloads
+from speccompile.placement.workloads import pods_of
 
 
 def match_of(*objects: Any) -> ModelMatch:
@@ -31,7 +31,7 @@ def causes(match: ModelMatch) -> dict[str, list[Cause]]:
 
 
 def test_a_server_uses_its_config_from_any_namespace() -> None:
-    (found,) = workloads(trees(server(serverConfig="own"), config()))
+    (found,) = pods_of(trees(server(serverConfig="own"), config())).workloads
     assert [one.plain()["name"] for one in found.pod.fields["containers"].items] == ["rclone", "agent", "mlserver"]
 
 
@@ -44,7 +44,7 @@ def test_of_several_configs_the_one_beside_the_server_counts() -> None:
 
 @pytest.mark.parametrize("name", STOCK)
 def test_a_stock_config_need_not_be_at_hand(name: str) -> None:
-    (found,) = workloads(trees(server(serverConfig=name)))
+    (found,) = pods_of(trees(server(serverConfig=name))).workloads
     *others, serving = found.pod.fields["containers"].items
     assert [one.plain()["name"] for one in (*others, serving)] == ["rclone", "agent", name]
     assert all(is_stock(node) for _, node in serving.walk())
@@ -81,7 +81,7 @@ def test_with_an_unknown_config_the_values_of_the_server_apply() -> None:
     ],
 )
 def test_replicas_default_to_the_minimum_or_one(spec: Data, replicas: int) -> None:
-    (found,) = workloads(trees(server(**spec)))
+    (found,) = pods_of(trees(server(**spec))).workloads
     assert found.replicas == replicas
 
 
