@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Sequence
+from io import StringIO
 from typing import Any
 
 from speccompile.model.diagnostic import Diagnostic
@@ -62,8 +63,14 @@ def place_data(span: Span | None) -> dict[str, Any] | None:
 
 def to_json(data: Any) -> str:
     """The data as indented JSON that is safe to encode as UTF-8 and to print."""
-    lines = json.dumps(data, ensure_ascii=False, indent=2).split("\n")
-    return "".join((line if line.isprintable() else "".join(map(_escaped, line))) + "\n" for line in lines)
+    text = StringIO()
+    # `json.dumps` collects all tokens before it joins them, which takes ten times the memory of the text.
+    for token in json.JSONEncoder(ensure_ascii=False, indent=2).iterencode(data):
+        # A line end is never part of a string, and a token has at most one.
+        start, line_end, rest = token.rpartition("\n")
+        text.write(start + line_end + (rest if rest.isprintable() else "".join(map(_escaped, rest))))
+    text.write("\n")
+    return text.getvalue()
 
 
 def _escaped(char: str) -> str:
