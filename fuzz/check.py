@@ -1,0 +1,160 @@
+"""Run one input through the command line, and judge the result."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import resource
+import shutil
+import signal
+import sys
+import traceback
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import NamedTuple, NoReturn
+
+from fuzz.mutate import MARKER
+from fuzz.targets import STDIN, TARGETS, Seed, from_input
+from speccompile.cli.main import main
+
+CPU_SECONDS = 10
+MEMORY_KILOBYTES = 256 * 1024
+_EXIT_CODES = frozenset({0, 1, 2, 4})
+_CODE = re.compile(r'^(?:error|warning|notice)\[([a-z]+/[-a-z0-9]+)\]|"code": "([a-z]+/[-a-z0-9]+)"', re.MULTILINE)
+_NOT_READ = ("yaml/", "input/")
+_OTHER_KIND = frozenset(
+    {
+        *("run/unknown-form", "profile/not-an-object", "profile/no-profile", "snapshot/unexpected-object"),
+        *("api/bad-definition", "template/fault"),
+    }
+)
+_HIDDEN = re.compile(rf"^.*\bsecrets['\"]?:.*{re.escape(MARKER)}.*$", re.MULTILINE)
+
+
+class Verdict(NamedTuple):
+    """What an input showed."""
+
+    passed: bool
+    """Whether it passed the first check: it is valid YAML of its kind, or a template that Jinja can read."""
+    faults: tuple[str, ...]
+    """What must never happen, as `kind: detail`."""
+
+
+class _Result(NamedTuple):
+    code: int | None
+    stdout: str
+    stderr: str
+    fault: str | None
+
+
+class _TooSlow(BaseException):
+    """Not an Exception, so that no handler of the program catches it."""
+
+
+def check(target: str, data: bytes, folder: Path) -> Verdict:
+    """Run the calls of an input in an empty folder."""
+    seed, text = from_input(target, data)
+    results: list[_Result] = []
+    faults: list[str] = []
+    for call in seed.calls:
+        before = _prepare(folder, seed, text)
+        results.append(_run(call, folder, text if seed.path == STDIN else ""))
+        # What comes from a pipe is printed unchanged if it has errors.
+        printed = results[-1].stderr + ("" if seed.path == STDIN else results[-1].stdout)
+        faults += _faults(results[-1])
+        if TARGETS[target].has_secrets and MARKER in printed and _is_secret(text):
+            faults.append("secret: printed")
+        if results[-1].code != 0 and _files(folder) != before:
+            faults.append(f"half-written: {call[0]} failed and changed files")
+        if TARGETS[target].has_plain_path and call[0] == "render":
+            plain = _run((*call, "--plain"), folder, "")
+            if plain[:3] != results[-1][:3] and not plain.fault:
+                faults.append("differs: render --plain")
+    codes = {one or other for result in results for one, other in _CODE.findall(result.stderr + result.stdout)}
+    passed = not any(code.startswith(_NOT_READ) or code in _OTHER_KIND for code in codes)
+    return Verdict(passed and not faults, tuple(dict.fromkeys(faults)))
+
+
+def _prepare(folder: Path, seed: Seed, text: str) -> Mapping[str, bytes]:
+    shutil.rmtree(folder, ignore_errors=True)
+    for name, content in seed.files.items():
+        if name != STDIN:
+            path = folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes((text if name == seed.path else content).encode("utf-8", "replace"))
+    folder.mkdir(parents=True, exist_ok=True)
+    return _files(folder)
+
+
+def _files(folder: Path) -> Mapping[str, bytes]:
+    return {str(path): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+def _run(call: tuple[str, ...], folder: Path, stdin: str) -> _Result:
+    stdout, stderr = io.StringIO(), io.StringIO()
+    fault, code = None, None
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with _streams(folder, stdin, stdout, stderr):
+        try:
+            with _cpu_limit():
+                code = main(list(call))
+        except SystemExit as stop:
+            code = stop.code if isinstance(stop.code, int) else 0
+        except _TooSlow:
+            fault = f"slow: more than {CPU_SECONDS} s of CPU time"
+        except BaseException as error:  # noqa: BLE001  that is what is looked for
+            fault = f"exception: {_where(error)}"
+    if resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before > MEMORY_KILOBYTES:
+        fault = fault or f"memory: more than {MEMORY_KILOBYTES // 1024} MiB"
+    return _Result(code, stdout.getvalue(), stderr.getvalue(), fault)
+
+
+def _where(error: BaseException) -> str:
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if "speccompile" in frame.filename]
+    place = f"{Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else "?"
+    return f"{type(error).__name__} at {place}"
+
+
+def _faults(result: _Result) -> Iterator[str]:
+    if result.fault:
+        yield result.fault
+        return
+    if result.code not in _EXIT_CODES or "Traceback" in result.stderr:
+        frames = re.findall(r'File "[^"]*/(\w+\.py)", line (\d+)', result.stderr)
+        last = result.stderr.strip().splitlines()[-1:] or [""]
+        yield f"internal: exit {result.code} at {':'.join(frames[-1]) if frames else '?'} {last[0][:80]}"
+
+
+def _is_secret(text: str) -> bool:
+    """Whether the marker occurs only below keys `secrets`: mutations may have moved it."""
+    return text.count(MARKER) == len(_HIDDEN.findall(text))
+
+
+@contextmanager
+def _streams(folder: Path, stdin: str, stdout: io.StringIO, stderr: io.StringIO) -> Iterator[None]:
+    saved, before = (sys.stdin, sys.stdout, sys.stderr), Path.cwd()
+    sys.stdin = io.TextIOWrapper(io.BytesIO(stdin.encode("utf-8", "replace")))
+    sys.stdout, sys.stderr = stdout, stderr
+    os.chdir(folder)
+    try:
+        yield
+    finally:
+        os.chdir(before)
+        sys.stdin, sys.stdout, sys.stderr = saved
+
+
+@contextmanager
+def _cpu_limit() -> Iterator[None]:
+    def stop(_signal: int, _frame: FrameType | None) -> NoReturn:
+        raise _TooSlow
+
+    before = signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, CPU_SECONDS)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
