@@ -43,7 +43,12 @@ def fuzz(target: str, seconds: int) -> Row:
         findings[f"crash: the process ended with {code}, see {folder.relative_to(ROOT)}/log.txt"] = 1
     coverage = [int(number) for number in _COVERAGE.findall(_text(folder / "log.txt"))]
     return Row(
-        target, counts.get("inputs", 0), counts.get("passed", 0), counts.get("cpu", 0.0), max(coverage, default=0), findings
+        target,
+        counts.get("inputs", 0),
+        counts.get("passed", 0),
+        counts.get("cpu", 0.0),
+        max(coverage, default=0),
+        findings,
     )
 
 

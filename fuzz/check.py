@@ -9,6 +9,7 @@ import resource
 import shutil
 import signal
 import sys
+import tempfile
 import traceback
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -158,3 +159,8 @@ def _cpu_limit() -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.signal(signal.SIGPROF, before)
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as _folder:
+        print(check(sys.argv[1], Path(sys.argv[2]).read_bytes(), Path(_folder) / "call"))

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import importlib
 import json
 import os
+import pkgutil
 import sys
 import tempfile
 from collections import Counter
@@ -13,6 +15,12 @@ from pathlib import Path
 import atheris
 
 with atheris.instrument_imports(include=["speccompile"]):
+    # The program imports most modules on use, which would be too late to measure their coverage.
+    import speccompile
+
+    for _module in pkgutil.walk_packages(speccompile.__path__, "speccompile."):
+        if not _module.name.startswith(("speccompile.__main__", "speccompile.testing")):
+            importlib.import_module(_module.name)
     from fuzz.check import check
 from fuzz.mutate import mutate
 from fuzz.targets import as_input, seeds_of
@@ -57,7 +65,13 @@ def run_target(target: str, folder: Path, seconds: int) -> None:
     def mutator(data: bytes, most: int, number: int) -> bytes:
         return mutate(target, data, most, number)
 
-    options = [f"-max_total_time={seconds}", f"-max_len={_LONGEST}", "-rss_limit_mb=2048", "-timeout=120"]
+    options = [
+        f"-max_total_time={seconds}",
+        f"-max_len={_LONGEST}",
+        "-len_control=0",
+        "-rss_limit_mb=2048",
+        "-timeout=120",
+    ]
     atheris.Setup([sys.argv[0], *options, str(folder / "corpus")], campaign, custom_mutator=mutator)
     atheris.Fuzz()
 

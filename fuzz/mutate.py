@@ -52,9 +52,9 @@ def words() -> tuple[str, ...]:
 
 def mutate(target: str, data: bytes, most: int, number: int) -> bytes:
     """Another input near this one, chosen by the number."""
-    chance = random.Random(number)  # noqa: S311  not a secret
+    chance = random.Random(number)
     seed, text = from_input(target, data)
-    if chance.random() < 0.1:  # noqa: PLR2004
+    if chance.random() < 0.1:
         seed = chance.choice(list(seeds_of(target).values()))
         text = seed.text
     new = _tree_mutant(target, text, chance) if TARGETS[target].is_yaml and chance.random() < _TREES else None
@@ -138,7 +138,7 @@ def _hide(container: Any, _: Any, __: str, chance: random.Random) -> None:
 
 
 def _wrap(container: Any, key: Any, _: str, chance: random.Random) -> None:
-    container[key] = [container[key]] if chance.random() < 0.5 else {chance.choice(words()): container[key]}  # noqa: PLR2004
+    container[key] = [container[key]] if chance.random() < 0.5 else {chance.choice(words()): container[key]}
 
 
 def _graft(container: Any, key: Any, target: str, chance: random.Random) -> None:
@@ -158,9 +158,9 @@ _CHANGES: tuple[Callable[[Any, Any, str, random.Random], None], ...] = (
 
 def _value(target: str, chance: random.Random) -> Any:
     choice = chance.random()
-    if choice < 0.6:  # noqa: PLR2004
+    if choice < 0.6:
         return copy.deepcopy(chance.choice(_JUNK))
-    if choice < 0.8:  # noqa: PLR2004
+    if choice < 0.8:
         return chance.choice(words())
     holder: list[Any] = [None]
     _graft(holder, 0, target, chance)

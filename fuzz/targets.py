@@ -94,7 +94,9 @@ def _without_cache(arguments: tuple[str, ...]) -> tuple[str, ...]:
 
 def _plain_runs() -> Iterator[Case]:
     """The accepted golden cases that render one file of runs."""
-    return (case for case in cases() if case.name.startswith("accept/") and case.arguments[:2] == ("render", "run.yaml"))
+    return (
+        case for case in cases() if case.name.startswith("accept/") and case.arguments[:2] == ("render", "run.yaml")
+    )
 
 
 def _bundled(pattern: str) -> Callable[[], Iterator[Seed]]:
@@ -108,9 +110,7 @@ def _bundled(pattern: str) -> Callable[[], Iterator[Seed]]:
             fitting = [case for case in runs if f"target: {target}" in "".join(case.files.values())] or runs
             case = fitting[len(path.name) % len(fitting)]
             arguments = (*_without_cache(case.arguments), "--templates", "own")
-            yield Seed(
-                f"{target}/{path.name}", {**case.files, **folder}, f"own/{target}/{path.name}", (arguments,)
-            )
+            yield Seed(f"{target}/{path.name}", {**case.files, **folder}, f"own/{target}/{path.name}", (arguments,))
 
     return seeds
 
