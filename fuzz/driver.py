@@ -68,9 +68,11 @@ def run_target(target: str, folder: Path, seconds: int) -> None:
     options = [
         f"-max_total_time={seconds}",
         f"-max_len={_LONGEST}",
-        "-len_control=0",
         "-rss_limit_mb=2048",
-        "-timeout=120",
+        # `check` limits the CPU time of an input; on a busy machine it may take far longer.
+        "-timeout=1200",
+        "-report_slow_units=1200",
+        f"-artifact_prefix={folder}/",
     ]
     atheris.Setup([sys.argv[0], *options, str(folder / "corpus")], campaign, custom_mutator=mutator)
     atheris.Fuzz()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +67,46 @@ def test_validate_takes_linear_work(kind: str, form: str, tmp_path: Path, capsys
         capsys.readouterr()
 
     assert_near_linear(validate, 50)
+
+
+LIST = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n"
+
+
+def resource(index: int, image: str = "a/b:1", more: str = "") -> str:
+    metadata = f"apiVersion: speccompile.dev/v1alpha1\nkind: Run\nmetadata:\n  name: r{index}\n"
+    return f"{metadata}spec:\n  action: job\n  image: {image}\n{more}"
+
+
+def resources(*texts: str) -> str:
+    return LIST + "".join("- " + text.rstrip().replace("\n", "\n  ") + "\n" for text in texts)
+
+
+VOLUME = "  - {volume_type: empty_dir, name: v, mount_path: /v}\n"
+STREAMS: dict[str, tuple[str, Callable[[int], str]]] = {
+    "helm": ("helm", lambda number: "---\n".join(map(resource, range(number)))),
+    "krm": ("krm", lambda number: resources(*map(resource, range(number)))),
+    "krm with errors": ("krm", lambda number: resources(*(resource(index, "a b") for index in range(number)))),
+    "krm with many errors in a run": (
+        "krm",
+        lambda number: resources(resource(0, more=f"  volumes:\n{VOLUME * number}")),
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", STREAMS)
+def test_streams_take_linear_work(
+    kind: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command, text = STREAMS[kind]
+
+    def pipe(number: int) -> None:
+        stdin = TextIOWrapper(BytesIO(text(number).encode()))
+        monkeypatch.setattr(sys, "stdin", stdin)
+        code = main([command])
+        answer = capsys.readouterr()
+        assert code == int("errors" in kind), answer.err
+
+    assert_near_linear(pipe, 30)
 
 
 @pytest.mark.parametrize("form", ["text", "json", "sarif"])
