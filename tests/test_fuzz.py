@@ -68,7 +68,7 @@ def internal(_: object) -> int:
         (writing, "half-written"),
         (printing, "secret: printed"),
         (busy, "slow"),
-        (internal, "internal: exit 3"),
+        (internal, "internal: exit 3 at"),
     ],
 )
 def test_each_fault_is_found(program: object, fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
