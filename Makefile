@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test pythons lint types docs reference golden prepared verdicts properties bench clean
+.PHONY: demo test pythons lint types docs reference golden prepared verdicts properties fuzz bench clean
 
 # A run, the profile that overrides part of it, and the origin of the result. The manifests go to examples/manifests/.
 demo: $(VENV)/.installed
@@ -46,6 +46,12 @@ golden: $(VENV)/.tested
 properties: $(VENV)/.tested
 	HYPOTHESIS_PROFILE=thorough $(BIN)/pytest -n auto -m hypothesis
 
+# Mutate every kind of input for FUZZ_SECONDS each, and print what was found; FUZZ_TARGETS selects some. Linux only, and
+# not part of CI. Inputs and findings go to fuzz/work/.
+FUZZ_SECONDS ?= 60
+fuzz: $(VENV)/.fuzzed
+	$(BIN)/python -m fuzz --seconds $(FUZZ_SECONDS) $(FUZZ_TARGETS)
+
 # Prerender the bundled templates for the golden runs, so that a cold start needs no Jinja; a test checks the result.
 prepared: $(VENV)/.installed
 	$(BIN)/python scripts/prepare.py
@@ -72,5 +78,9 @@ $(VENV)/.measured: $(VENV)/.tested
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]' >&2
 	@touch $@
 
+$(VENV)/.fuzzed: $(VENV)/.installed
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[fuzz]' >&2
+	@touch $@
+
 clean:
-	rm -rf $(VENV) $(VENV)-* site .mypy_cache .pytest_cache .ruff_cache .hypothesis dist
+	rm -rf $(VENV) $(VENV)-* site .mypy_cache .pytest_cache .ruff_cache .hypothesis dist fuzz/work

@@ -5,6 +5,7 @@ from __future__ import annotations
 import marshal
 from array import array
 from collections.abc import Iterator
+from functools import lru_cache
 from io import BytesIO
 from typing import IO, Any
 
@@ -13,6 +14,7 @@ from speccompile.compiler.duplicate_objects import RunClaim
 from speccompile.model.source import Layer, Source, Span
 
 _IN_MEMORY = 256 * 1024
+_RECENT_FILES = 8
 
 
 class Spool:
@@ -62,32 +64,35 @@ class Spool:
 class Ledger:
     """The objects that runs create, by number, to find clashes; on disk if there are many."""
 
-    __slots__ = ("_last", "_spool", "_text_number")
+    __slots__ = ("_claims", "_files", "_last", "_source")
 
     def __init__(self) -> None:
-        self._spool = Spool()
+        self._claims, self._files = Spool(), Spool()
         self._last: Source | None = None
-        self._text_number = 0
+        # The runs of one file share one source: reading its text for each clash would take quadratic time and memory.
+        self._source = lru_cache(maxsize=_RECENT_FILES)(self._read_source)
 
     def __len__(self) -> int:
-        return len(self._spool)
+        return len(self._claims)
 
     def append(self, claim: RunClaim) -> None:
         source = claim.place.source
-        text: tuple[str, ...] | None = None
-        # The runs of one file share its text, which is stored with the first of them.
         if source is not self._last:
-            self._last, self._text_number = source, len(self._spool)
-            text = (source.name, source.text, source.layer.value)
+            self._last = source
+            self._files.append((source.name, source.text, source.layer.value))
         objects = tuple((*created[:3], created.place[1:]) for created in claim.objects)
-        self._spool.append((self._text_number, text, claim.project, claim.name, claim.place[1:], objects))
+        self._claims.append((len(self._files) - 1, claim.project, claim.name, claim.place[1:], objects))
 
     def __getitem__(self, number: int) -> RunClaim:
-        text_number, text, project, name, place, objects = self._spool[number]
-        file, content, layer = text or self._spool[text_number][1]
-        source = Source(file, content, Layer(layer))
+        file, project, name, place, objects = self._claims[number]
+        source = self._source(file)
         created = (CreatedObject(kind, of, namespace, Span(source, *at)) for kind, of, namespace, at in objects)
         return RunClaim(project, name, Span(source, *place), tuple(created))
 
+    def _read_source(self, number: int) -> Source:
+        name, text, layer = self._files[number]
+        return Source(name, text, Layer(layer))
+
     def close(self) -> None:
-        self._spool.close()
+        self._claims.close()
+        self._files.close()

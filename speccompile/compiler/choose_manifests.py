@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from speccompile.compiler.bundled_library import bundled_library
 from speccompile.compiler.documents.targets import DEFAULT_TARGET, targets_of
 from speccompile.model.documents import Profile
 from speccompile.model.identity_cache import by_identity
@@ -15,9 +16,11 @@ from speccompile.schema.library import Library
 def target_of(profile: Profile | None, library: Library) -> Target:
     """The target of runs under the profile."""
     name = profile.target if profile else None
+    targets = targets_of(library)
     # An unknown target is an error of the profile, and nothing is compiled under it.
-    target = targets_of(library).get(str(name.value)) if name else None
-    return target or targets_of(library)[DEFAULT_TARGET]
+    target = targets.get(str(name.value)) if name else None
+    # The same is true of a custom default target that has errors.
+    return target or targets.get(DEFAULT_TARGET) or targets_of(bundled_library())[DEFAULT_TARGET]
 
 
 @by_identity(64)

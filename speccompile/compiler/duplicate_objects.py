@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import Protocol
 
 from speccompile.compiler.compiled import Compiled, CreatedObject, Result
@@ -16,6 +17,9 @@ from speccompile.model.source import Span
 
 _INITIAL_SLOTS = 64
 _WORD = 2**64 - 1
+_RECENT_CLAIMS = 64
+Places = Callable[[int], Mapping[tuple[str, ...], Span]]
+"""The positions of a run and its objects, by identity, for the number of the run."""
 
 
 class RunClaim(NamedTuple):
@@ -88,20 +92,26 @@ def refuse_duplicates(
     """
     claims: ClaimStore = [] if memory is None else memory
     index, projects = HashIndex(), SharedNamespaces(platform)
+
+    # A run with many objects can clash with all objects of another, or many runs with the same run.
+    @lru_cache(maxsize=_RECENT_CLAIMS)
+    def places(number: int) -> Mapping[tuple[str, ...], Span]:
+        return _places(claims[number])
+
     for result in results:
         if isinstance(result, CompileError):
             yield result
-        elif findings := tuple(_clashes(result, claims, index)):
+        elif findings := tuple(_clashes(result, claims, index, places)):
             yield CompileError(findings)
         else:
             yield result.with_findings(tuple(projects.warnings(result)))
 
 
-def _clashes(compiled: Compiled, claims: ClaimStore, index: HashIndex) -> Iterator[Diagnostic]:
+def _clashes(compiled: Compiled, claims: ClaimStore, index: HashIndex, places: Places) -> Iterator[Diagnostic]:
     """A finding if the run was defined before, else one for each of its objects that was."""
     claim = RunClaim(compiled.project, compiled.name, compiled.place, compiled.objects)
     number = len(claims)
-    first = _first((claim.project, claim.name), number, claims, index)
+    first = _first((claim.project, claim.name), number, index, places)
     if first is not None:
         yield Diagnostic(
             code="run/duplicate",
@@ -115,7 +125,7 @@ def _clashes(compiled: Compiled, claims: ClaimStore, index: HashIndex) -> Iterat
     claims.append(claim)
     of_this_run: dict[tuple[str, ...], Span] = {}
     for created in claim.objects:
-        first = of_this_run.get(created[:3]) or _first(created[:3], number, claims, index)
+        first = of_this_run.get(created[:3]) or _first(created[:3], number, index, places)
         of_this_run.setdefault(created[:3], created.place)
         if first is not None:
             yield Diagnostic(
@@ -127,19 +137,20 @@ def _clashes(compiled: Compiled, claims: ClaimStore, index: HashIndex) -> Iterat
             )
 
 
-def _first(identity: tuple[str, ...], number: int, claims: ClaimStore, index: HashIndex) -> Span | None:
+def _first(identity: tuple[str, ...], number: int, index: HashIndex, places: Places) -> Span | None:
     """Where an earlier run or object of this identity is defined; if nowhere, add it as the run of this number."""
     salt = 0
     while (earlier := index.settle(hash((salt, identity)), number)) is not None:
-        place = None if earlier == number else _place(identity, claims[earlier])
+        # Without a place, only the hash is the same.
+        place = None if earlier == number else places(earlier).get(identity)
         if place is not None:
             return place
         salt += 1
     return None
 
 
-def _place(identity: tuple[str, ...], claim: RunClaim) -> Span | None:
-    """The position of the run or of its object with this identity; None if only the hash is the same."""
-    if identity == (claim.project, claim.name):
-        return claim.place
-    return next((created.place for created in claim.objects if created[:3] == identity), None)
+def _places(claim: RunClaim) -> Mapping[tuple[str, ...], Span]:
+    objects: dict[tuple[str, ...], Span] = {}
+    for created in claim.objects:
+        objects.setdefault(created[:3], created.place)
+    return {(claim.project, claim.name): claim.place, **objects}

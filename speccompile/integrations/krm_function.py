@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import chain
 from typing import Any
 
 from speccompile.compiler.source_file import user_file
@@ -11,7 +10,8 @@ from speccompile.integrations.embedded_runs import CONFIG_KIND, RUN_KIND, Embedd
 from speccompile.model.diagnostic import Diagnostic, Severity
 from speccompile.model.documents import Document
 from speccompile.model.findings import CompileError, stop_if_any
-from speccompile.model.key_path import format_path
+from speccompile.model.identity_cache import by_identity
+from speccompile.model.key_path import KeyPath, format_path
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
 from speccompile.model.source import Layer, Source, Span
@@ -217,12 +217,20 @@ def _path_of(span: Span, root: Node) -> str:
 
     A mapping begins at its first key; a finding about all of it, such as a missing key, has the same end as well.
     """
-    nodes = list(root.walk())
-    whole = (path for path, node in nodes if not node.is_scalar and node.span[1:] == span[1:])
-    first = (
-        path
-        for path, node in nodes
-        for place in (node.key, node.span if node.is_scalar else None)
-        if place and (place.line, place.column) == (span.line, span.column)
-    )
-    return format_path(next(chain(whole, first), ()))
+    whole, first = _paths_by_place(root)
+    path = whole.get(span[1:])
+    return format_path(first.get((span.line, span.column), ()) if path is None else path)
+
+
+@by_identity(8)
+def _paths_by_place(root: Node) -> tuple[Mapping[tuple[int, ...], KeyPath], Mapping[tuple[int, int], KeyPath]]:
+    """Paths of mappings and lists by their spans, and of scalars and keys by their starts; cached for many findings."""
+    whole: dict[tuple[int, ...], KeyPath] = {}
+    first: dict[tuple[int, int], KeyPath] = {}
+    for path, node in root.walk():
+        if not node.is_scalar:
+            whole.setdefault(node.span[1:], path)
+        for place in (node.key, node.span if node.is_scalar else None):
+            if place:
+                first.setdefault((place.line, place.column), path)
+    return whole, first

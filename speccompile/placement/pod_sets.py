@@ -74,10 +74,9 @@ def declared_pod_sets(library: Library) -> Mapping[ObjectKind, tuple[PodSet, ...
     declared: dict[ObjectKind, tuple[PodSet, ...]] = {}
     for target in targets_of(library).custom():
         for kind, pod in target.pods.items():
-            if kind in target.bases:
-                counts = (Count((target.replicas[kind],)),) if kind in target.replicas else ()
-                group = target.bases[kind].rpartition("/")[0]
-                declared[group, kind] = (PodSet((), pod, counts),)
+            counts = (Count((target.replicas[kind],)),) if kind in target.replicas else ()
+            for version in target.bases.get(kind, ()):
+                declared[version.rpartition("/")[0], kind] = (PodSet((), pod, counts),)
     return declared
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Sequence
+from itertools import islice
 from typing import Any
 
 from speccompile.model.diagnostic import Diagnostic
@@ -16,6 +17,8 @@ from speccompile.terminal.style import Paint
 REPORT_VERSION = 1
 """Version of the JSON reports; a new one may break readers of the old one."""
 _UNIT = re.compile("....")
+_TOKENS = 10_000
+"""Tokens of JSON that are joined at a time."""
 
 
 def format_findings(findings: Sequence[Diagnostic], _: Paint) -> str:
@@ -62,8 +65,18 @@ def place_data(span: Span | None) -> dict[str, Any] | None:
 
 def to_json(data: Any) -> str:
     """The data as indented JSON that is safe to encode as UTF-8 and to print."""
-    lines = json.dumps(data, ensure_ascii=False, indent=2).split("\n")
-    return "".join((line if line.isprintable() else "".join(map(_escaped, line))) + "\n" for line in lines)
+    tokens = map(_printable, json.JSONEncoder(ensure_ascii=False, indent=2).iterencode(data))
+    parts: list[str] = []
+    # All tokens at once, as `json.dumps` collects them, take ten times the memory of the text.
+    while part := "".join(islice(tokens, _TOKENS)):
+        parts.append(part)
+    return "".join((*parts, "\n"))
+
+
+def _printable(token: str) -> str:
+    """The token with escapes; a line end is never inside a string, and a token has at most one."""
+    start, line_end, rest = token.rpartition("\n")
+    return start + line_end + (rest if rest.isprintable() else "".join(map(_escaped, rest)))
 
 
 def _escaped(char: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import lru_cache
 
 from speccompile.model.diagnostic import Diagnostic, Note, quote
 from speccompile.model.key_path import KeyPath
@@ -20,10 +21,13 @@ def near(name: str, known: Iterable[str], most: int = _MAX_EDITS) -> str | None:
     It is at most `most` edits away, and less than half of it differs. Failing that, one name begins with the other:
     `desc` is close to `description`, and `allow_existing_volumes` to `allow_existing`.
     """
-    written = name.casefold()
-    names = {one.casefold(): one for one in known}
+    written, names = name.casefold(), _folded(tuple(known))
     least, nearest = most + 1, None
     for folded, one in names.items():
+        difference = abs(len(written) - len(folded))
+        # Most names differ too much in length; a file can have thousands of unknown keys.
+        if difference >= least:
+            continue
         bound = min(least - 1, (min(len(written), len(folded)) - 1) // 2)
         distance = _edits(written, folded, bound)
         if distance is not None:
@@ -33,6 +37,11 @@ def near(name: str, known: Iterable[str], most: int = _MAX_EDITS) -> str | None:
     if nearest is not None or most < _MAX_EDITS or not _MIN_PART <= len(written) <= _MAX_PART:
         return nearest
     return _extended(written, names)
+
+
+@lru_cache(maxsize=64)
+def _folded(names: tuple[str, ...]) -> Mapping[str, str]:
+    return {name.casefold(): name for name in names}
 
 
 def _extended(written: str, names: Mapping[str, str]) -> str | None:
@@ -81,7 +90,7 @@ def suggest_key(key: str, path: KeyPath, allowed: Collection[str], elsewhere: st
 
     if help_text := translate_name(key, path, allowed):
         return help_text
-    meant = near(key, allowed, most=1) or (None if elsewhere else near(key, allowed))
+    meant = near(key, allowed, most=1 if elsewhere else _MAX_EDITS)
     if meant:
         return f"did you mean `{meant}`?"
     if elsewhere:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from speccompile.model.diagnostic import Diagnostic, quote
+from speccompile.model.identity_cache import by_identity
 from speccompile.model.key_path import KeyPath
 from speccompile.model.key_spelling import spelled
 from speccompile.model.light_namedtuple import NamedTuple
@@ -92,13 +93,14 @@ def _with_home(
 
 def _find_home(key: str, child: Node, field: Field, document: CheckedDocument) -> str | None:
     """Where the key belongs, as help: below a sibling, in an item of a sibling, or one level up."""
-    inside = [name for name in field.properties if _has(field.child(name), key)]
+    mappings, lists_of_mappings = _inner_mappings(field.schema, field.library)
+    inside = [name for name, inner in mappings.items() if _has(inner, key)]
     # A field of one target concerns few runs.
-    general = [name for name in inside if "x-targets" not in field.child(name).schema]
+    general = [name for name in inside if "x-targets" not in mappings[name]]
     homes = general or inside
     if len(homes) == 1:
         return _show_home(key, child, homes[0], field, document)
-    lists = [name for name in field.properties if _has(field.child(name).item(), key)]
+    lists = [name for name, inner in lists_of_mappings.items() if _has(inner, key)]
     if 0 < len(homes or lists) <= _MAX_HOMES:
         names = _joined([f"`{name}`" for name in homes or lists])
         return f"`{key}` belongs {'under' if homes else 'in an item of'} {names}"
@@ -126,8 +128,24 @@ def _joined(words: list[str]) -> str:
     return " or ".join(filter(None, (", ".join(words[:-1]), words[-1])))
 
 
-def _has(field: Field, key: str) -> bool:
-    return "object" in field.types and spelled(key, field.properties) in field.properties
+@by_identity(64)
+def _inner_mappings(schema: Schema, library: Library) -> tuple[Mapping[str, Schema], Mapping[str, Schema]]:
+    """The schemas of properties that are mappings, and of items of those that are lists of mappings, by name.
+
+    Cached, because a file can have thousands of unknown keys.
+    """
+    field = Field((), schema, library)
+    children = {name: field.child(name) for name in field.properties}
+    items = {name: child.item() for name, child in children.items()}
+    mappings, lists = (
+        {name: one.schema for name, one in some.items() if "object" in one.types} for some in (children, items)
+    )
+    return mappings, lists
+
+
+def _has(schema: Schema, key: str) -> bool:
+    properties = schema.get("properties", {})
+    return spelled(key, properties) in properties
 
 
 def _show_home(key: str, child: Node, home: str, field: Field, document: CheckedDocument) -> str:

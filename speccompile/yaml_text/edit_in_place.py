@@ -16,10 +16,12 @@ from ruamel.yaml.error import YAMLError
 
 from speccompile.model.diagnostic import Diagnostic, quote
 from speccompile.model.findings import CompileError, stop_if_any
+from speccompile.model.full_path import FULL_PATH
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
 from speccompile.model.source import Source, Span
 from speccompile.yaml_text.parse import parse
+from speccompile.yaml_text.parse_libyaml import Declined, fast_events
 from speccompile.yaml_text.plain_scalars import resolve
 from speccompile.yaml_text.serialize import serialize
 
@@ -103,14 +105,24 @@ def read_outline(source: Source) -> Outline:
     Scalars are not interpreted, except for null: the document may belong to other tools.
     """
     aliases: list[Alias] = []
+    roots = None if FULL_PATH.get() else _fast_parts(source)
     try:
-        events = _record_aliases(YAML(typ="safe", pure=True).parse(source.text), source, aliases)
-        roots = _build_parts(events, source)
+        if roots is None:
+            events = _record_aliases(YAML(typ="safe", pure=True).parse(source.text), source, aliases)
+            roots = _build_parts(events, source)
     except (YAMLError, ValueError, OverflowError, RecursionError):
         raise CompileError(_refusal(source)) from None
     if len(roots) != 1:
         raise CompileError(_refusal(source))
     return Outline(source, roots[0], tuple(aliases))
+
+
+def _fast_parts(source: Source) -> Sequence[YamlPart] | None:
+    """The parts of a text without aliases; None if only the exact parser can locate them."""
+    try:
+        return _build_parts(fast_events(source.text), source)
+    except Declined:
+        return None
 
 
 def _record_aliases(events: Iterable[Any], source: Source, aliases: list[Alias]) -> Iterator[Any]:
@@ -160,7 +172,7 @@ def _scalar(event: Any, source: Source) -> YamlPart:
     text = getattr(event, "value", None)
     if text is None:
         return YamlPart(start, end, span, is_alias=True)
-    is_plain = event.style is None
+    is_plain = not event.style
     return YamlPart(start, end, span, None if is_plain and text in _NULLS else text, is_plain)
 
 

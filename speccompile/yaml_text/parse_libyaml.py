@@ -7,7 +7,7 @@ a known difference is declined, and the tests search for more.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any, Final
 
@@ -28,8 +28,8 @@ _new_span: Final[Any] = tuple.__new__
 """Builds a span in half the time that the class takes; every value has one."""
 
 
-class _Declined(Exception):  # noqa: N818  caught in `parse_fast`
-    pass
+class Declined(Exception):  # noqa: N818  callers then use the exact parser
+    """The text may be read differently by the exact parser."""
 
 
 class _Binding(NamedTuple):
@@ -71,7 +71,7 @@ def parse_fast(source: Source) -> Parsed | None:
         return None
     try:
         roots = _roots(source, binding)
-    except (_Declined, binding.error, ValueError):
+    except (Declined, binding.error, ValueError):
         # ValueError: text that cannot be encoded or decoded.
         return None
     documents = tuple([Document(source, root) for root in roots if root.value is not None])
@@ -106,13 +106,13 @@ def _roots(source: Source, binding: _Binding) -> list[Node]:
             begin, end, value, style = event.start_mark, event.end_mark, event.value, event.style
             span = _new_span(Span, (source, begin.line + 1, begin.column + 1, end.line + 1, end.column + 1))
             if event.anchor is not None or event.ctag is not None:
-                raise _Declined
+                raise Declined
             if not style:
                 value = _cached_plain(value) if len(value) <= _LONGEST_CACHED else _plain(value)
             elif (is_escaped and control_character(value)) or (
                 style in _BLOCK and not (outer and _HEADER.match(text, begin.index))
             ):
-                raise _Declined
+                raise Declined
         elif kind in ends:
             end = event.end_mark
             after = bottom if end.line == bottom[0] else (end.line + 1, end.column + 1)
@@ -125,12 +125,12 @@ def _roots(source: Source, binding: _Binding) -> list[Node]:
             # The pair in `[a: b]` is a mapping without braces, and the parsers differ on it.
             is_pair = kind is a_mapping and event.flow_style and text[start.index] != "{"
             if is_pair or event.anchor is not None or event.ctag is not None or len(outer) > MAX_DEPTH:
-                raise _Declined
+                raise Declined
             continue
         elif kind in around:
             continue
         else:
-            raise _Declined
+            raise Declined
         if fields is None:
             items.append(Node(value, span))
         elif key is not None:
@@ -139,8 +139,42 @@ def _roots(source: Source, binding: _Binding) -> list[Node]:
         elif type(value) is str and value not in fields and value != "<<":
             key, key_span = value, span
         else:
-            raise _Declined
+            raise Declined
     return items
+
+
+def fast_events(text: str) -> Iterator[Any]:
+    """The events of a text; texts and positions are those of the exact parser, except for ends of blocks.
+
+    Raises Declined if they may differ, or if the text has aliases, anchors or tags.
+    """
+    binding = _binding()
+    if binding is None or _is_unusual(text):
+        raise Declined
+    depth = 0
+    try:
+        for event in iter(binding.parser(text).get_event, None):
+            kind = type(event)
+            if kind is binding.scalar:
+                is_block = event.style in _BLOCK
+                if not (event.style or event.value) or (
+                    is_block and not (depth and _HEADER.match(text, event.start_mark.index))
+                ):
+                    raise Declined
+            elif kind is binding.mapping or kind is binding.sequence:
+                depth += 1
+                is_pair = kind is binding.mapping and event.flow_style and text[event.start_mark.index] != "{"
+                if is_pair or depth > MAX_DEPTH:
+                    raise Declined
+            elif kind in binding.ends:
+                depth -= 1
+            elif kind not in binding.around:
+                raise Declined
+            if getattr(event, "anchor", None) is not None or getattr(event, "ctag", None) is not None:
+                raise Declined
+            yield event
+    except (binding.error, ValueError):
+        raise Declined from None
 
 
 def _bottom(text: str) -> tuple[int, int]:
@@ -152,7 +186,7 @@ def _plain(text: str) -> Scalar:
     value = resolve(text)
     # The position of an empty value depends on the next token.
     if not text or isinstance(value, (Ambiguous, Exponent, OutOfRange)):
-        raise _Declined
+        raise Declined
     return value
 
 

@@ -301,6 +301,8 @@ def test_a_ledger_returns_what_a_list_does() -> None:
     assert [ledger[number] for number in (0, 1, 999, 1998, 1999)] == [
         plain[number] for number in (0, 1, 999, 1998, 1999)
     ]
+    # Findings keep the source; a copy of a large file for each of them would fill the memory.
+    assert ledger[0].place.source is ledger[1].place.source
     ledger.close()
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import NoReturn
@@ -59,3 +59,17 @@ def at_most_cpu_seconds(limit: float) -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.signal(signal.SIGPROF, before)
+
+
+def calls_of(body: Callable[[], object]) -> int:
+    """The number of function calls that the body makes."""
+    with at_most_calls(sys.maxsize) as calls:
+        body()
+    return calls.count
+
+
+def assert_near_linear(work: Callable[[int], object], size: int, *, growth: float = 1.5) -> None:
+    """Fail if four times the input takes more than `growth` times four times the calls."""
+    work(size)  # fills caches that do not depend on the size
+    small, large = (calls_of(lambda number=number: work(number)) for number in (size, 4 * size))  # type: ignore[misc]
+    assert large <= 4 * growth * small, f"{small} calls for {size}, {large} calls for {4 * size}"

@@ -18,9 +18,12 @@ from helpers import programs
 from hypothesis import event, example, given, settings
 from hypothesis import strategies as st
 
+from speccompile.model.findings import CompileError
+from speccompile.model.full_path import full_path
 from speccompile.model.node import Node
 from speccompile.model.source import Layer, Source
 from speccompile.testing.strategies.text import any_texts
+from speccompile.yaml_text.edit_in_place import read_outline
 from speccompile.yaml_text.parse import parse
 from speccompile.yaml_text.parse_libyaml import parse_fast
 from speccompile.yaml_text.parse_strict import parse_exact
@@ -36,8 +39,19 @@ def source(text: str) -> Source:
     return Source("text.yaml", text, Layer.RUN)
 
 
+def parts(text: str) -> object:
+    """The positions of the parts of the document, or how its text is refused."""
+    try:
+        return read_outline(source(text)).root
+    except CompileError as error:
+        return error.diagnostics
+
+
 def agreed(text: str) -> Parsed | None:
     """The result of the fast parser, if any; the exact parser agrees, without findings."""
+    found = parts(text)
+    with full_path(enabled=True):
+        assert found == parts(text)
     fast = parse_fast(source(text))
     if fast is not None:
         exact = parse_exact(source(text))

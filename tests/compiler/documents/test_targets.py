@@ -225,6 +225,13 @@ def test_the_cache_notices_a_changed_target(call: Callable[..., Answer]) -> None
     assert call("render", "run.yaml").code == 1
 
 
+def test_an_error_in_a_custom_default_target_is_a_finding(call: Callable[..., Answer]) -> None:
+    write({"kubernetes/target.yaml": "description: x\n"})
+    for command in ("render", "validate", "explain"):
+        answer = call(command, "run.yaml")
+        assert (answer.code, "missing `workloads`" in answer.stderr) == (1, True)
+
+
 def test_other_processes_know_the_target(call: Callable[..., Answer]) -> None:
     Path("run.yaml").write_text(
         "\n---\n".join(f"name: train-{n}\naction: job\nimage: a:1\nqueue: {{priority: {n}}}" for n in range(1, 9))
