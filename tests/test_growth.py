@@ -15,6 +15,7 @@ from helpers.work import assert_near_linear
 from speccompile import Compiled, CompileError, compile_run
 from speccompile.cli.main import main
 from speccompile.compiler.duplicate_objects import RunClaim, refuse_duplicates
+from speccompile.files.load_admin_config import read_setting
 
 RUN = "name: r{0}\naction: job\nimage: a/b:1\n"
 MEMORY = 256 * 1024 * 1024
@@ -144,7 +145,11 @@ def test_a_run_with_many_clashing_objects_is_looked_up_once() -> None:
         )
 
     claims = Claims()
-    results = list(refuse_duplicates([with_objects("a", 100), with_objects("b", 100)], claims))
+    results = list(
+        refuse_duplicates(
+            [with_objects("a", 100), with_objects("b", 100)], lambda: read_setting((), None).platform, claims
+        )
+    )
     assert isinstance(results[1], CompileError)
     assert len(results[1].diagnostics) == 100
     assert claims.reads == 1
