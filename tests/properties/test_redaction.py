@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import chdir
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -59,7 +59,7 @@ def _escaped(text: str) -> str:
     return '"' + "".join(f"\\x{ord(char):02x}" for char in text) + '"'
 
 
-SCALARS = {
+SCALARS: Mapping[str, Callable[[str], str]] = {
     "quoted": json.dumps,
     "single": lambda text: "'" + text.replace("'", "''") + "'",
     "plain": lambda text: text if re.fullmatch(r"[-\w=]+", text) else json.dumps(text),
@@ -69,7 +69,7 @@ SCALARS = {
     "anchored": lambda text: f"&anchor {json.dumps(text)}",
     "continued": lambda text: json.dumps(text)[:-1] + '\\\n     "',
 }
-BLOCK_SCALARS = {
+BLOCK_SCALARS: Mapping[str, Callable[[str, str], str]] = {
     "literal": lambda text, indent: (
         "|\n" + "".join(f"{indent}  {line}\n" for line in text.rstrip("\n").split("\n"))[:-1]
     ),
@@ -82,7 +82,7 @@ def flow(value: Any, scalar: str, *, colon: str = ": ") -> str:
         return "{" + ", ".join(f"{json.dumps(key)}{colon}{flow(child, scalar)}" for key, child in value.items()) + "}"
     if isinstance(value, list):
         return "[" + ", ".join(flow(item, scalar) for item in value) + "]"
-    return SCALARS.get(scalar, json.dumps)(value) if M in value else json.dumps(value)
+    return SCALARS[scalar](value) if M in value and scalar in SCALARS else json.dumps(value)
 
 
 def block(value: Any, scalar: str, indent: str = "") -> str:
