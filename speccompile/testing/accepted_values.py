@@ -29,7 +29,7 @@ _TAGS = ("", ":1.4", ":latest", "@sha256:" + "0123456789abcdef" * 4, ":1.4@sha25
 _ASCII = st.characters(min_codepoint=33, max_codepoint=126)
 
 
-class Rule(NamedTuple):
+class RuleForRuns(NamedTuple):
     """A rule of the platform or of a profile."""
 
     path: RunPath
@@ -104,7 +104,7 @@ def _score(run: Data, admin: AdminConfig) -> tuple[int, int]:
 # Candidates
 
 
-def _candidates(admin: AdminConfig, rules: list[Rule]) -> Iterator[tuple[RunPath, list[Any]]]:
+def _candidates(admin: AdminConfig, rules: list[RuleForRuns]) -> Iterator[tuple[RunPath, list[Any]]]:
     """Values to try at each path, the preferred ones first."""
     projects = admin.platform_setting("project_profiles") or {}
     registries = admin.platform_setting("allowed_registries") or ["ghcr.io/acme", "docker.io/library"]
@@ -119,7 +119,7 @@ def _candidates(admin: AdminConfig, rules: list[Rule]) -> Iterator[tuple[RunPath
     yield ("image",), [*options, *images]
 
 
-def rules_for(admin: AdminConfig, profile: str | None) -> Iterator[Rule]:
+def rules_for(admin: AdminConfig, profile: str | None) -> Iterator[RuleForRuns]:
     """The rules that apply to runs with the profile."""
     documents = [admin.full_platform, *(admin.profiles[one] for one in admin.lineage(profile))]
     for document in documents:
@@ -127,28 +127,28 @@ def rules_for(admin: AdminConfig, profile: str | None) -> Iterator[Rule]:
             place = locate_field(text, bundled_library())
             if isinstance(place, FieldLocation):
                 path = tuple(str(step).replace("/*", "/note") for step in place.path)
-                yield Rule(path, constraint, tuple(place.schema.get("examples", ())))
+                yield RuleForRuns(path, constraint, tuple(place.schema.get("examples", ())))
 
 
-def _listed(rule: Rule) -> list[Any]:
+def _listed(rule: RuleForRuns) -> list[Any]:
     """The values that the rule itself contains."""
     bounds = [rule.constraint[name] for name in ("min", "max") if name in rule.constraint]
     return [*(rule.constraint.get("options") or ()), *bounds]
 
 
-def satisfying(rule: Rule) -> st.SearchStrategy[Any]:
+def satisfying(rule: RuleForRuns) -> st.SearchStrategy[Any]:
     """Values that the rule allows."""
     if not rule.constraint.get("options") and "pattern" in rule.constraint:
         return _matching(rule)
     return st.sampled_from(_listed(rule) or list(rule.examples) or ["a"])
 
 
-def _matching(rule: Rule) -> st.SearchStrategy[str]:
+def _matching(rule: RuleForRuns) -> st.SearchStrategy[str]:
     alphabet = {"alphabet": _ASCII} if rule.path == ("image",) else {}
     return st.from_regex(rule.constraint["pattern"], fullmatch=True, **alphabet)
 
 
-def violating(rule: Rule) -> st.SearchStrategy[Any]:
+def violating(rule: RuleForRuns) -> st.SearchStrategy[Any]:
     """Values that the rule does not allow, if there are any."""
     values: list[Any] = [0] if "min" in rule.constraint else []
     if "max" in rule.constraint:

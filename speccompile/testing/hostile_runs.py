@@ -19,7 +19,7 @@ from speccompile.schema.volume_types import EXISTING, SECRET
 from speccompile.testing import manifest_facts
 from speccompile.testing.accepted_values import (
     Accepted,
-    Rule,
+    RuleForRuns,
     accepted_values,
     errors_of,
     minimal_runs,
@@ -110,7 +110,7 @@ class _Target(NamedTuple):
     values: Mapping[bool, Mapping[str, st.SearchStrategy[Any]]]
     """Strategies by field, by whether there may be many pods."""
     mentions: Mentions
-    rules: tuple[Rule, ...]
+    rules: tuple[RuleForRuns, ...]
     contested: frozenset[str]
     max_others: int
     """The number of other fields to set."""
