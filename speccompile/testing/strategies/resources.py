@@ -38,6 +38,10 @@ def _mebibytes(count: int) -> tuple[QuantityValue, ...]:
     return (f"{count}Mi", f"{count * 1024}Ki", count * 2**20, str(count * 2**20), f"{float(Fraction(count, 1024))}Gi")
 
 
+def _huge_pages(count: int) -> tuple[QuantityValue, ...]:
+    return _mebibytes(2 * count)
+
+
 def _counts(count: int) -> tuple[QuantityValue, ...]:
     return (count, str(count), f"{count}000m")
 
@@ -73,7 +77,7 @@ def _resource_kinds(gpu_key: str) -> tuple[_Resource, ...]:
         _Resource("disk", "ephemeral-storage", _mebibytes, small, middle, large),
         _Resource("gpu", gpu_key, _counts, few, few, few),
         _Resource(None, "nvidia.com/mig-1g.5gb", _counts, few, few, few),
-        _Resource(None, "hugepages-2Mi", _mebibytes, few, few, few),
+        _Resource(None, "hugepages-2Mi", _huge_pages, few, few, few),
     )
 
 
