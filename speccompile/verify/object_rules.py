@@ -142,10 +142,14 @@ _KIND_CHECKS: Mapping[str, tuple[Check, ...]] = {
     "batch.v1.Job": (workload_checks.check_job,),
 }
 _LAST_WITHOUT_RESTART_POLICIES = 34
+_LAST_WITH_STRICT_SERVICES = 35
+"""Later versions accept names of Services that begin with a digit."""
 
 
-def _name_check(definition: str) -> Check:
+def _name_check(definition: str, minor: int) -> Check:
     """Other kinds may belong to no namespace, and to groups with finalizers of their own."""
+    if definition == "core.v1.Service" and minor > _LAST_WITH_STRICT_SERVICES:
+        return check_names(dns_label_fault, object_checks.finalizer_fault, dns_label_fault)
     if definition in _NAMES:
         namespace = {} if definition in _CLUSTER_KINDS else {"namespace": dns_label_fault}
         return check_names(_NAMES[definition], object_checks.finalizer_fault, **namespace)
@@ -155,7 +159,7 @@ def _name_check(definition: str) -> Check:
 def object_rule(definition: str, minor: int, *, is_kind: bool) -> Schema:
     """The rule of a definition, such as `core.v1.Pod`, in a minor version."""
     if is_kind:
-        checks = (_name_check(definition), *_KIND_CHECKS.get(definition, ()))
+        checks = (_name_check(definition, minor), *_KIND_CHECKS.get(definition, ()))
         return {**_checks(*checks), **_required(*_REQUIRED.get(definition, ()))}
     rule = _OBJECTS.get(definition, {})
     if definition == "core.v1.PodSpec" and minor <= _LAST_WITHOUT_RESTART_POLICIES:

@@ -112,6 +112,7 @@ def test_rules_of_kinds(name: str, path: KeyPath, change: Any, fault: str) -> No
     [
         ("Pod everything", ("spec", "containers", 0, "env", 0), {"name": "1ST"}, "1.32"),
         ("Deployment web", (*TEMPLATE, *CONTAINER), {"restartPolicy": "Always"}, "1.35"),
+        ("Service web", ("metadata",), {"name": "1web"}, "1.36"),
     ],
 )
 def test_rules_that_were_relaxed_apply_to_older_versions(name: str, path: KeyPath, change: Any, first: str) -> None:
