@@ -46,12 +46,14 @@ def compile_run(
     profiles: Iterable[ProfileInput] = (),
     platform: AdminInput | None = None,
     templates: Path | str | None = None,
+    project: str | None = None,
 ) -> Compiled:
     """Compile one run with profiles and a platform, with the bundled or with custom templates.
 
-    A `str` is YAML or JSON text; a `pathlib.Path` is a file. Raises CompileError with all findings.
+    A `str` is YAML or JSON text; a `pathlib.Path` is a file. `project` is the run's project, whatever it names itself.
+    Raises CompileError with all findings.
     """
-    results = list(compile_many([run], profiles=profiles, platform=platform, templates=templates))
+    results = list(compile_many([run], profiles=profiles, platform=platform, templates=templates, project=project))
     for result in results:
         if isinstance(result, CompileError):
             # The traceback through the compiler does not help the author of the run.
@@ -74,21 +76,23 @@ def compile_run(
     return only
 
 
-def compile_many(
+def compile_many(  # noqa: PLR0913  what a run is compiled with
     runs: Iterable[RunInput],
     *,
     profiles: Iterable[ProfileInput] = (),
     platform: AdminInput | None = None,
     templates: Path | str | None = None,
+    project: str | None = None,
     executor: Executor | None = None,
 ) -> Iterator[Result]:
     """Compile runs, and yield a result for each in order: a Compiled, or a CompileError with its findings.
 
-    With an executor, runs are compiled in parallel, with the same results; it is not shut down. Raises ExecutorError
-    if it fails. Raises CompileError if profiles or platform have errors, with the findings of all runs. Their warnings
-    are among the findings of the first result.
+    `project` is the project of every run, whatever they name themselves. With an executor, runs are compiled in
+    parallel, with the same results; it is not shut down. Raises ExecutorError if it fails. Raises CompileError if
+    profiles or platform have errors, with the findings of all runs. Their warnings are among the findings of the first
+    result.
     """
-    written = read_admin(profiles, platform, templates)
+    written = read_admin(profiles, platform, templates, project)
     setting = setting_from(written)
     if setting.is_broken:
         refused = compile_files(map(_run, runs), setting)

@@ -47,9 +47,9 @@ class ResultCache:
         self._cache: Final = cache
         self._cache_key: Final = cache_key
         self._sources: Final = sources_of(admin)
-        platform = _parts(admin.platform) if admin.platform else ()
+        texts = (part for text in (admin.platform, admin.project) for part in (_parts(text) if text else (b"",)))
         trust = b"trusted" if admin.trusts_profiles else b"untrusted"
-        of_all = (trust, *platform, *(encode(part) for template in admin.templates for part in template))
+        of_all = (trust, *texts, *(encode(part) for template in admin.templates for part in template))
         self._common_key: Final = cache_key(fingerprint, shape.encode(), *of_all)
         self._setting_key: Final = cache_key(
             fingerprint, b"setting", *of_all, b"", *(part for text in admin.profiles for part in (b"", *_parts(text)))

@@ -44,7 +44,7 @@ class WorkUnit(NamedTuple):
 def sources_of(admin: AdminTexts) -> Sources:
     """The sources of the admin's texts, which findings refer to."""
     profiles = (Source(text.name, text.text, Layer.PROFILE) for text in admin.profiles)
-    platform = admin.platform
-    platforms = (Source(platform.name, platform.text, Layer.PLATFORM),) if platform else ()
+    texts = (text for text in (admin.platform, admin.project) if text)
+    platforms = (Source(text.name, text.text, Layer.PLATFORM) for text in texts)
     templates = (Source(template.name, template.text, Layer.TEMPLATE) for template in admin.templates)
     return sources_by_name((*profiles, *platforms, *templates))

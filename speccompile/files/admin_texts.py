@@ -29,36 +29,47 @@ class AdminFiles(NamedTuple):
     profiles: tuple[Text | Parsed, ...]
     platform: Text | Parsed | None
     templates: tuple[TemplateFile | Parsed, ...] = ()
+    project: Text | Parsed | None = None
+    """The project file, if it names the project of every run."""
     trusts_profiles: bool = True
 
     @property
     def admin(self) -> AdminTexts | None:
         """All texts; None if one cannot be read."""
         profiles = tuple(text for text in self.profiles if isinstance(text, Text))
-        platform = None if isinstance(self.platform, Parsed) else self.platform
+        platform, project = (None if isinstance(text, Parsed) else text for text in (self.platform, self.project))
         templates = tuple(text for text in self.templates if isinstance(text, TemplateFile))
-        is_complete = len(profiles) == len(self.profiles) and platform is self.platform
+        is_complete = len(profiles) == len(self.profiles) and platform is self.platform and project is self.project
         if not is_complete or len(templates) < len(self.templates):
             return None
-        return AdminTexts(profiles, platform, templates, self.trusts_profiles)
+        return AdminTexts(profiles, platform, templates, project, self.trusts_profiles)
 
 
 def read_admin(
     profiles: Iterable[ProfileInput] | AdminInput,
     platform: AdminInput | None,
     templates: Path | str | None = None,
-    *,
-    trusts_profiles: bool = True,
+    project: str | None = None,
 ) -> AdminFiles:
-    """Read profiles, platform and templates without parsing them; a directory means the files in it."""
+    """Read profiles, platform and templates without parsing them; a directory means the files in it.
+
+    `project` is the project of every run.
+    """
     texts = tuple(text for profile in as_profiles(profiles) for text in _profile_texts(profile))
     custom = () if templates is None else tuple(read_templates(Path(templates)))
-    return AdminFiles(texts, None if platform is None else platform_text(platform), custom, trusts_profiles)
+    fixed = None if project is None else data_text(({"project": project},), Source("<project>", "", Layer.PLATFORM))
+    return AdminFiles(texts, None if platform is None else platform_text(platform), custom, fixed)
 
 
 def read_admin_of(inputs: Inputs) -> AdminFiles:
     """Read the profiles, platform and templates of a call without parsing them."""
-    return read_admin(inputs.profiles, inputs.platform, inputs.templates, trusts_profiles=inputs.trusts_profiles)
+    files = read_admin(inputs.profiles, inputs.platform, inputs.templates)
+    return files._replace(project=fixed_project(inputs), trusts_profiles=inputs.trusts_profiles)
+
+
+def fixed_project(inputs: Inputs) -> Text | Parsed | None:
+    """The text of the project file, if it names the project of every run."""
+    return file_text(inputs.project, Layer.PLATFORM) if inputs.fixes_project else None
 
 
 def read_templates(folder: Path) -> Iterator[TemplateFile | Parsed]:

@@ -55,6 +55,8 @@ class Inputs(NamedTuple):
 
     project: Path
     """The project file, or the path it would have."""
+    fixes_project: bool
+    """Whether the project file names the project of every run."""
     runs: tuple[Path | Unlisted | None, ...]
     """The run files, in order; None is standard input."""
     profiles: Sequence[Path]
@@ -104,6 +106,7 @@ def settle(flags: Flags, *, wants_runs: bool = True) -> Inputs:
     skipped = own_files(project) | own_files(chosen)
     return Inputs(
         project=project.path,
+        fixes_project=project.project is not None,
         runs=tuple(_runs(flags.paths, project, skipped)),
         profiles=profiles,
         trusts_profiles=flags.trusts_profiles,

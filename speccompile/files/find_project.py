@@ -22,6 +22,8 @@ class Project(NamedTuple):
     """The contents of a project file, with paths that can be opened from the current directory."""
 
     path: Path
+    project: str | None = None
+    """The project of every run; None if runs name their own."""
     runs: tuple[Path, ...] = ()
     profiles: tuple[Path, ...] = ()
     platform: Path | str | None = None

@@ -11,6 +11,7 @@ from speccompile.files.admin_texts import (
     AdminFiles,
     AdminInput,
     ProfileInput,
+    fixed_project,
     platform_text,
     read_admin,
     read_admin_of,
@@ -40,24 +41,24 @@ def setting_from(texts: AdminFiles) -> Setting:
     if admin is not None:
         return setting_of(admin)
     platform = None if texts.platform is None else parse_text(texts.platform, Layer.PLATFORM)
+    project = None if texts.project is None else parse_text(texts.project, Layer.PLATFORM)
     profiles = (parse_text(text, Layer.PROFILE) for text in texts.profiles)
-    setting = prepare(profiles, platform, bundled_library(), trusts_profiles=texts.trusts_profiles)
+    setting = prepare(profiles, platform, bundled_library(), project, trusts_profiles=texts.trusts_profiles)
     return _with_faults(setting, texts.templates)
 
 
 def setting_with(
-    profiles: Iterable[Parsed],
-    platform: AdminInput | Parsed | None,
-    templates: Path | str | None = None,
-    *,
-    trusts_profiles: bool = True,
+    profiles: Iterable[Parsed], inputs: Inputs, platform: Parsed | None = None, *, trusts_profiles: bool = True
 ) -> Setting:
-    """Like `read_setting`, with parsed profiles, and possibly a parsed platform."""
-    text = platform_text(platform) if platform is not None and not isinstance(platform, Parsed) else platform
-    custom = () if templates is None else tuple(read_templates(Path(templates)))
+    """Like `setting_for`, with parsed profiles, and possibly a parsed platform."""
+    text = platform or (None if inputs.platform is None else platform_text(inputs.platform))
+    custom = () if inputs.templates is None else tuple(read_templates(inputs.templates))
     library = library_of(tuple(template for template in custom if isinstance(template, TemplateFile)))
-    parsed_platform = None if text is None else parse_text(text, Layer.PLATFORM)
-    return _with_faults(prepare(profiles, parsed_platform, library, trusts_profiles=trusts_profiles), custom)
+    parsed_platform, project = (
+        None if one is None else parse_text(one, Layer.PLATFORM) for one in (text, fixed_project(inputs))
+    )
+    setting = prepare(profiles, parsed_platform, library, project, trusts_profiles=trusts_profiles)
+    return _with_faults(setting, custom)
 
 
 def parse_text(text: Text | Parsed, layer: Layer = Layer.RUN) -> Parsed:

@@ -46,8 +46,8 @@ _NO_OVERRIDES: Mapping[str, Sequence[Path]] = MappingProxyType({})
 def load_project(path: Path | str) -> Project:
     """Load a project file, or the nearest one in or above a directory. Raises CompileError with all findings.
 
-    `compile_many(project.runs, profiles=project.profiles, platform=project.platform, templates=project.templates)`
-    compiles all its runs.
+    `compile_many(project.runs, profiles=project.profiles, platform=project.platform, templates=project.templates,
+    project=project.project)` compiles all its runs.
     """
     return read_project(locate(Path(path)))
 
@@ -66,9 +66,10 @@ def read_project(
     profiles, platform, templates, output = (
         _named_paths(tree, key, folder) for key in ("profiles", "platform", "templates", "output")
     )
-    kubernetes, severity = tree.fields.get("kubernetes"), tree.fields.get("severity")
+    name, kubernetes, severity = map(tree.fields.get, ("project", "kubernetes", "severity"))
     project = Project(
         path=near_by(file),
+        project=str(name.value) if name else None,
         profiles=tuple(one.file for one in profiles),
         platform=next((_platform(one, folder) for one in platform), None),
         templates=next((one.file for one in templates), None),
@@ -133,10 +134,10 @@ def _unknown_codes(tree: Node) -> Iterator[Diagnostic]:
 
 def _beyond_trust(tree: Node, overrides: Collection[str]) -> Iterator[Diagnostic]:
     """Report settings with which users could bypass the profiles and the platform of the command line."""
-    for key in ("platform", "templates"):
+    instead = {"project": "set it in the platform file", "platform": "pass --platform", "templates": "pass --templates"}
+    for key, advice in instead.items():
         if key in tree.fields and key not in overrides:
-            node = tree.fields[key]
-            yield _untrusted(node, (key,), f"set `{key}`", f"pass --{key}")
+            yield _untrusted(tree.fields[key], (key,), f"set `{key}`", advice)
     severity = tree.fields.get("severity")
     for code, node in severity.fields.items() if severity else ():
         # The platform sets the severity of overridden values, so any other than `error` could be lower.

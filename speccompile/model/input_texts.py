@@ -27,5 +27,7 @@ class AdminTexts(NamedTuple):
     profiles: tuple[Text, ...]
     platform: Text | None
     templates: tuple[TemplateFile, ...] = ()
+    project: Text | None = None
+    """The project file, if it names the project of every run."""
     trusts_profiles: bool = True
     """Whether the profiles are the admin's; the platform restricts those of others as it does runs."""

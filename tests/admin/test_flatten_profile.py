@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 from speccompile import CompileError, Severity, compile_run
 from speccompile.admin.flatten_profile import flat_documents
 from speccompile.admin.show_profiles import profile_yaml
-from speccompile.files.load_admin_config import read_setting, setting_with
+from speccompile.compiler.bundled_library import bundled_library
+from speccompile.compiler.documents.admin_config import prepare
+from speccompile.files.load_admin_config import read_setting
 from speccompile.model.documents import Profile
 from speccompile.model.source import Layer, Source
 from speccompile.testing.plain_data import Data
@@ -189,6 +191,6 @@ def test_property_show_prints_an_equivalent_profile(family: list[list[Data]]) ->
     if setting.findings or "child" not in setting.profiles:
         return
     printed = parse(Source("child.yaml", profile_yaml(setting.profiles["child"]), Layer.PROFILE))
-    again = setting_with([printed], None)
+    again = prepare([printed], None, bundled_library())
     assert again.findings == ()
     assert flat_documents(again.profiles["child"]) == flat_documents(setting.profiles["child"])

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
+from helpers.command_line import Call
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -91,3 +93,28 @@ def test_a_run_cannot_use_the_secret_store_of_another_project() -> None:
     assert "ours-secrets" in compiled.to_yaml()
     assert "theirs" not in compiled.to_yaml()
     assert [finding.code for finding in compiled.diagnostics] == ["merge/overridden"]
+
+
+@pytest.mark.parametrize("arguments", [[], ["--no-cache"], ["--jobs", "2"], ["--plain"]])
+def test_a_project_file_fixes_the_project_of_every_run(
+    arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: Call
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("speccompile.yaml").write_text("project: vision\nruns: ['*.yaml']\n")
+    for name in ("a", "b"):
+        Path(f"{name}.yaml").write_text(f"name: {name}\nproject: speech\naction: job\nimage: x:1\nsecrets: [TOKEN]\n")
+    for project in ("vision", "speech", "vision"):
+        Path("speccompile.yaml").write_text(f"project: {project}\nruns: ['*.yaml']\n")
+        code, stdout, _ = call("render", *arguments)
+        assert code == 0
+        assert (stdout.count("-secrets"), stdout.count(f"name: {project}-secrets")) == (2, 2)
+
+
+def test_a_caller_fixes_the_project_of_every_run() -> None:
+    run = {"name": "a", "project": "speech", "action": "job", "image": "x:1", "secrets": ["TOKEN"]}
+    compiled = compile_run(run, project="vision")
+    assert compiled.project == "vision"
+    assert "name: vision-secrets" in compiled.to_yaml()
+    assert [one.code for one in compiled.diagnostics] == ["merge/overridden"]
+    with pytest.raises(CompileError, match="schema/needs-quotes"):
+        compile_run(run, project=1)  # type: ignore[arg-type]

@@ -101,8 +101,7 @@ def _setting(config: Config, inputs: Inputs) -> Setting:
     chosen = config.profiles or tuple(map(str, inputs.profiles))
     profiles = [parsed for one in chosen for parsed in _files(one, Layer.PROFILE)]
     inline = document_of(config.platform, Layer.PLATFORM) if isinstance(config.platform, Node) else None
-    platform = inline or inputs.platform
-    return setting_with(profiles, platform, inputs.templates, trusts_profiles=inputs.trusts_profiles)
+    return setting_with(profiles, inputs, inline, trusts_profiles=inputs.trusts_profiles)
 
 
 def _others(resources: Resources, config: Config) -> Iterator[EmbeddedRun]:

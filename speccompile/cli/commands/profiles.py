@@ -209,7 +209,7 @@ def _impact(arguments: argparse.Namespace, stderr: TextIO) -> _Outcome:
 def _old_setting(old: str, inputs: Inputs) -> Setting:
     if identity(Path(old)):
         return read_setting([Path(old)], inputs.platform, inputs.templates)
-    return setting_with(load_revision(old, inputs.profiles, Layer.PROFILE), inputs.platform, inputs.templates)
+    return setting_with(load_revision(old, inputs.profiles, Layer.PROFILE), inputs)
 
 
 def _json(data: Any) -> str:

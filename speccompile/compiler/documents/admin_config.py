@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
 from speccompile.compiler.bundled_library import bundled_library, library_of
-from speccompile.compiler.documents.platform import read_platform
+from speccompile.compiler.documents.platform import fix_project, read_platform
 from speccompile.compiler.documents.profiles import read_profiles
 from speccompile.compiler.documents.target_fields import target_findings
 from speccompile.compiler.documents.untrusted_profiles import restrict_profiles
@@ -39,12 +39,20 @@ class Setting(NamedTuple):
 
 
 def prepare(
-    profiles: Iterable[Parsed], platform: Parsed | None, library: Library, *, trusts_profiles: bool = True
+    profiles: Iterable[Parsed],
+    platform: Parsed | None,
+    library: Library,
+    project: Parsed | None = None,
+    *,
+    trusts_profiles: bool = True,
 ) -> Setting:
     """Read platform and profiles; errors become findings of the result, and nothing raises."""
     platform_read, platform_findings = read_platform(platform, library)
     if has_errors(platform_findings):
         platform_read, _ = read_platform(None, library)
+    if project is not None:
+        platform_read, project_findings = fix_project(platform_read, project, library)
+        platform_findings += project_findings
     profiles_read, profile_findings = read_profiles(profiles, platform_read, library)
     if not trusts_profiles:
         profiles_read, untrusted_findings = restrict_profiles(profiles_read, platform_read, library)
@@ -58,8 +66,9 @@ def prepare(
 def setting_of(admin: AdminTexts) -> Setting:
     """The setting of an admin's texts, cached because services and workers use the same texts for many calls."""
     platform = None if admin.platform is None else parsed(admin.platform, Layer.PLATFORM)
+    project = None if admin.project is None else parsed(admin.project, Layer.PLATFORM)
     profiles = (parsed(text, Layer.PROFILE) for text in admin.profiles)
-    return prepare(profiles, platform, library_of(admin.templates), trusts_profiles=admin.trusts_profiles)
+    return prepare(profiles, platform, library_of(admin.templates), project, trusts_profiles=admin.trusts_profiles)
 
 
 def parsed(text: Text, layer: Layer) -> Parsed:

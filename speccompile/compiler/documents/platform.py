@@ -57,6 +57,34 @@ def read_platform(parsed: Parsed | None, library: Library) -> tuple[Platform, tu
     return platform, tuple(findings)
 
 
+def fix_project(platform: Platform, project_file: Parsed, library: Library) -> tuple[Platform, tuple[Diagnostic, ...]]:
+    """The platform with the project that the project file names, and an error if the platform names another."""
+    findings = list(project_file.findings)
+    for document in project_file.documents[:1]:
+        tree, errors = validate(document.root, "project", library)
+        findings += errors
+        name, fixed = without_faulty(tree, errors).fields.get("project"), platform.settings.fields.get("project")
+        if name is None:
+            continue
+        if fixed is not None and fixed.value != name.value:
+            findings.append(_other_project(name, fixed))
+        setting = name.marked(Part.SETTING, weak=True)
+        settings = platform.settings.with_fields({**platform.settings.fields, "project": setting})
+        platform = platform._replace(settings=settings)
+    return platform, tuple(findings)
+
+
+def _other_project(name: Node, fixed: Node) -> Diagnostic:
+    return Diagnostic(
+        code="schema/conflict",
+        message=f"the project is {quote(name.value)} here, and {quote(fixed.value)} on the platform",
+        span=name.span,
+        path=("project",),
+        notes=(Note("set here by the platform", fixed.span),),
+        help="remove it here, or set the same project",
+    )
+
+
 def _preset(tree: Node, library: Library) -> Iterator[Node]:
     """The documents of the preset that the file names; the schema reports an unknown name."""
     name = tree.fields.get("preset")
