@@ -12,7 +12,7 @@ from speccompile.model.key_path import KeyPath
 from speccompile.model.quantity import QuantityError, parse_quantity
 from speccompile.schema.formats.names import annotation_key_fault, dns_subdomain_fault, label_key_fault
 from speccompile.schema.formats.text_format import ValueFault
-from speccompile.verify.server_checks import Check, TextCheck, Violation, as_list, items, mapping
+from speccompile.verify.server_checks import Check, TextCheck, Violation, items, list_or_empty, mapping
 
 _MOST_ANNOTATIONS = 256 * 1024
 _MOST_DATA = 1024 * 1024
@@ -67,7 +67,7 @@ def check_names(fault_of: TextCheck, finalizer: TextCheck = label_key_fault, nam
         texts: list[tuple[KeyPath, Any, TextCheck]] = [
             (("name",), name, fault_of),
             (("namespace",), metadata.get("namespace"), namespace),
-            *((("finalizers", index), one, finalizer) for index, one in enumerate(as_list(finalizers))),
+            *((("finalizers", index), one, finalizer) for index, one in enumerate(list_or_empty(finalizers))),
         ]
         if not name and isinstance(prefix, str):
             texts.append((("generateName",), _TRAILING_DASH.sub("a", prefix), fault_of))

@@ -47,11 +47,11 @@ Check: TypeAlias = Callable[[Any], Iterator[Violation]]
 
 def items(parent: Any, name: str) -> list[tuple[int, Mapping[str, Any]]]:
     """The mappings in a list with their positions; null is empty, and other types are reported by the schema."""
-    entries = as_list(parent.get(name) if isinstance(parent, dict) else None)
+    entries = list_or_empty(parent.get(name) if isinstance(parent, dict) else None)
     return [(index, one or {}) for index, one in enumerate(entries) if one is None or isinstance(one, dict)]
 
 
-def as_list(value: Any) -> list[Any]:
+def list_or_empty(value: Any) -> list[Any]:
     """The list; empty for other types."""
     return value if isinstance(value, list) else []
 

@@ -12,7 +12,7 @@ from speccompile.schema.formats.cron import cron_fault
 from speccompile.schema.formats.names import dns_label_fault, label_value_fault
 from speccompile.schema.formats.text_format import ValueFault
 from speccompile.verify.pod_checks import undeclared_mounts
-from speccompile.verify.server_checks import Check, Violation, as_list, items, mapping
+from speccompile.verify.server_checks import Check, Violation, items, list_or_empty, mapping
 
 _POD = ("template", "spec")
 _INDEXED = "Indexed"
@@ -161,7 +161,7 @@ def check_requirement(requirement: Any) -> Iterator[Violation]:
 
 
 def check_label_values(requirement: Any) -> Iterator[Violation]:
-    for index, value in enumerate(as_list(requirement.get("values"))):
+    for index, value in enumerate(list_or_empty(requirement.get("values"))):
         if isinstance(value, str) and (fault := label_value_fault(value)):
             yield Violation(fault.message, fault.help, ("values", index))
 
