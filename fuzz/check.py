@@ -64,10 +64,8 @@ def check(target: str, data: bytes, folder: Path) -> Verdict:
     for call in seed.calls:
         before = _prepare(folder, seed, text)
         results.append(_run(call, folder, text if seed.path == STDIN else ""))
-        # What comes from a pipe is printed unchanged if it has errors.
-        printed = results[-1].stderr + ("" if seed.path == STDIN else results[-1].stdout)
         faults += _faults(results[-1])
-        if TARGETS[target].has_secrets and MARKER in printed and _is_secret(text):
+        if TARGETS[target].has_secrets and MARKER in results[-1].stderr and _is_secret(text):
             faults.append("secret: printed")
         if results[-1].code != 0 and _files(folder) != before:
             faults.append(f"half-written: {call[0]} failed and changed files")

@@ -75,13 +75,17 @@ def _text_mutant(text: str, chance: random.Random) -> str:
 
 
 def _tree_mutant(target: str, text: str, chance: random.Random) -> str | None:
-    """The text with changed values, keys and items; None if it is not YAML."""
+    """The text with changed values, keys and items; None if it is not YAML, or cannot be written."""
     documents = load(text)
     if not documents:
         return None
     for _ in range(chance.randint(1, _MOST_CHANGES)):
         _change(documents, target, chance)
-    return dump(documents)
+    try:
+        return dump(documents)
+    except UnicodeEncodeError:
+        # An escape in the text was half of a surrogate pair.
+        return None
 
 
 def _slots(tree: Any) -> Iterator[tuple[Any, Any]]:

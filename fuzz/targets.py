@@ -158,7 +158,7 @@ class Target(NamedTuple):
     seeds: Callable[[], Iterator[Seed]]
     is_yaml: bool = True
     has_secrets: bool = False
-    """Whether values below a key `secrets` must not be printed."""
+    """Whether messages must not quote values below a key `secrets`; base documents and pipes are copied to stdout."""
     has_plain_path: bool = False
     """Whether `--plain` must produce the same output."""
 

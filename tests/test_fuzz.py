@@ -38,6 +38,11 @@ def test_mutants_depend_on_the_number_alone() -> None:
     ]
 
 
+def test_half_of_a_surrogate_pair_is_mutated_as_text() -> None:
+    seed = next(iter(seeds_of("run").values()))
+    assert all(mutate("run", as_input(seed, 'a: "\\ud800"\n'), 2**16, number) for number in range(20))
+
+
 def broken(_: object) -> int:
     raise KeyError("x")
 
