@@ -29,8 +29,11 @@ class SharedNamespaces:
         self._reported: set[str] = set()
 
     def warnings(self, compiled: Compiled) -> Iterator[Diagnostic]:
-        """The warning about the first run of another project in a namespace."""
-        for namespace in dict.fromkeys(created.namespace for created in compiled.objects):
+        """The warning about the first run of another project in a namespace.
+
+        Objects without one are for whoever applies them to put into a namespace for each project.
+        """
+        for namespace in dict.fromkeys(created.namespace for created in compiled.objects if created.namespace):
             project, place = self._first.setdefault(namespace, (compiled.project, compiled.place))
             if project != compiled.project and namespace not in self._reported:
                 pattern = self._ambiguous_pattern(compiled)
@@ -47,11 +50,10 @@ class SharedNamespaces:
 
 
 def _warning(compiled: Compiled, namespace: str, other: str, place: Span, pattern: str) -> Diagnostic:
-    where = f"namespace {quote(namespace)}" if namespace else "one namespace"
     return Diagnostic(
         code="run/shared-namespace",
-        message=f"projects {quote(other)} and {quote(compiled.project)} share {where}, "
-        f"where a run of one can replace objects of the other",
+        message=f"projects {quote(other)} and {quote(compiled.project)} share namespace {quote(namespace)}, "
+        "where a run of one can replace objects of the other",
         span=compiled.place,
         path=("project",),
         severity=Severity.WARNING,

@@ -79,11 +79,14 @@ def warned(platform: Data, *projects: str) -> list[int]:
 
 
 def test_projects_in_one_namespace_are_reported_once() -> None:
-    assert warned({"namespace": "ai-jobs"}, "a", "a", "b", "c", "b") == [2]
-    assert warned({}, "a", "a") == []
-    assert warned({"names": {"job": "{project}-{name}"}}, "a", "b") == []
-    assert warned({"names": {"deployment": "{project}-{name}"}}, "a", "b") == [1]
-    assert warned({"project": "a"}, "a", "b") == []
+    shared = {"namespace": "ai-jobs"}
+    assert warned(shared, "a", "a", "b", "c", "b") == [2]
+    assert warned(shared, "a", "a") == []
+    assert warned({**shared, "names": {"job": "{project}-{name}"}}, "a", "b") == []
+    assert warned({**shared, "names": {"deployment": "{project}-{name}"}}, "a", "b") == [1]
+    assert warned({**shared, "project": "a"}, "a", "b") == []
+    # Whoever applies them can use a namespace for each project.
+    assert warned({}, "a", "b") == []
 
 
 def test_a_run_cannot_use_the_secret_store_of_another_project() -> None:

@@ -339,7 +339,8 @@ def render_fields(targets_folder: Path, profile: Data, **fields: Any) -> list[st
     spec = "spec:\n  a: {{ spec.size }}\n  b: {{ spec.most }}\n  c: {{ spec.parts }}\n  d: {{ spec.tags }}\n"
     about += "reject: [{above: [most, most], message: never, help: never}]\n"
     write({"queued/target.yaml": about, "queued/fields.schema.json": WORDS, "queued/quick.yaml.j2": head + spec})
-    return render(targets_folder, {**PROFILE, **profile}, **fields)
+    # The templates of the other workloads remain.
+    return [one for one in render(targets_folder, {**PROFILE, **profile}, **fields) if one != "template/unused"]
 
 
 def test_values_without_a_size_break_rules_and_nothing_else(targets_folder: Path) -> None:

@@ -572,7 +572,7 @@ def test_an_argo_cd_application_cannot_bring_templates_past_the_plugins_platform
     assert "ours: literal" in call("argocd", "generate").stdout
     found = call("argocd", "generate", "--platform", "platform.yaml")
     assert (found.code, found.stdout) == (1, "")
-    assert "speccompile.yaml sets `templates`, which an application may not do" in found.stderr
+    assert "error[project/untrusted]: a project file next to the runs cannot set `templates`" in found.stderr
     assert call("argocd", "generate", "--platform", "platform.yaml", "--templates", "own").code == 0
 
 
