@@ -19,8 +19,8 @@ id: 1xa100
 name: One A100
 description: One A100 for a model server, on dedicated nodes
 """
-# These variables sort after all variables of runs, so a tool that sorts variables and one that keeps the order of its
-# layers produce the same order as speccompile.
+# The variables that the profile adds sort after all variables of runs, so a tool that sorts variables and one that keeps
+# the order of its layers produce the same order as speccompile.
 FIXED = """\
 resources:
   gpu: 1
@@ -47,8 +47,8 @@ affinity:
           - NVIDIA-A100-SXM4-40GB
           - NVIDIA-A100-SXM4-80GB
 envs:
+  HF_HOME: /models/hf
   NVIDIA_VISIBLE_DEVICES: all
-  TORCH_HOME: /models/torch
   TRANSFORMERS_OFFLINE: "1"
 labels:
   cost-centre: gpu
@@ -126,9 +126,9 @@ image: ghcr.io/acme/{model}:{random.randint(0, 9)}.{random.randint(0, 99)}.{rand
   team: {team}
 {extras["annotations"]}{extras["secrets"]}envs:
   BATCH_SIZE: "{batch}"
+  HF_HOME: /tmp/hf-{random.randint(1, 999)}
   LOG_LEVEL: {random.choice(_LEVELS)}
-{extras["variable"]}  TORCH_HOME: /tmp/torch-{random.randint(1, 999)}
-resources:
+{extras["variable"]}resources:
   cpu: "{random.randint(1, 16)}"
   mem: {random.randint(4, 64)}Gi
   gpu: {random.randint(1, 4)}

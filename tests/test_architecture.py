@@ -58,7 +58,6 @@ LATE: dict[tuple[str, str], str] = {
     ("verify.go_regex", "re2"): "an optional extra that some platforms lack",
     ("batch.executors", "distributed"): "an optional extra; `--dask` only",
     ("yaml_text.parse", "speccompile.yaml_text.parse_strict"): "ruamel.yaml in Python; text without faults needs none",
-    ("yaml_text.parse", "speccompile.yaml_text.json_commas"): "few inputs are JSON files",
     ("model.yaml_outline", "_ruamel_yaml"): "an optional extra that some platforms lack",
     ("model.yaml_outline", "ruamel.yaml"): "only findings about a text that mentions secrets need it",
     ("schema.validate", "speccompile.yaml_text.typographic_quotes"): "text in ASCII has none",
@@ -91,7 +90,6 @@ LATE: dict[tuple[str, str], str] = {
     ("compiler.documents.platform", "speccompile.compiler.documents.wrong_document"): _ERRORS,
     ("files.project_file", "speccompile.compiler.documents.wrong_document"): _ERRORS,
     # Regular expressions of rules and targets.
-    ("schema.formats.safe_regex", "speccompile.schema.formats.pattern_automaton"): "only patterns need it",
     ("schema.formats.safe_regex", "speccompile.schema.formats.pattern_reader"): "only patterns need it",
     # The standard library.
     ("schema.bundled", "speccompile.model.diagnostic_codes"): f"tomllib: {_HEAVY}",
@@ -106,8 +104,7 @@ LATE: dict[tuple[str, str], str] = {
     ("files.defer_interrupt", "signal"): _HEAVY,
     ("files.git_revision", "subprocess"): _HEAVY,
     ("batch.disk_spool", "tempfile"): _HEAVY,
-    ("batch.compile_unit", "traceback"): _HEAVY,
-    ("cli.main", "traceback"): _HEAVY,
+    ("model.internal_error", "traceback"): _HEAVY,
 }
 """Where modules are imported inside functions, and why; everywhere else, imports are at module level."""
 

@@ -13,6 +13,7 @@ from speccompile.compiler.compiled import Rendered, Result
 from speccompile.compiler.documents.admin_config import Setting, parsed, setting_of
 from speccompile.files.manifest_text import rendered
 from speccompile.model.input_texts import AdminTexts, Text
+from speccompile.model.internal_error import traceback_text
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.source import Layer
 
@@ -111,7 +112,5 @@ def compile_chunk(task: ChunkTask) -> tuple[str, Any]:
     try:
         compiler = Compiler.of(setting_of(task.admin), task.shape, sources_of(task.admin))
         return DONE, tuple(compiler.compile(WorkUnit.of(text)) for text in task.runs)
-    except Exception:  # noqa: BLE001  an internal error, to be distinguished from a failure of the executor
-        import traceback
-
-        return CRASHED, traceback.format_exc()
+    except Exception as error:  # noqa: BLE001  an internal error, to be distinguished from a failure of the executor
+        return CRASHED, traceback_text(error)

@@ -11,6 +11,7 @@ from typing import NoReturn, TextIO, cast
 
 from speccompile.cli.options import COMMANDS, Command
 from speccompile.cli.streams import Stream
+from speccompile.model.internal_error import traceback_text
 from speccompile.version import VERSION
 
 DONE, INPUT, BUG, CHANGES, INTERRUPTED = 0, 1, 3, 4, 130
@@ -58,23 +59,10 @@ def _run(words: Sequence[str]) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except Exception as error:  # noqa: BLE001  any exception that gets here is an internal error
-        sys.stderr.write("".join(_stack(error)))
+        sys.stderr.write(traceback_text(error))
         sys.stderr.write("\nspeccompile: internal error; please report it with the text above\n")
         return BUG
     return code
-
-
-def _stack(error: BaseException) -> Iterator[str]:
-    """The traceback of an error and its causes, without their messages, which may quote a secret."""
-    from traceback import format_tb  # only this path needs it
-
-    cause = error.__cause__ or error.__context__
-    if cause is not None:
-        yield from _stack(cause)
-        yield "\nthen:\n"
-    yield "Traceback (most recent call last):\n"
-    yield from format_tb(error.__traceback__)
-    yield f"{type(error).__name__}\n"
 
 
 def _flush(code: int, stdout: Stream, stderr: Stream) -> int:

@@ -166,7 +166,8 @@ class _Found:
         values = [text] if place is _Place.SECRET else [*credentials_in(text)]
         self.texts.update(value for value in values if value)
         self.lines.update(range(part.first, part.last + 1) if values else ())
-        is_nested = "\n" in text or "{" in text
+        # The lines of a quoted or plain scalar are joined by spaces: an unclosed quote may have swallowed a Secret.
+        is_nested = "\n" in text or "{" in text or part.last > part.first
         if self._nested < _MAX_NESTED and is_nested and re.search(_TRIGGER, text):
             self._search_nested(part, text)
         return bool(values)

@@ -110,7 +110,8 @@ def read_outline(source: Source) -> Outline:
         if roots is None:
             events = _record_aliases(YAML(typ="safe", pure=True).parse(source.text), source, aliases)
             roots = _build_parts(events, source)
-    except (YAMLError, ValueError, OverflowError, RecursionError):
+    except (YAMLError, AssertionError, ValueError, OverflowError, RecursionError):
+        # ruamel.yaml checks %YAML versions by assertion.
         raise CompileError(_refusal(source)) from None
     if len(roots) != 1:
         raise CompileError(_refusal(source))

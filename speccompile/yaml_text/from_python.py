@@ -27,21 +27,15 @@ def wrap(data: object, source: Source) -> Parsed:
 
     The source gets the data as JSON, in which secrets are found if there is something to report.
     """
-    source = source if source.text else source._replace(text=_as_json(data))
-    budget = iter(range(MAX_EXPANDED))
     try:
-        root = _node(data, Span(source), (), budget)
+        root = _node(data, Span(source), (), iter(range(MAX_EXPANDED)))
+        if not source.text:
+            # Only now, because the JSON of data that is refused may be huge.
+            source = source._replace(text=json.dumps([root.plain()]))
+            root = _node(data, Span(source), (), iter(range(MAX_EXPANDED)))
     except _Refused as refused:
         return Parsed((), (refused.finding,))
     return Parsed((Document(source, root),), ())
-
-
-def _as_json(data: object) -> str:
-    try:
-        return json.dumps([data], default=lambda _: None, skipkeys=True)
-    except (TypeError, ValueError, RecursionError):
-        # Refused below, in words that quote no value.
-        return ""
 
 
 def _node(value: object, span: Span, path: KeyPath, budget: Iterator[int]) -> Node:

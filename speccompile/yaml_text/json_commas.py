@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
+from itertools import islice
 
 from speccompile.model.diagnostic import Diagnostic
 from speccompile.model.source import Source, Span, split_lines
 
 _MAX_COMMAS = 50
-_TRAILING = r",\s*[}\]]"
+_JSON = r"\s*[{\[]"
+_TRAILING = r",(?=\s*[}\]])"
+_TOKEN = rf'"(?:[^"\\]|\\.)*(?:"|\Z)|{_TRAILING}'
+"""A string, or such a comma outside of strings."""
 
 
 def trailing_commas(source: Source) -> Iterator[Diagnostic]:
     """A finding for each such comma in a JSON file."""
     text = source.text
-    # Most texts have none, not even inside strings.
-    for _ in range(_MAX_COMMAS if re.search(_TRAILING, text) else 0):
-        index = _next_comma(text)
-        if index is None:
-            return
+    # Most texts have none, not even inside strings. YAML in a JSON file has other strings.
+    if not re.search(_TRAILING, text) or not re.match(_JSON, text):
+        return
+    commas = (token.start() for token in re.finditer(_TOKEN, text, re.DOTALL) if token[0] == ",")
+    for index in islice(commas, _MAX_COMMAS):
         *before, last = split_lines(text[:index])
         line, column = len(before) + 1, len(last) + 1
         yield Diagnostic(
@@ -29,17 +32,3 @@ def trailing_commas(source: Source) -> Iterator[Diagnostic]:
             span=Span(source, line, column, line, column + 1),
             help="remove the comma, or name the file `.yaml`",
         )
-        text = f"{text[:index]} {text[index + 1 :]}"
-
-
-def _next_comma(text: str) -> int | None:
-    """The index of the first comma before a closing bracket, if that is what is wrong."""
-    try:
-        json.loads(text)
-    except json.JSONDecodeError as error:
-        # Since Python 3.13, the position is that of the comma; before, that of the bracket.
-        at = error.pos if text[error.pos : error.pos + 1] == "," else len(text[: error.pos].rstrip()) - 1
-        return at if re.match(_TRAILING, text[at:]) else None
-    except (ValueError, RecursionError):
-        return None
-    return None

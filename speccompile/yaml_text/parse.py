@@ -6,6 +6,7 @@ from speccompile.model.diagnostic import Diagnostic
 from speccompile.model.documents import Document
 from speccompile.model.full_path import FULL_PATH
 from speccompile.model.source import Source
+from speccompile.yaml_text.json_commas import trailing_commas
 from speccompile.yaml_text.parse_libyaml import parse_fast
 from speccompile.yaml_text.parsed import Parsed
 
@@ -22,8 +23,6 @@ def parse(source: Source) -> Parsed:
         parsed = parse_exact(source)
     if not source.name.endswith(".json"):
         return parsed
-    from speccompile.yaml_text.json_commas import trailing_commas  # few inputs are JSON
-
     return parsed._replace(findings=(*parsed.findings, *trailing_commas(source)))
 
 

@@ -298,7 +298,7 @@ VIOLATIONS: dict[str, tuple[Callable[[pytest.MonkeyPatch], None], Data, AdminCon
         AdminConfig(),
     ),
     "rules_apply": (
-        lambda patch: patch.setattr(approve, "broken_rules", lambda *_: ()),
+        lambda patch: patch.setattr(approve, "broken_rules", lambda *_, **__: ()),
         {**IMAGE, "resources": {"mem": "2Gi"}},
         AdminConfig(
             (({"id": "p", "rules": {"resources.mem": {"max": "1000Mi"}}},), ({"id": "default", "extends": "p"},))

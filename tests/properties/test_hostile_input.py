@@ -28,6 +28,7 @@ from hypothesis import strategies as st
 
 from speccompile import Compiled, CompileError, compile_many, compile_run
 from speccompile.cli.main import main
+from speccompile.files import read
 from speccompile.files.load import load, load_stream
 from speccompile.files.read import MAX_FILE_BYTES
 from speccompile.model.finding_text import findings_as_text
@@ -330,7 +331,7 @@ def test_errors_of_the_operating_system_are_findings(error: OSError, monkeypatch
     def refuse(*_: object, **__: object) -> BinaryIO:
         raise error
 
-    monkeypatch.setattr(Path, "open", refuse)
+    monkeypatch.setattr(read, "_open", refuse)
     parsed = load(Path("run.yaml"), Layer.RUN)
     assert parsed.documents == ()
     assert [finding.code for finding in parsed.findings] == ["input/unreadable"]
@@ -342,7 +343,7 @@ def test_an_error_in_the_midst_of_reading_is_a_finding(tmp_path: Path, monkeypat
         def read(self, _: int | None = -1) -> bytes:
             raise OSError(5, "Input/output error")
 
-    monkeypatch.setattr(Path, "open", lambda *_, **__: Failing())
+    monkeypatch.setattr(read, "_open", lambda *_, **__: Failing())
     assert [finding.code for finding in load(tmp_path, Layer.RUN).findings] == ["input/unreadable"]
 
 

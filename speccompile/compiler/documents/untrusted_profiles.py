@@ -64,6 +64,9 @@ def _not_open(
                 yield from _not_open(item, (*path, index), schema["items"], library)
             else:
                 yield (*path, index), item, None
+    elif isinstance(is_open, Mapping) and isinstance(node.value, Mapping):
+        for key, child in node.fields.items():
+            yield from _not_open(child, (*path, key), {"x-open": is_open.get(key, False)}, library)
     elif properties is not None and field is None and isinstance(node.value, Mapping):
         for key, child in node.fields.items():
             yield from _not_open(child, (*path, key), properties.get(key, {}), library)

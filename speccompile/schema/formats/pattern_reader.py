@@ -16,6 +16,7 @@ from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.schema.formats.pattern_automaton import (
     Alternation,
     Assertion,
+    Automaton,
     Character,
     Concatenation,
     OneOrMore,
@@ -58,6 +59,25 @@ class PatternParts(NamedTuple):
     root: PatternPart
     lookaheads: tuple[tuple[PatternPart, bool], ...]
     """What must match from the start, or must not."""
+
+
+class LinearPattern(NamedTuple):
+    """A pattern ready to be matched, and the look-aheads at its start."""
+
+    automaton: Automaton
+    lookaheads: tuple[tuple[Automaton, bool], ...]
+
+    def allows(self, text: str) -> bool:
+        """Whether the look-aheads are satisfied at the start of the text."""
+        return all(automaton.matches(text, ends_anywhere=True) == wanted for automaton, wanted in self.lookaheads)
+
+
+def linear_pattern(pattern: str, *, is_searched: bool) -> LinearPattern | ValueFault:
+    """The pattern ready to be matched, or what is wrong with it."""
+    parts = read_pattern(pattern, is_searched=is_searched)
+    if isinstance(parts, ValueFault):
+        return parts
+    return LinearPattern(Automaton(parts.root), tuple((Automaton(part), wanted) for part, wanted in parts.lookaheads))
 
 
 def read_pattern(pattern: str, *, is_searched: bool) -> PatternParts | ValueFault:

@@ -881,7 +881,7 @@ def test_a_note_shows_no_variable_of_another_file(call: Call) -> None:
         Path(f"{kind}.yaml").write_text(json.dumps(tree))
     stderr = call("lint", "Server.yaml", "--objects", "ServerConfig.yaml").stderr
     assert "variable `LEVEL` is set twice" in stderr
-    assert "is set here: ServerConfig.yaml:1:" in stderr
+    assert "is set here\n  ::: ServerConfig.yaml:1:" in stderr
     assert "hunter-" not in stderr
 
 
