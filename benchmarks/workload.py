@@ -19,8 +19,8 @@ id: 1xa100
 name: One A100
 description: One A100 for a model server, on dedicated nodes
 """
-# The variables that the profile adds sort after all variables of runs, so a tool that sorts variables and one that keeps
-# the order of its layers produce the same order as speccompile.
+# The variables that the profile adds sort after all variables of runs, so a tool that sorts variables and one that
+# keeps the order of its layers produce the same order as speccompile.
 FIXED = """\
 resources:
   gpu: 1

@@ -20,13 +20,17 @@ from speccompile.files.load_admin_config import read_setting
 RUN = "name: r{0}\naction: job\nimage: a/b:1\n"
 MEMORY = 256 * 1024 * 1024
 MEASURED = """
-import resource, sys
+import pathlib, re, resource, sys
 from speccompile.cli.main import main
 try:
     main()
 finally:
-    unit = 1 if sys.platform == "darwin" else 1024
-    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit, file=sys.stderr)
+    # On Linux, `ru_maxrss` counts the memory of the process that started this one.
+    status = pathlib.Path("/proc/self/status")
+    if status.exists():
+        print(1024 * int(re.search(r"VmHWM:\\s+(\\d+)", status.read_text())[1]), file=sys.stderr)
+    else:
+        print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, file=sys.stderr)
 """
 
 

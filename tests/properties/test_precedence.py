@@ -29,9 +29,9 @@ def expected_field(name: str, run: Any, profile: Any, gpus: Collection[str] = ()
         sides = {side: {**run.get(side, {}), **profile.get(side, {})} for side in ("requests", "limits")}
         return {side: amounts for side, amounts in sides.items() if side in run or side in profile}
     if name in KEYS:
-        # Items of the run come first, because a variable may refer to earlier ones.
-        fixed = {item[KEYS[name]] for item in profile}
-        return [*(item for item in run if item[KEYS[name]] not in fixed), *profile]
+        # The order is the run's; references between variables have a test of their own.
+        key = KEYS[name]
+        return list(({item[key]: item for item in run} | {item[key]: item for item in profile}).values())
     if name in UNIONS:
         return list(({identity(item): item for item in run} | {identity(item): item for item in profile}).values())
     return profile

@@ -81,6 +81,12 @@ def _resource_kinds(gpu_key: str) -> tuple[_Resource, ...]:
     )
 
 
+def _has_cpu_or_memory(resources: Data) -> bool:
+    """Whether Kubernetes accepts huge pages beside them."""
+    names = {*resources, *resources.get("requests", ()), *resources.get("limits", ())}
+    return not names.isdisjoint({"cpu", "mem", "memory"})
+
+
 @st.composite
 def resources(draw: st.DrawFn, gpu_key: str = GPU_KEY) -> Data:
     """Resources in every form, each resource in one of them."""
@@ -92,7 +98,7 @@ def resources(draw: st.DrawFn, gpu_key: str = GPU_KEY) -> Data:
     result: Data = {}
     for kind in _resource_kinds(gpu_key):
         shape = draw(among("absent", "scalar", "pair", "map") if kind.short else among("absent", "absent", "map"))
-        if shape == "absent":
+        if shape == "absent" or (kind.name.startswith("hugepages-") and not _has_cpu_or_memory(result)):
             continue
         if shape == "scalar":
             # A single `disk` is both request and limit; other single amounts are requests.
