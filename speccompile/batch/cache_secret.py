@@ -1,6 +1,6 @@
 """The secret key that signs cache entries.
 
-It is a file of its own, outside of the cache's folder: whoever can replace the cache, for example by a saved cache of
+It is a file outside of the cache's folder, so that someone who replaces the cache, for example by a saved cache of
 another CI job, cannot sign entries.
 """
 

@@ -20,14 +20,13 @@ from speccompile.compiler.container_resources import (
 )
 from speccompile.compiler.keyed_order import merged_order
 from speccompile.compiler.merge_affinity import merge_affinities, unite
-from speccompile.compiler.name_placeholders import facts_of
+from speccompile.compiler.own_envs import has_own_envs, own_envs
 from speccompile.model.diagnostic import Diagnostic, Note, Severity, quote
 from speccompile.model.documents import Platform, Profile, Run
 from speccompile.model.identity_cache import by_identity
 from speccompile.model.key_path import KeyPath, format_path
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
-from speccompile.model.object_names import PLACEHOLDERS, fill_pattern, placeholders
 from speccompile.model.origin import Override, OverrideKind
 from speccompile.model.redaction import is_hidden
 from speccompile.model.source import BUILT_IN, Layer
@@ -57,7 +56,7 @@ def merge(
         _no_other_devices(run, admin),
         fixed,
         enforced,
-        _own_envs(run, profile, platform),
+        own_envs(run, profile, platform),
     ]
     spec = merge_layers([layer for layer in layers if layer is run.fields or layer.fields], library)
     spec = _with_skipped_defaults(spec, defaults, run, library)
@@ -114,7 +113,7 @@ def _layers(profile: Profile | None, platform: Platform, target: Target, action:
     set_fields = [name for layer in layers for name in layer.fields]
     repeated = {name for name in set_fields if set_fields.count(name) > 1}
     overriding = {str(path[0]) for layer in layers for path, node in layer.walk() if node.overridden}
-    envs = {"envs"} if _has_own_envs(platform) else set()
+    envs = {"envs"} if has_own_envs(platform) else set()
     fields, contested = frozenset({*set_fields, *envs}), frozenset({*repeated, *overriding, *envs})
     gpu = fixed_gpu((enforced, fixed), platform, profile)
     return _Layers(defaults, fixed, enforced, fields, contested, notices, gpu, named_devices(layers, profile))
@@ -171,43 +170,6 @@ def _adding(library: Library) -> frozenset[str]:
 def _strategy_name(field: Schema) -> str:
     name: str = field.get("x-merge", _REPLACE)
     return name
-
-
-def _has_own_envs(platform: Platform) -> bool:
-    envs = platform.settings.fields.get("own_envs")
-    return envs is not None and bool(envs.fields)
-
-
-def _own_envs(run: Run, profile: Profile | None, platform: Platform) -> Node:
-    """The variables that the platform sets in every run; no other layer can override them."""
-    patterns = platform.settings.fields.get("own_envs")
-    if patterns is None or not _has_own_envs(platform):
-        return Node({}, run.name.span)
-    facts = facts_of(run, profile, platform)
-    # Kubernetes expands `$(NAME)` in a value, and a run's name must not refer to another variable.
-    escaped = {name: str(node.value).replace("$", "$$") for name, node in facts.items()}
-    texts = {**dict.fromkeys(PLACEHOLDERS, ""), **escaped}
-    items = (
-        Node(
-            {
-                "name": Node(name, pattern.key or pattern.span, part=pattern.part),
-                "value": _filled(pattern, texts, facts),
-            },
-            pattern.span,
-            pattern.key,
-            part=pattern.part,
-        )
-        for name, pattern in patterns.fields.items()
-    )
-    return Node({"envs": Node(tuple(items), patterns.span, patterns.key)}, patterns.span)
-
-
-def _filled(pattern: Node, texts: Mapping[str, str], facts: Mapping[str, Node]) -> Node:
-    """The filled pattern; its origin is the pattern, derived from the facts it mentions."""
-    used = tuple(facts[name] for name in placeholders(str(pattern.value)) if name in facts)
-    text = fill_pattern(str(pattern.value), texts)
-    how = "the platform's pattern, filled" if used else None
-    return Node(text, pattern.span, derived=how, derived_from=used, part=pattern.part, overridden=pattern.overridden)
 
 
 def merge_layers(layers: Sequence[Node], library: Library) -> Node:

@@ -31,7 +31,7 @@ class SharedNamespaces:
     def warnings(self, compiled: Compiled) -> Iterator[Diagnostic]:
         """The warning about the first run of another project in a namespace.
 
-        Objects without one are for whoever applies them to put into a namespace for each project.
+        Objects without one can still be applied to a namespace for each project.
         """
         for namespace in dict.fromkeys(created.namespace for created in compiled.objects if created.namespace):
             project, place = self._first.setdefault(namespace, (compiled.project, compiled.place))

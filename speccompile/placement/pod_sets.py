@@ -16,7 +16,7 @@ from speccompile.model.node import Node
 from speccompile.schema.library import Library
 
 EACH = "*"
-"""A step of a path that stands for every item of a list, or every value of a mapping."""
+"""A step of a path that means every item of a list, or every value of a mapping."""
 
 ObjectKind: TypeAlias = tuple[str, str]
 """API group, empty for the core group, and kind."""

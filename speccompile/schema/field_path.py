@@ -130,7 +130,7 @@ def matches_key(pattern: str, key: str) -> bool:
 
 
 def with_keys(path: KeyPath, specs: Iterable[Node]) -> Iterator[KeyPath]:
-    """The paths of the keys in the specs that a prefix stands for; the path itself if it is none."""
+    """The paths of the keys in the specs that a prefix covers; the path itself if it is none."""
     if not is_prefix(path):
         yield path
         return

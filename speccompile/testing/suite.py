@@ -122,13 +122,13 @@ class _Tries:
             self.closest = found
 
     def shortage(self, prop: Property, profile: str | None) -> str | None:
-        """A report if so few runs compile that the property was hardly tested."""
+        """A report if so few runs compile that the property was not really tested."""
         if self.closest is None or self.compiled >= self.runs * _LEAST_COMPILED:
             return None
         *_, run, errors = self.closest
         return "\n\n".join(
             (
-                f"Property hardly tested with {_profile_text(profile)}: {prop.sentence}",
+                f"Property not really tested with {_profile_text(profile)}: {prop.sentence}",
                 f"Only {self.compiled} of {self.runs} generated runs compile. The one that came closest:",
                 _indented(serialize([run])),
                 "What rejects it:",

@@ -100,7 +100,7 @@ def test_a_property_that_hardly_any_run_could_violate_fails(team: pytest.Pyteste
     result.assert_outcomes(failed=len(PROPERTIES))
     result.stdout.fnmatch_lines(
         [
-            f"Property hardly tested with profile `closed`: {PROPERTIES[0].sentence}",
+            f"Property not really tested with profile `closed`: {PROPERTIES[0].sentence}",
             "Only 0 of 3 generated runs compile. The one that came closest:",
             "    profile: closed",
             "What rejects it:",
