@@ -251,7 +251,7 @@ def _check_use_of_fields(tree: Node, target: str, library: Library) -> Iterator[
         if library.is_custom(path):
             yield from _check_template_fields(path, target_fields, library)
     texts = (library.templates[path] for path in templates)
-    code = "\n".join(match[1] or match[2] for text in texts for match in re.finditer(_CODE, text))
+    code = "\n".join(match[1] or match[2] or "" for text in texts for match in re.finditer(_CODE, text))
     if re.search(_WHOLE_SPEC, code):
         return
     words = set(re.findall(r"[a-z_.]+", code))

@@ -343,6 +343,13 @@ def render_fields(targets_folder: Path, profile: Data, **fields: Any) -> list[st
     return [one for one in render(targets_folder, {**PROFILE, **profile}, **fields) if one != "template/unused"]
 
 
+def test_an_empty_expression_is_a_fault_of_the_template(targets_folder: Path) -> None:
+    assert render_fields(targets_folder, {}) == ["Quick train"]
+    text = (targets_folder / "queued/quick.yaml.j2").read_text()
+    write({"queued/quick.yaml.j2": f"{text}  e: {{{{}}}}\n"})
+    assert "template/fault" in render(targets_folder, PROFILE)
+
+
 def test_values_without_a_size_break_rules_and_nothing_else(targets_folder: Path) -> None:
     assert render_fields(targets_folder, {"rules": {"size": {"max": 3}}}, size="hello") == ["rule/max"]
     assert render_fields(targets_folder, {"rules": {"size": {"min": 3}}}, size="1e400") == ["rule/min"]
