@@ -15,7 +15,6 @@ from speccompile.compiler.documents.admin_config import Setting
 from speccompile.compiler.documents.run import read_run
 from speccompile.compiler.documents.run_forms import flatten
 from speccompile.compiler.merge import merge
-from speccompile.compiler.name_placeholders import facts_used
 from speccompile.compiler.normalize import normalize
 from speccompile.compiler.plan import plan
 from speccompile.compiler.render import sketch_plan
@@ -64,7 +63,7 @@ def _time_stages(text: Source, setting: Setting) -> Iterator[tuple[str, float]]:
     document = parse(text).documents[0]
     yield "parse", process_time() - start
     start = process_time()
-    fields = flatten(document, facts_used(platform), library).fields
+    fields = flatten(document, setting.entities, platform, library).fields
     yield "forms", process_time() - start
     assert fields is not None
     start = process_time()

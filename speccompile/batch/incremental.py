@@ -47,7 +47,10 @@ class ResultCache:
         self._cache: Final = cache
         self._cache_key: Final = cache_key
         self._sources: Final = sources_of(admin)
-        texts = (part for text in (admin.platform, admin.project) for part in (_parts(text) if text else (b"",)))
+        functions = (*admin.functions, None, *admin.beside_runs)
+        texts = (
+            part for text in (admin.platform, admin.project, *functions) for part in (_parts(text) if text else (b"",))
+        )
         trust = b"trusted" if admin.trusts_profiles else b"untrusted"
         of_all = (trust, *texts, *(encode(part) for template in admin.templates for part in template))
         self._common_key: Final = cache_key(fingerprint, shape.encode(), *of_all)

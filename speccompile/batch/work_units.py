@@ -42,9 +42,14 @@ class WorkUnit(NamedTuple):
 
 
 def sources_of(admin: AdminTexts) -> Sources:
-    """The sources of the admin's texts, which findings refer to."""
+    """The sources of the texts that all runs share, which findings refer to."""
     profiles = (Source(text.name, text.text, Layer.PROFILE) for text in admin.profiles)
     texts = (text for text in (admin.platform, admin.project) if text)
     platforms = (Source(text.name, text.text, Layer.PLATFORM) for text in texts)
     templates = (Source(template.name, template.text, Layer.TEMPLATE) for template in admin.templates)
-    return sources_by_name((*profiles, *platforms, *templates))
+    functions = (
+        Source(text.name, text.text, layer)
+        for text in (*admin.functions, *admin.beside_runs)
+        for layer in (Layer.FUNCTION, Layer.TASK)
+    )
+    return sources_by_name((*profiles, *platforms, *templates, *functions))

@@ -76,8 +76,10 @@ def _chosen(changed: Sequence[str], inputs: Inputs, setting: Setting, shape: str
     templates = () if inputs.templates is None else (inputs.templates,)
     custom = (entry for folder in templates for entry in template_files(folder) if isinstance(entry, Path))
     # Any of these may affect every manifest.
-    shared = (inputs.project, inputs.platform, *templates, *custom)
-    if any(is_touched(str(path)) for path in shared if path) or _are_below(gone, (*inputs.profiles, *templates)):
+    functions = dict.fromkeys(one.place.source.name for found in setting.entities.values() for one in found)
+    shared = (inputs.project, inputs.platform, *templates, *custom, *functions)
+    folders = (*inputs.profiles, *inputs.functions, *templates)
+    if any(is_touched(str(path)) for path in shared if path) or _are_below(gone, folders):
         return None
     folder = Path(inputs.output or inputs.home or "")
     if not gone and not any(is_touched(str(path)) for path in inputs.files) and not _are_below(changed, [folder]):

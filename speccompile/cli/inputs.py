@@ -23,6 +23,7 @@ def flags_of(arguments: argparse.Namespace) -> Flags:
         getattr(arguments, "output", None),
         arguments.project,
         templates=arguments.templates,
+        functions=getattr(arguments, "functions", ()),
     )
 
 

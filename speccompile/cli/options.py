@@ -153,6 +153,14 @@ def add_inputs(parser: argparse.ArgumentParser) -> None:
         help="platform file, or the name of a bundled preset",
     )
     parser.add_argument(
+        "--functions",
+        action="append",
+        default=[],
+        metavar="PATH",
+        type=path,
+        help="functions and tasks that exported runs name (repeatable)",
+    )
+    parser.add_argument(
         "--templates",
         metavar="DIR",
         type=path,

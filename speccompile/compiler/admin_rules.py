@@ -13,7 +13,7 @@ from speccompile.model.documents import Ban, Profile, Rule
 from speccompile.model.key_path import KeyPath, format_path
 from speccompile.model.node import Node
 from speccompile.model.quantity import QuantityError
-from speccompile.model.source import Layer, Span
+from speccompile.model.source import USER_LAYERS, Layer, Span
 from speccompile.model.spec import Merged
 from speccompile.schema.field_path import (
     SIDES,
@@ -144,7 +144,7 @@ def broken_rules(  # noqa: PLR0913  what is checked, by what, and for whom
     here: Node,
     library: Library,
     *,
-    users: Collection[Layer] = (Layer.RUN,),
+    users: Collection[Layer] = USER_LAYERS,
 ) -> Iterator[Diagnostic]:
     """Violations of the rules by the first spec that sets each field; missing fields are reported at `here`.
 

@@ -12,7 +12,7 @@ from speccompile.model.key_path import KeyPath
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
 from speccompile.model.quantity import added_up
-from speccompile.model.source import Layer
+from speccompile.model.source import USER_LAYERS
 from speccompile.model.spec import Merged
 from speccompile.schema.field_path import SIDES
 
@@ -120,7 +120,7 @@ def _above(name: str, amounts: list[_Amount], limit: Node) -> Iterator[Diagnosti
     total = added_up([amount(one.node) for one in amounts])
     if total <= amount(limit):
         return
-    of_run = [one for one in amounts if one.node.span.source.layer is Layer.RUN]
+    of_run = [one for one in amounts if one.node.span.source.layer in USER_LAYERS]
     reported = max(of_run or amounts, key=lambda one: amount(one.node))
     others = [one for one in amounts if one is not reported and amount(one.node).nano]
     subject = f"{quote(total.text)} in total" if others else quote(reported.node.value)

@@ -6,16 +6,16 @@ from collections.abc import Iterator, Mapping
 
 from speccompile.compiler.bundled_library import bundled_library
 from speccompile.compiler.documents.targets import DEFAULT_TARGET, targets_of
-from speccompile.model.documents import Profile
+from speccompile.model.documents import Profile, Runtime
 from speccompile.model.identity_cache import by_identity
 from speccompile.model.node import Node
 from speccompile.model.spec import ManifestRule, Merged, Step, Target, WorkloadRule
 from speccompile.schema.library import Library
 
 
-def target_of(profile: Profile | None, library: Library) -> Target:
-    """The target of runs under the profile."""
-    name = profile.target if profile else None
+def target_of(profile: Profile | None, library: Library, runtime: Runtime | None = None) -> Target:
+    """The target of runs under the profile, or else of the runtime."""
+    name = (profile.target if profile else None) or (runtime.target if runtime else None)
     targets = targets_of(library)
     # An unknown target is an error of the profile, and nothing is compiled under it.
     target = targets.get(str(name.value)) if name else None

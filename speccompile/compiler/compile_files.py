@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from speccompile.compiler.compiled import Result
 from speccompile.compiler.documents.admin_config import Setting
+from speccompile.compiler.documents.entities import split_entities, with_entities, with_letters
 from speccompile.compiler.documents.run import read_run
 from speccompile.compiler.duplicate_objects import ClaimStore, refuse_duplicates
 from speccompile.compiler.pipeline import compile_document
@@ -24,11 +25,20 @@ def compile_files(files: Iterable[Parsed], setting: Setting, memory: ClaimStore 
 
 
 def compile_file(parsed: Parsed, setting: Setting) -> Iterator[Result]:
-    """Compile the runs of one file without comparing them."""
+    """Compile the runs of one file without comparing them; its functions and tasks are what these runs may name."""
+    if has_errors(parsed.findings):
+        parsed = with_letters(parsed)
     if has_errors(parsed.findings):
         yield CompileError((*parsed.findings, *_other_faults(parsed, setting)))
         return
-    for document in parsed.documents:
+    runs, others = split_entities(parsed.documents)
+    if others:
+        entities, findings = with_entities(setting.entities, others, setting.library)
+        setting = setting._replace(entities=entities)
+        if findings and not setting.is_broken:
+            yield CompileError(findings)
+            return
+    for document in runs:
         try:
             yield compile_document(document, setting)
         except CompileError as error:
@@ -39,7 +49,7 @@ def _other_faults(parsed: Parsed, setting: Setting) -> tuple[Diagnostic, ...]:
     """Findings about documents of a file with syntax errors, except at the positions of those errors."""
     reported = {(finding.span.line, finding.span.column) for finding in parsed.findings if finding.span}
     findings: list[Diagnostic] = []
-    for document in parsed.documents:
+    for document in split_entities(parsed.documents)[0]:
         try:
             read_run(document, setting)
         except CompileError as error:

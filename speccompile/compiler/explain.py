@@ -131,6 +131,8 @@ def rule_between(overridden: Node, overriding: Node) -> str:
     """The rule of precedence by which one value overrides another, in one sentence."""
     if _layer_and_part(overridden) == _layer_and_part(overriding):
         return _SAME_LAYER_RULES.get(overriding.span.source.layer, STRONGER)
+    if overridden.span.source.layer is Layer.TASK and overriding.span.source.layer is Layer.RUN:
+        return "a run overrides its task"
     if overridden.part is Part.BASE:
         return "a base document applies unless another layer sets the value"
     if overridden.part is Part.SETTING:
@@ -145,7 +147,9 @@ def _layer_and_part(node: Node) -> tuple[Layer, Part]:
 _PRECEDENCE = (
     (Layer.PLATFORM, Part.FIELD),
     (Layer.PROFILE, Part.FIELD),
+    (Layer.FUNCTION, Part.FIELD),
     (Layer.RUN, Part.FIELD),
+    (Layer.TASK, Part.FIELD),
     (Layer.PROFILE, Part.DEFAULT),
     (Layer.PLATFORM, Part.DEFAULT),
     (Layer.PROFILE, Part.BASE),
@@ -166,6 +170,8 @@ _RULES = {
     (Layer.PROFILE, Part.DEFAULT): "profile defaults override platform defaults",
     (Layer.PROFILE, Part.BASE): "a base document overrides the template",
     (Layer.RUN, Part.FIELD): "a run overrides the defaults",
+    (Layer.FUNCTION, Part.FIELD): "a function overrides its runs and the defaults",
+    (Layer.TASK, Part.FIELD): "a task overrides the defaults",
 }
 """By the overriding layer."""
 

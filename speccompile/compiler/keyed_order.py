@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import TypeVar
 
 from speccompile.model.node import Node
-from speccompile.model.source import Layer
+from speccompile.model.source import USER_LAYERS, Layer
 
 Key = TypeVar("Key", bound=Hashable)
 _REFERENCE = r"\$\$|\$\(([^)]*)\)"
@@ -41,7 +41,7 @@ def merged_order(weaker: Mapping[Key, Node], stronger: Mapping[Key, Node]) -> li
 
 def _run_order(items: Mapping[Key, Node]) -> Iterator[tuple[Key, Key]]:
     """The pairs of successive items that the run sets."""
-    of_run = [key for key, item in items.items() if _layer(item) is Layer.RUN]
+    of_run = [key for key, item in items.items() if _layer(item) in USER_LAYERS]
     return pairwise(of_run)
 
 

@@ -15,7 +15,7 @@ from speccompile.model.documents import Platform
 from speccompile.model.key_path import KeyPath
 from speccompile.model.node import Node
 from speccompile.model.quantity import NANOS, parse_quantity
-from speccompile.model.source import Layer
+from speccompile.model.source import USER_LAYERS
 from speccompile.schema.field_path import SIDES
 
 _LEAST_BYTES = 1024**2
@@ -91,7 +91,7 @@ def _volumes(volumes: Node, platform: Platform) -> Iterator[Diagnostic]:
             if fault:
                 yield _unlikely_amount(spec[key], ("volumes", str(volume.fields["name"].value), "spec", key), *fault)
         kind = volume.fields["volume_type"]
-        if kind.value == _CLAIM and "size" not in spec and kind.span.source.layer is Layer.RUN:
+        if kind.value == _CLAIM and "size" not in spec and kind.span.source.layer in USER_LAYERS:
             yield _default_size(volume, platform.settings.fields["pvc"].fields["size"])
 
 

@@ -22,14 +22,14 @@ from speccompile.compiler.keyed_order import merged_order
 from speccompile.compiler.merge_affinity import merge_affinities, unite
 from speccompile.compiler.own_envs import has_own_envs, own_envs
 from speccompile.model.diagnostic import Diagnostic, Note, Severity, quote
-from speccompile.model.documents import Platform, Profile, Run
+from speccompile.model.documents import Platform, Profile, Run, Runtime
 from speccompile.model.identity_cache import by_identity
 from speccompile.model.key_path import KeyPath, format_path
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
 from speccompile.model.origin import Override, OverrideKind
 from speccompile.model.redaction import is_hidden
-from speccompile.model.source import BUILT_IN, Layer
+from speccompile.model.source import BUILT_IN, USER_LAYERS, Layer
 from speccompile.model.spec import Merged, Target
 from speccompile.schema.library import Library, Schema
 
@@ -47,7 +47,7 @@ def merge(
     """Merge a run with its profile and platform; every node of the spec carries the values it overrode."""
     platform, namespaces = _with_namespace(platform, run)
     action = str(run.action.value)
-    admin = _layers(profile, platform, target, action, library)
+    admin = _layers(profile, platform, target, action, run.runtime, library)
     defaults, fixed, enforced = admin.defaults, admin.fixed, admin.enforced
     # Weakest first.
     layers = [
@@ -61,15 +61,19 @@ def merge(
     spec = merge_layers([layer for layer in layers if layer is run.fields or layer.fields], library)
     spec = _with_skipped_defaults(spec, defaults, run, library)
     projects = (Override(("project",), written, run.project) for written in run.project.overridden)
-    replaced = (
-        *projects,
-        *namespaces,
-        *replacements(spec, library, admin.contested | (run.fields.fields.keys() & admin.fields)),
-    )
+    contested = {name for name, node in run.fields.fields.items() if name in admin.fields or node.overridden}
+    replaced = (*projects, *namespaces, *run.replaced, *replacements(spec, library, admin.contested | contested))
     added = _extensions(run.fields, (fixed, enforced), library)
-    overrides = (*(one for one in replaced if one.overridden.span.source.layer is Layer.RUN), *added)
+    overrides = (*(one for one in replaced if _is_reported(one)), *added)
     merged = Merged(run, profile, platform, target, spec, replaced, overrides)
     return merged, (*admin.notices, *(_finding(override, merged) for override in overrides))
+
+
+def _is_reported(override: Override) -> bool:
+    """Whether it is a value of a user that has no effect; a run that overrides its task is meant to."""
+    return (
+        override.overridden.span.source.layer in USER_LAYERS and override.overriding.span.source.layer is not Layer.RUN
+    )
 
 
 def _with_namespace(platform: Platform, run: Run) -> tuple[Platform, tuple[Override, ...]]:
@@ -102,11 +106,21 @@ class _Layers(NamedTuple):
 
 
 @by_identity(64)
-def _layers(profile: Profile | None, platform: Platform, target: Target, action: str, library: Library) -> _Layers:
+def _layers(  # noqa: PLR0913, PLR0917  compared by identity, which keywords would hide
+    profile: Profile | None,
+    platform: Platform,
+    target: Target,
+    action: str,
+    runtime: Runtime | None,
+    library: Library,
+) -> _Layers:
     names = _fields_for(target, action, library)
     fixed, notices = _fixed_fields(profile, action, target, library)
+    # What the platform sets for a runtime overrides what it sets for all runs.
+    sides = zip(*((one.defaults, one.enforced) for one in (platform, runtime) if one is not None), strict=True)
     common, enforced = (
-        _only(names, resolve_gpu(layer, platform, profile)) for layer in (platform.defaults, platform.enforced)
+        merge_layers([_only(names, resolve_gpu(layer, platform, profile)) for layer in layers], library)
+        for layers in sides
     )
     defaults = merge_layers([common, *([_only(names, profile.defaults)] if profile else [])], library)
     layers = (defaults, fixed, enforced)
@@ -274,8 +288,9 @@ def _fixed_fields(
 
 
 def _finding(override: Override, merged: Merged) -> Diagnostic:
-    by = "the platform"
-    if merged.profile and override.overriding.span.source.layer is Layer.PROFILE:
+    layer = override.overriding.span.source.layer
+    by = f"the {layer}" if layer in USER_LAYERS else "the platform"
+    if merged.profile and layer is Layer.PROFILE:
         by = f"profile {quote(merged.profile.id.value)}"
     if override.change is OverrideKind.EXTENDED:
         return Diagnostic(
@@ -294,7 +309,7 @@ def _finding(override: Override, merged: Merged) -> Diagnostic:
         path=override.path,
         severity=Severity(str(merged.platform.settings.fields["overrides"].value)),
         notes=(Note(f"set here by {by}", override.overriding.place),),
-        help="remove it from the run: it has no effect",
+        help=f"remove it from the {override.overridden.span.source.layer}: it has no effect",
     )
 
 

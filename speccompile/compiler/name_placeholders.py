@@ -6,9 +6,7 @@ import re
 from collections.abc import Mapping
 
 from speccompile.model.documents import Platform, Profile, Run
-from speccompile.model.identity_cache import by_identity
 from speccompile.model.node import Node
-from speccompile.model.object_names import placeholders
 
 _UNFIT = re.compile(r"[^a-z0-9-]+", re.ASCII)
 
@@ -33,16 +31,3 @@ def facts_of(run: Run, profile: Profile | None, platform: Platform) -> Mapping[s
         if run.profile:
             facts["named_profile"] = profile.id
     return facts
-
-
-@by_identity(8)
-def facts_used(platform: Platform) -> frozenset[str]:
-    """The placeholders that the platform's names, labels and variables mention."""
-    settings = platform.settings.fields
-    patterns = (
-        node.value
-        for section in ("names", "own_labels", "own_envs")
-        if section in settings
-        for node in settings[section].fields.values()
-    )
-    return frozenset(name for pattern in patterns for name in placeholders(str(pattern)))

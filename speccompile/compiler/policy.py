@@ -18,7 +18,7 @@ from speccompile.model.identity_cache import by_identity
 from speccompile.model.key_path import KeyPath, format_path
 from speccompile.model.node import Node
 from speccompile.model.object_names import LABEL, object_name
-from speccompile.model.source import Layer
+from speccompile.model.source import USER_LAYERS
 from speccompile.model.spec import Merged
 from speccompile.schema.formats.image import is_below
 
@@ -141,7 +141,7 @@ def requests_above_limits(resources: Node) -> Iterator[Diagnostic]:
     for name, request in resources.fields["requests"].fields.items():
         limit = limits.get(name)
         if limit and amount(request) > amount(limit):
-            reported, other = (request, limit) if request.span.source.layer is Layer.RUN else (limit, request)
+            reported, other = (request, limit) if request.span.source.layer in USER_LAYERS else (limit, request)
             yield Diagnostic(
                 code="policy/request-above-limit",
                 message=f"`{name}`: the request {quote(request.value)} is above the limit {quote(limit.value)}",
@@ -160,7 +160,7 @@ def _volumes_differ(spec: Node, _: Platform) -> Iterator[Diagnostic]:
         ordered = sorted(volumes, key=lambda volume: _path(volume.fields[key]))
         for one, other in pairwise(ordered):
             if _path(one.fields[key]) == _path(other.fields[key]):
-                reported, first = (one, other) if one.span.source.layer is Layer.RUN else (other, one)
+                reported, first = (one, other) if one.span.source.layer in USER_LAYERS else (other, one)
                 yield Diagnostic(
                     code="policy/volume-clash",
                     message=f"two volumes {what} {quote(reported.fields[key].value)}",

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from speccompile.compiler.documents.admin_config import Setting
+from speccompile.compiler.documents.entities import EntityType, type_of_entity
 from speccompile.compiler.documents.profiles import choose
 from speccompile.compiler.documents.run_forms import flatten
-from speccompile.compiler.name_placeholders import facts_used
 from speccompile.diff.chosen_runs import Affected, file_name_of
 from speccompile.model.documents import Document, Profile
 from speccompile.model.findings import has_errors
@@ -47,6 +47,8 @@ def affected(
         if has_errors(parsed.findings):
             unread[file] = None
         for number, document in enumerate(parsed.documents):
+            if type_of_entity(document.root) not in (None, EntityType.RUN):
+                continue
             run_key = run_key_of(document, setting)
             if run_key is None:
                 unread[file] = None
@@ -66,7 +68,7 @@ def affected(
 
 def run_key_of(document: Document, setting: Setting) -> RunKey | None:
     """The key of the run in the document; None if it is not a run or has no name."""
-    fields = flatten(document, facts_used(setting.platform), setting.library).fields
+    fields = flatten(document, setting.entities, setting.platform, setting.library).fields
     name = _text(fields, "name")
     if fields is None or not name:
         return None

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from speccompile.compiler.documents.targets import DEFAULT_TARGET, targets_of
 from speccompile.editor_schema.convert import (
     EditorSchema,
     export_schema,
@@ -102,8 +103,11 @@ def _fields_of(action: str) -> str:
 
 
 def run_actions(library: Library) -> Sequence[str]:
-    actions: Sequence[str] = library.schemas["run"]["properties"]["action"]["enum"]
-    return actions
+    """The actions of all targets, those of the default target first."""
+    targets = targets_of(library)
+    names = (DEFAULT_TARGET, *(name for name in targets if name != DEFAULT_TARGET))
+    actions = (action for name in names for workload in targets[name].workloads for action in sorted(workload.actions))
+    return tuple(dict.fromkeys(actions))
 
 
 def _exclude_fields(action: str, library: Library) -> EditorSchema:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -32,17 +33,23 @@ class AdminFiles(NamedTuple):
     project: Text | Parsed | None = None
     """The project file, if it names the project of every run."""
     trusts_profiles: bool = True
+    functions: tuple[Text | Parsed, ...] = ()
+    """The users' functions and tasks."""
+    beside_runs: tuple[Text, ...] = ()
+    """Files of runs that contain functions or tasks."""
 
     @property
     def admin(self) -> AdminTexts | None:
         """All texts; None if one cannot be read."""
-        profiles = tuple(text for text in self.profiles if isinstance(text, Text))
+        profiles, functions = (
+            tuple(text for text in texts if isinstance(text, Text)) for texts in (self.profiles, self.functions)
+        )
         platform, project = (None if isinstance(text, Parsed) else text for text in (self.platform, self.project))
         templates = tuple(text for text in self.templates if isinstance(text, TemplateFile))
         is_complete = len(profiles) == len(self.profiles) and platform is self.platform and project is self.project
-        if not is_complete or len(templates) < len(self.templates):
+        if not is_complete or len(templates) < len(self.templates) or len(functions) < len(self.functions):
             return None
-        return AdminTexts(profiles, platform, templates, project, self.trusts_profiles)
+        return AdminTexts(profiles, platform, templates, project, self.trusts_profiles, functions, self.beside_runs)
 
 
 def read_admin(
@@ -50,21 +57,36 @@ def read_admin(
     platform: AdminInput | None,
     templates: Path | str | None = None,
     project: str | None = None,
+    functions: Iterable[AdminInput] = (),
 ) -> AdminFiles:
-    """Read profiles, platform and templates without parsing them; a directory means the files in it.
+    """Read profiles, platform, templates and functions without parsing them; a directory means the files in it.
 
     `project` is the project of every run.
     """
     texts = tuple(text for profile in as_profiles(profiles) for text in _profile_texts(profile))
     custom = () if templates is None else tuple(read_templates(Path(templates)))
     fixed = None if project is None else data_text(({"project": project},), Source("<project>", "", Layer.PLATFORM))
-    return AdminFiles(texts, None if platform is None else platform_text(platform), custom, fixed)
+    entities = read_functions(functions)
+    return AdminFiles(texts, None if platform is None else platform_text(platform), custom, fixed, functions=entities)
 
 
 def read_admin_of(inputs: Inputs) -> AdminFiles:
-    """Read the profiles, platform and templates of a call without parsing them."""
-    files = read_admin(inputs.profiles, inputs.platform, inputs.templates)
-    return files._replace(project=fixed_project(inputs), trusts_profiles=inputs.trusts_profiles)
+    """Read the profiles, platform, templates and functions of a call without parsing them."""
+    files = read_admin(inputs.profiles, inputs.platform, inputs.templates, functions=inputs.functions)
+    return files._replace(
+        project=fixed_project(inputs), trusts_profiles=inputs.trusts_profiles, beside_runs=entities_beside_runs(inputs)
+    )
+
+
+def entities_beside_runs(inputs: Inputs) -> tuple[Text, ...]:
+    """The run files of a call that contain functions or tasks, as in an exported directory."""
+    paths = (path for path in inputs.runs if isinstance(path, Path))
+    texts = (file_text(path, Layer.FUNCTION) for path in paths)
+    return tuple(text for text in texts if isinstance(text, Text) and re.search(_ENTITY, text.text))
+
+
+_ENTITY = r"""(?:^|[{,\s])["']?kind["']?\s*:\s*["']?[a-z0-9][-.a-z0-9]*(?:\+[a-z]+)?["']?\s*(?:[,}#\r\n]|$)"""
+"""The kind of a function or task, in YAML or JSON; Kubernetes writes kinds with a capital, and runs end in `:run`."""
 
 
 def fixed_project(inputs: Inputs) -> Text | Parsed | None:
@@ -131,6 +153,18 @@ def data_text(documents: Iterable[object], source: Source) -> Text | Parsed:
     if findings:
         return Parsed(wrapped, findings)
     return Text(source.name, json.dumps([document.root.plain() for document in wrapped]), is_data=True)
+
+
+def read_functions(functions: Iterable[AdminInput]) -> tuple[Text | Parsed, ...]:
+    """Read functions and tasks without parsing them; a directory means the files in it."""
+    return tuple(text for one in functions for text in _function_texts(one))
+
+
+def _function_texts(function: AdminInput) -> Iterator[Text | Parsed]:
+    if isinstance(function, (str, Path)):
+        yield from (file_text(path, Layer.FUNCTION) for path in expand([Path(function)]))
+    else:
+        yield data_text((function,), Source("<function>", "", Layer.FUNCTION))
 
 
 def _profile_texts(profile: ProfileInput) -> Iterator[Text | Parsed]:

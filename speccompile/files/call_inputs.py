@@ -25,6 +25,7 @@ class Flags(NamedTuple):
     searches: bool = True
     """Whether to search for a project file if none is named."""
     templates: str | None = None
+    functions: Sequence[str] = ()
     untrusted: Collection[str] = ()
     """Those of `profiles`, `platform` and `project` that an application names instead of the command line."""
     trusts_found_project: bool = False
@@ -64,6 +65,8 @@ class Inputs(NamedTuple):
     """Whether the profiles are the admin's; the platform restricts those of others as it does runs."""
     platform: Path | str | None
     templates: Path | None
+    functions: Sequence[Path]
+    """Files and directories of functions and tasks."""
     output: Path | str | None
     """The folder or file for manifests; None and a dash are standard output."""
     home: Path | None
@@ -79,7 +82,8 @@ class Inputs(NamedTuple):
     def files(self) -> tuple[Path, ...]:
         """All files that are read, and must never be overwritten."""
         templates = template_files(self.templates) if self.templates else ()
-        entries = (*self.runs, *expand(self.profiles), self.platform, *templates, self.project)
+        named = (*expand(self.profiles), *expand(self.functions))
+        entries = (*self.runs, *named, self.platform, *templates, self.project)
         return tuple(path for path in entries if isinstance(path, Path))
 
 
@@ -101,8 +105,9 @@ def settle(flags: Flags, *, wants_runs: bool = True) -> Inputs:
     profiles = tuple(map(Path, flags.profiles)) or project.profiles
     platform = platform_of(flags.platform, Path()) if flags.platform else project.platform
     templates = Path(flags.templates) if flags.templates else project.templates
-    # Profiles, platform and templates are not runs, whether the project file or the command line names them.
-    chosen = project._replace(profiles=profiles, platform=platform, templates=templates)
+    functions = tuple(map(Path, flags.functions)) or project.functions
+    # Profiles, platform, templates and functions are not runs, whether the project file or the command line names them.
+    chosen = project._replace(profiles=profiles, platform=platform, templates=templates, functions=functions)
     skipped = own_files(project) | own_files(chosen)
     return Inputs(
         project=project.path,
@@ -112,6 +117,7 @@ def settle(flags: Flags, *, wants_runs: bool = True) -> Inputs:
         trusts_profiles=flags.trusts_profiles,
         platform=platform,
         templates=templates,
+        functions=functions,
         output=flags.output or (None if flags.paths else project.output),
         home=project.output,
         is_whole=identity(project.path) is not None and all(_is_same(path, project.path) for path in flags.paths),
@@ -136,6 +142,7 @@ def _project(flags: Flags) -> Project:
         "profiles": flags.profiles,
         "platform": (flags.platform,) if flags.platform else (),
         "templates": (flags.templates,) if flags.templates else (),
+        "functions": flags.functions,
         "output": (flags.output,) if flags.output else (),
     }
     project = _read(file, overrides, is_trusted=flags.trusts_project)

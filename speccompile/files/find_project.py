@@ -30,6 +30,8 @@ class Project(NamedTuple):
     """A file, or the name of a bundled preset."""
     templates: Path | None = None
     """The directory of custom templates."""
+    functions: tuple[Path, ...] = ()
+    """Files and directories of functions and tasks."""
     output: Path | None = None
     kubernetes: Mapping[str, Span] = _EMPTY
     """The versions of Kubernetes to verify against, and the place of each."""
@@ -75,7 +77,10 @@ def platform_of(text: str, folder: Path) -> Path | str:
 
 def own_files(project: Project) -> frozenset[Identity]:
     """Files and directories of the project that are not runs."""
-    named = (project.path, *project.profiles, project.platform, project.templates, project.output)
+    named = (
+        *(project.path, *project.profiles, *project.functions),
+        *(project.platform, project.templates, project.output),
+    )
     return identities(path for path in named if isinstance(path, Path))
 
 

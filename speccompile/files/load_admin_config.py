@@ -11,10 +11,12 @@ from speccompile.files.admin_texts import (
     AdminFiles,
     AdminInput,
     ProfileInput,
+    entities_beside_runs,
     fixed_project,
     platform_text,
     read_admin,
     read_admin_of,
+    read_functions,
     read_templates,
 )
 from speccompile.files.call_inputs import Inputs
@@ -43,7 +45,18 @@ def setting_from(texts: AdminFiles) -> Setting:
     platform = None if texts.platform is None else parse_text(texts.platform, Layer.PLATFORM)
     project = None if texts.project is None else parse_text(texts.project, Layer.PLATFORM)
     profiles = (parse_text(text, Layer.PROFILE) for text in texts.profiles)
-    setting = prepare(profiles, platform, bundled_library(), project, trusts_profiles=texts.trusts_profiles)
+    functions, beside_runs = (
+        [parse_text(text, Layer.FUNCTION) for text in some] for some in (texts.functions, texts.beside_runs)
+    )
+    setting = prepare(
+        profiles,
+        platform,
+        bundled_library(),
+        project,
+        trusts_profiles=texts.trusts_profiles,
+        functions=functions,
+        beside_runs=beside_runs,
+    )
     return _with_faults(setting, texts.templates)
 
 
@@ -57,7 +70,19 @@ def setting_with(
     parsed_platform, project = (
         None if one is None else parse_text(one, Layer.PLATFORM) for one in (text, fixed_project(inputs))
     )
-    setting = prepare(profiles, parsed_platform, library, project, trusts_profiles=trusts_profiles)
+    functions, beside_runs = (
+        [parse_text(one, Layer.FUNCTION) for one in some]
+        for some in (read_functions(inputs.functions), entities_beside_runs(inputs))
+    )
+    setting = prepare(
+        profiles,
+        parsed_platform,
+        library,
+        project,
+        trusts_profiles=trusts_profiles,
+        functions=functions,
+        beside_runs=beside_runs,
+    )
     return _with_faults(setting, custom)
 
 

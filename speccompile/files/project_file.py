@@ -47,7 +47,7 @@ def load_project(path: Path | str) -> Project:
     """Load a project file, or the nearest one in or above a directory. Raises CompileError with all findings.
 
     `compile_many(project.runs, profiles=project.profiles, platform=project.platform, templates=project.templates,
-    project=project.project)` compiles all its runs.
+    project=project.project, functions=project.functions)` compiles all its runs.
     """
     return read_project(locate(Path(path)))
 
@@ -63,8 +63,8 @@ def read_project(
     if not is_trusted:
         findings += _beyond_trust(tree, overrides)
     folder = here() / file.parent
-    profiles, platform, templates, output = (
-        _named_paths(tree, key, folder) for key in ("profiles", "platform", "templates", "output")
+    profiles, platform, templates, functions, output = (
+        _named_paths(tree, key, folder) for key in ("profiles", "platform", "templates", "functions", "output")
     )
     name, kubernetes, severity = map(tree.fields.get, ("project", "kubernetes", "severity"))
     project = Project(
@@ -73,11 +73,12 @@ def read_project(
         profiles=tuple(one.file for one in profiles),
         platform=next((_platform(one, folder) for one in platform), None),
         templates=next((one.file for one in templates), None),
+        functions=tuple(one.file for one in functions),
         output=next((one.file for one in output), None),
         kubernetes={str(node.value): node.span for node in kubernetes.items} if kubernetes else {},
         severity={code: str(node.value) for code, node in severity.fields.items()} if severity else {},
     )
-    files = (*profiles, *(platform if isinstance(project.platform, Path) else ()), *templates)
+    files = (*profiles, *(platform if isinstance(project.platform, Path) else ()), *templates, *functions)
     findings += [_no_match(one) for one in files if one.path[0] not in overrides and _is_missing(one.file)]
     findings += [_outside(one) for one in output if not _is_below(one, folder)]
     profile_files = tuple(expand([*project.profiles, *overrides.get("profiles", ())]))

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 
 from speccompile.model.key_path import KeyPath
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
+from speccompile.model.origin import Override
 from speccompile.model.source import Source
 
 
@@ -15,6 +17,14 @@ class Document(NamedTuple):
 
     source: Source
     root: Node
+
+
+class Runtime(NamedTuple):
+    """How the platform compiles exported runs of one runtime."""
+
+    target: Node
+    defaults: Node
+    enforced: Node
 
 
 class Run(NamedTuple):
@@ -28,6 +38,11 @@ class Run(NamedTuple):
     facts: Mapping[str, Node]
     """Values of its envelope that are not fields: `namespace`, `id`, `user`, `function` and `runtime`."""
     fields: Node
+    """Its fields, with those of the function and the task that it names."""
+    runtime: Runtime | None = None
+    """The runtime of an exported run."""
+    replaced: tuple[Override, ...] = ()
+    """Lists and maps of its task, or its own, that a stronger one of run and function replaced as a whole."""
 
 
 class Rule(NamedTuple):
@@ -75,3 +90,5 @@ class Platform(NamedTuple):
     enforced: Node
     rules: tuple[Rule, ...] = ()
     bans: tuple[Ban, ...] = ()
+    runtimes: Mapping[str, Runtime] = MappingProxyType({})
+    """The runtimes of exported runs that are compiled, by name."""

@@ -22,7 +22,7 @@ class TemplateFile(NamedTuple):
 
 
 class AdminTexts(NamedTuple):
-    """The admin's profiles, platform file and custom targets."""
+    """The texts that all runs of a call share: the admin's files, and the functions that runs name."""
 
     profiles: tuple[Text, ...]
     platform: Text | None
@@ -31,3 +31,7 @@ class AdminTexts(NamedTuple):
     """The project file, if it names the project of every run."""
     trusts_profiles: bool = True
     """Whether the profiles are the admin's; the platform restricts those of others as it does runs."""
+    functions: tuple[Text, ...] = ()
+    """The users' functions and tasks."""
+    beside_runs: tuple[Text, ...] = ()
+    """Files of runs that contain functions or tasks."""

@@ -13,9 +13,15 @@ class Layer(StrEnum):
     """The kind of text that a value comes from."""
 
     RUN = "run"
+    TASK = "task"
+    FUNCTION = "function"
     PROFILE = "profile"
     PLATFORM = "platform"
     TEMPLATE = "template"
+
+
+USER_LAYERS = (Layer.RUN, Layer.TASK, Layer.FUNCTION)
+"""The layers that users write: a run, and the function and task that it names."""
 
 
 class Source(NamedTuple):

@@ -9,7 +9,7 @@ from speccompile.model.key_path import KeyPath
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
 from speccompile.model.origin import Override
-from speccompile.model.source import Layer, Span
+from speccompile.model.source import USER_LAYERS, Layer, Span
 
 
 class WorkloadRule(NamedTuple):
@@ -62,6 +62,8 @@ class Target(NamedTuple):
     """The common fields that it uses; None for all."""
     container: tuple[KeyPath, ...]
     """Fields with the name of the main container."""
+    entity_field: str | None
+    """The field for keys of exported entities that are not common fields; None if it has none."""
     workloads: tuple[WorkloadRule, ...]
     manifests: tuple[ManifestRule, ...]
     """In the order of output."""
@@ -91,8 +93,8 @@ class Merged(NamedTuple):
 
     @property
     def user_layers(self) -> tuple[Layer, ...]:
-        """The layers that the platform restricts: the run, and a profile that is not the admin's."""
-        return (Layer.RUN,) if self.profile is None or self.profile.is_trusted else (Layer.RUN, Layer.PROFILE)
+        """The layers that the platform restricts: those of users, and a profile that is not the admin's."""
+        return USER_LAYERS if self.profile is None or self.profile.is_trusted else (*USER_LAYERS, Layer.PROFILE)
 
 
 class Approved(NamedTuple):

@@ -122,9 +122,9 @@ def _hash(text: str) -> str:
 
 
 def _lines_by_layer(runs: Iterable[_Section]) -> dict[str, int]:
-    """The number of lines that each layer sets, for the legend, zero included."""
+    """The number of lines that each layer sets, for the legend; only functions and tasks are left out at zero."""
     counts = Counter(row.position.layer for run in runs for row in run.rows if row.position)
-    return {str(layer): counts[layer] for layer in Layer}
+    return {str(layer): counts[layer] for layer in Layer if counts[layer] or layer not in (Layer.TASK, Layer.FUNCTION)}
 
 
 # Rows of the page

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping
 from speccompile.model.diagnostic import Diagnostic, Severity
 from speccompile.model.finding_text import count_text, finding_lines, more_text, where
 from speccompile.model.severity import STRICT
-from speccompile.model.source import Layer
+from speccompile.model.source import USER_LAYERS
 from speccompile.report.natural_order import natural_key
 from speccompile.terminal.display_width import columns, printable
 from speccompile.terminal.style import Paint, plain
@@ -27,7 +27,7 @@ def cause_of(finding: Diagnostic) -> Hashable:
     The reason is the line of the admin's file that a note refers to, or else the message. Errors are grouped only if
     they are the same in each run, so their message always counts, except for values that an admin overrides.
     """
-    place = next((note.span for note in finding.notes if note.span and note.span.source.layer is not Layer.RUN), None)
+    place = next((note.span for note in finding.notes if note.span and note.span.source.layer not in USER_LAYERS), None)
     reason: Hashable = place and (place.source.name, *place[1:])
     if place is None or (finding.severity is Severity.ERROR and finding.code not in STRICT):
         # Errors without a path, such as those of the parser, are grouped only if they are at the same location.

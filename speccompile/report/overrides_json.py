@@ -15,7 +15,7 @@ from speccompile.model.findings import CompileError
 from speccompile.model.key_path import KeyPath, format_path
 from speccompile.model.node import Node
 from speccompile.model.origin import Origin, Override, OverrideKind, origin_of
-from speccompile.model.source import Layer
+from speccompile.model.source import USER_LAYERS
 from speccompile.report.explain_json import origin_data, value_data
 from speccompile.report.findings_json import REPORT_VERSION, place_data, to_json
 from speccompile.schema.field_path import node_at
@@ -38,7 +38,7 @@ def override_entries(result: Result, codes: Mapping[str, Code]) -> Iterator[dict
     for override in result.overrides:
         yield _replaced(override, result.run)
     for finding in result.diagnostics if isinstance(result, CompileError) else ():
-        if codes[finding.code].refuses and finding.span and finding.span.source.layer is Layer.RUN:
+        if codes[finding.code].refuses and finding.span and finding.span.source.layer in USER_LAYERS:
             yield _refused(finding, result.run)
 
 

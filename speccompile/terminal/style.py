@@ -12,7 +12,7 @@ _LOOKS: Mapping[str, str] = {
     "error": "1;31",
     "warning": "1;33",
     "notice": "1;36",
-    "run": "34",
+    **dict.fromkeys(("run", "task", "function"), "34"),
     "profile": "32",
     "platform": "35",
     "template": "2",

@@ -23,6 +23,7 @@ from jsonschema import Draft7Validator
 from speccompile.cli.main import main
 from speccompile.compiler.bundled_library import bundled_library
 from speccompile.compiler.choose_manifests import target_of
+from speccompile.compiler.documents.platform import read_platform
 from speccompile.compiler.documents.run import _check_target
 from speccompile.compiler.documents.run_forms import flatten
 from speccompile.editor_schema.export import NOUNS, schema_of, schema_text
@@ -49,6 +50,7 @@ from speccompile.testing.strategies.text import any_texts, json_trees
 from speccompile.yaml_text.from_python import wrap
 
 LIBRARY = bundled_library()
+PLATFORM = read_platform(None, LIBRARY)[0]
 SCHEMAS = {noun: schema_of(noun, LIBRARY) for noun in NOUNS}
 VALIDATORS = {noun: Draft7Validator(schema, format_checker=CHECKER) for noun, schema in SCHEMAS.items()}
 FILES = {
@@ -62,7 +64,7 @@ FILES = {
 def findings(document: Document, noun: str) -> tuple[Diagnostic, ...]:
     """The errors that a document alone shows, before anything is made of its values."""
     if noun == "run":
-        flat = flatten(document, (), LIBRARY)
+        flat = flatten(document, {}, PLATFORM, LIBRARY)
         if flat.fields is None:
             return flat.findings
         tree, found = validate(flat.fields, "run", LIBRARY)

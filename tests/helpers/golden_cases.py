@@ -67,7 +67,8 @@ def arguments_of(case: Path) -> list[str]:
     run = next(path.name for path in sorted(case.iterdir()) if path.name.startswith("run"))
     profiles = ["--profiles", "profiles"] if (case / "profiles").exists() else []
     platform = ["--platform", "platform.yaml"] if (case / "platform.yaml").exists() else []
-    return ["render", run, *profiles, *platform]
+    functions = ["--functions", "functions"] if (case / "functions").exists() else []
+    return ["render", run, *profiles, *platform, *functions]
 
 
 def _python_outcome() -> Outcome:

@@ -20,6 +20,7 @@ from jsonschema.protocols import Validator
 from speccompile.compiler.approve import approve
 from speccompile.compiler.bundled_library import bundled_library
 from speccompile.compiler.documents.admin_config import prepare
+from speccompile.compiler.documents.platform import read_platform
 from speccompile.compiler.documents.run import read_run
 from speccompile.compiler.documents.run_forms import flatten
 from speccompile.compiler.merge import STRATEGIES, merge
@@ -175,7 +176,7 @@ def _documents(layer: Layer, *patterns: str) -> Iterator[Document]:
 def _used_by_runs(library: Library) -> Uses:
     uses = Uses(library)
     for document in _documents(Layer.RUN, "run.yaml", "run.json"):
-        fields = flatten(document, (), library).fields
+        fields = flatten(document, {}, read_platform(None, library)[0], library).fields
         assert fields is not None, document.source.name
         uses.add(fields, library.schemas["run"])
     return uses

@@ -1,12 +1,14 @@
-"""Platform, profiles and templates of an admin as one value."""
+"""Platform, profiles, templates and functions as one value."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
+from types import MappingProxyType
 
 from speccompile.compiler.bundled_library import bundled_library, library_of
+from speccompile.compiler.documents.entities import Entities, read_entities
 from speccompile.compiler.documents.platform import fix_project, read_platform
 from speccompile.compiler.documents.profiles import read_profiles
 from speccompile.compiler.documents.target_fields import target_findings
@@ -25,12 +27,14 @@ from speccompile.yaml_text.parsed import Parsed
 
 
 class Setting(NamedTuple):
-    """The platform, profiles and templates that runs are compiled with."""
+    """The platform, profiles, templates and functions that runs are compiled with."""
 
     library: Library
     platform: Platform
     profiles: Mapping[str, Profile]
     findings: tuple[Diagnostic, ...]
+    entities: Entities = MappingProxyType({})
+    """The functions and tasks that exported runs may name."""
 
     @property
     def is_broken(self) -> bool:
@@ -38,15 +42,20 @@ class Setting(NamedTuple):
         return has_errors(self.findings)
 
 
-def prepare(
+def prepare(  # noqa: PLR0913  what runs are compiled with
     profiles: Iterable[Parsed],
     platform: Parsed | None,
     library: Library,
     project: Parsed | None = None,
     *,
     trusts_profiles: bool = True,
+    functions: Iterable[Parsed] = (),
+    beside_runs: Iterable[Parsed] = (),
 ) -> Setting:
-    """Read platform and profiles; errors become findings of the result, and nothing raises."""
+    """Read platform, profiles and functions; errors become findings of the result, and nothing raises.
+
+    `beside_runs` are files of runs that contain functions or tasks too.
+    """
     platform_read, platform_findings = read_platform(platform, library)
     if has_errors(platform_findings):
         platform_read, _ = read_platform(None, library)
@@ -58,8 +67,9 @@ def prepare(
         profiles_read, untrusted_findings = restrict_profiles(profiles_read, platform_read, library)
         profile_findings += untrusted_findings
     unused = unused_templates(library, bundled_library()) if library.has_custom_templates else ()
-    findings = (*target_findings(library), *unused, *platform_findings, *profile_findings)
-    return Setting(library=library, platform=platform_read, profiles=profiles_read, findings=findings)
+    entities, entity_findings = read_entities(functions, library, beside_runs=beside_runs)
+    findings = (*target_findings(library), *unused, *platform_findings, *profile_findings, *entity_findings)
+    return Setting(library, platform_read, profiles_read, findings, entities)
 
 
 @lru_cache(maxsize=4)
@@ -68,7 +78,18 @@ def setting_of(admin: AdminTexts) -> Setting:
     platform = None if admin.platform is None else parsed(admin.platform, Layer.PLATFORM)
     project = None if admin.project is None else parsed(admin.project, Layer.PLATFORM)
     profiles = (parsed(text, Layer.PROFILE) for text in admin.profiles)
-    return prepare(profiles, platform, library_of(admin.templates), project, trusts_profiles=admin.trusts_profiles)
+    functions, beside_runs = (
+        [parsed(text, Layer.FUNCTION) for text in texts] for texts in (admin.functions, admin.beside_runs)
+    )
+    return prepare(
+        profiles,
+        platform,
+        library_of(admin.templates),
+        project,
+        trusts_profiles=admin.trusts_profiles,
+        functions=functions,
+        beside_runs=beside_runs,
+    )
 
 
 def parsed(text: Text, layer: Layer) -> Parsed:

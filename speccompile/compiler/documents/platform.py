@@ -7,12 +7,13 @@ from typing import Any
 
 from speccompile.compiler.admin_rules import read_bans, read_rules
 from speccompile.compiler.container_resources import GPU
+from speccompile.compiler.documents.targets import targets_of, unknown_target
 from speccompile.compiler.kubernetes_rules import job_labels
 from speccompile.compiler.merge import merge_layers
 from speccompile.compiler.normalize import normalize
 from speccompile.compiler.policy import platform_labels
 from speccompile.model.diagnostic import Diagnostic, Note, quote
-from speccompile.model.documents import Platform
+from speccompile.model.documents import Platform, Runtime
 from speccompile.model.node import Node, Part, over_setting
 from speccompile.model.object_names import placeholders
 from speccompile.model.source import BUILT_IN, Layer, Source
@@ -24,6 +25,7 @@ from speccompile.yaml_text.parsed import Parsed
 _LAYERS = ("defaults", "enforce")
 _LABEL_SETTINGS = frozenset({"own_labels", "selector_labels"})
 _NOT_SETTINGS = (*_LAYERS, "rules", "forbid", "preset")
+_RUNTIMES = "runtimes"
 _IDENTIFYING = frozenset({"name", "id"})
 """Placeholders that differ between runs."""
 _OPTIONAL = frozenset({"namespace", "user", "profile", "named_profile"})
@@ -32,7 +34,9 @@ _OPTIONAL = frozenset({"namespace", "user", "profile", "named_profile"})
 
 def read_platform(parsed: Parsed | None, library: Library) -> tuple[Platform, tuple[Diagnostic, ...]]:
     """Read the platform file on top of its preset and the built-in platform, and report all errors."""
-    platform = Platform(settings=_built_in(library), defaults=Node({}, BUILT_IN), enforced=Node({}, BUILT_IN))
+    settings = _built_in(library)
+    platform = Platform(settings=settings, defaults=Node({}, BUILT_IN), enforced=Node({}, BUILT_IN))
+    platform, _ = _with_runtimes(platform, settings, library)
     if parsed is None:
         return platform, ()
     findings = list(parsed.findings)
@@ -116,7 +120,43 @@ def _apply(weaker: Platform, tree: Node, library: Library) -> tuple[Platform, tu
         rules=(*platform.rules, *rules),
         bans=(*platform.bans, *bans),
     )
-    return platform, (*findings, *rule_findings, *ban_findings)
+    platform, runtime_findings = _with_runtimes(platform, tree, library)
+    return platform, (*findings, *rule_findings, *ban_findings, *runtime_findings)
+
+
+def _with_runtimes(platform: Platform, tree: Node, library: Library) -> tuple[Platform, tuple[Diagnostic, ...]]:
+    """The platform with the runtimes of the tree, merged over its own by name and key."""
+    runtimes: dict[str, Runtime] = dict(platform.runtimes)
+    findings: list[Diagnostic] = []
+    for name, node in tree.fields[_RUNTIMES].fields.items() if _RUNTIMES in tree.fields else ():
+        weaker = runtimes.get(name)
+        target = node.fields.get("target") or (weaker.target if weaker else None)
+        if target is None:
+            findings.append(_no_target(name, node))
+            continue
+        if target.value not in targets_of(library).names:
+            findings.append(unknown_target(target, library, "schema/wrong-value", (_RUNTIMES, name, "target")))
+        layers: list[Node] = []
+        for key, part, inherited in (
+            ("defaults", Part.DEFAULT, weaker.defaults if weaker else None),
+            ("enforce", Part.FIELD, weaker.enforced if weaker else None),
+        ):
+            fields, errors = normalize(node.fields.get(key) or node.with_fields({}), platform, library, GPU)
+            findings += [finding._replace(path=(_RUNTIMES, name, key, *finding.path)) for finding in errors]
+            fields = fields.marked(part, weak=part is Part.DEFAULT)
+            layers.append(_merge(inherited, fields, library) if inherited else fields)
+        runtimes[name] = Runtime(target, *layers)
+    return platform._replace(runtimes=runtimes), tuple(findings)
+
+
+def _no_target(name: str, node: Node) -> Diagnostic:
+    return Diagnostic(
+        code="schema/missing-key",
+        message=f"runtime {quote(name)} has no `target`",
+        span=node.place,
+        path=(_RUNTIMES, name),
+        help="add `target: kubernetes`, or the name of another target",
+    )
 
 
 def _merge(weaker: Node, stronger: Node, library: Library) -> Node:
@@ -143,8 +183,9 @@ def _node(value: Any) -> Node:
 
 def _merge_settings(weaker: Node, stronger: Node, schema: Schema, library: Library) -> Node:
     """Merge sections key by key; a map with free keys is one value, unless its schema has `x-merge: map`."""
-    properties = schema.get("properties", {})
-    schemas = {key: library.resolve(properties.get(key, {})) for key in stronger.fields}
+    properties, others = schema.get("properties", {}), schema.get("additionalProperties")
+    free = others if isinstance(others, Mapping) else {}
+    schemas = {key: library.resolve(properties.get(key, free)) for key in stronger.fields}
     merged = {
         key: _merge_settings(weaker.fields[key], child, schemas[key], library)
         if key in weaker.fields and ("properties" in schemas[key] or schemas[key].get("x-merge") == "map")

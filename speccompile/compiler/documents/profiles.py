@@ -11,7 +11,7 @@ from speccompile.compiler.base_documents import merge_bases
 from speccompile.compiler.container_resources import gpu_kinds
 from speccompile.compiler.documents.profiles_in_configmap import KIND as CONFIG_MAP
 from speccompile.compiler.documents.profiles_in_configmap import files_in
-from speccompile.compiler.documents.targets import targets_of
+from speccompile.compiler.documents.targets import targets_of, unknown_target
 from speccompile.compiler.merge import merge_layers
 from speccompile.compiler.normalize import normalize
 from speccompile.compiler.policy import DEFAULT_PROFILE, LAYER_CHECKS
@@ -183,7 +183,7 @@ def _resolve(
     inherited = next((parent.target for parent in reversed(parents) if parent.target), None)
     target = file.tree.fields.get("target") or inherited
     if target is not None and target.value not in targets_of(library).names:
-        findings.append(_unknown_target(target, library))
+        findings.append(unknown_target(target, library, "profile/unknown-target", ("target",)))
     fields = file.tree.with_fields({name: node for name, node in file.tree.fields.items() if name not in _PROFILE_KEYS})
     empty = fields.with_fields({})
     fields, errors = normalize(fields, platform, library, key)
@@ -244,20 +244,6 @@ def _gpu_key(chosen: Node, platform: Platform) -> tuple[Node | None, ProfileFind
             path=("gpu_key",),
             help=f"did you mean `{meant}`?" if meant else fault.help,
         ),
-    )
-
-
-def _unknown_target(target: Node, library: Library) -> Diagnostic:
-    meant = near(str(target.value), targets_of(library))
-    return Diagnostic(
-        code="profile/unknown-target",
-        message=f"unknown target {quote(target.value)}",
-        span=target.span,
-        path=("target",),
-        notes=(Note(f"known targets: {', '.join(f'`{name}`' for name in targets_of(library))}"),),
-        help=f"did you mean `{meant}`?"
-        if meant
-        else "use a known target, or pass its parent directory with --templates",
     )
 
 

@@ -9,7 +9,6 @@ from speccompile.compiler.documents.admin_config import Setting
 from speccompile.compiler.documents.profiles import choose
 from speccompile.compiler.documents.run_forms import flatten
 from speccompile.compiler.documents.targets import DEFAULT_TARGET, targets_of
-from speccompile.compiler.name_placeholders import facts_used
 from speccompile.compiler.normalize import normalize
 from speccompile.model.diagnostic import Diagnostic, Note
 from speccompile.model.documents import Document, Profile, Run
@@ -20,6 +19,7 @@ from speccompile.model.node import Node, Part
 from speccompile.model.source import BUILT_IN
 from speccompile.model.spec import Target
 from speccompile.schema.library import Library
+from speccompile.schema.suggestions import near
 from speccompile.schema.validate import validate, without_faulty
 
 
@@ -36,7 +36,7 @@ class ReadRun(NamedTuple):
 
 def read_run(document: Document, setting: Setting) -> ReadRun:
     """Read a run of any form. Raises CompileError with all errors of the document."""
-    flat = flatten(document, facts_used(setting.platform), setting.library)
+    flat = flatten(document, setting.entities, setting.platform, setting.library)
     if flat.fields is None:
         raise CompileError(flat.findings)
     tree, errors = validate(flat.fields, "run", setting.library)
@@ -48,7 +48,7 @@ def read_run(document: Document, setting: Setting) -> ReadRun:
     profile, unknown = choose(_profile_name(tree.fields.get("profile")), setting.profiles)
     gpu_key = str(profile.gpu_key.value) if profile and profile.gpu_key else None
     fields, field_errors = normalize(without_faulty(tree, errors), setting.platform, setting.library, gpu_key)
-    target = target_of(profile, setting.library)
+    target = target_of(profile, setting.library, flat.runtime)
     # The target of an unknown profile is unknown.
     foreign = _check_target(tree, profile, target, setting.library, knows_target=not unknown)
     findings = (*flat.findings, *errors, *foreign, *field_errors)
@@ -64,6 +64,8 @@ def read_run(document: Document, setting: Setting) -> ReadRun:
         profile=_profile_name(top.get("profile")),
         facts=flat.facts,
         fields=fields,
+        runtime=flat.runtime,
+        replaced=flat.replaced,
     )
     return ReadRun(run, profile, target, findings, unknown)
 
@@ -87,13 +89,13 @@ def _check_target(
 ) -> Iterator[Diagnostic]:
     """Report an action that the target does not support, and fields that do not apply to the action or target."""
     action = tree.fields.get("action")
-    if action is None or not isinstance(action.value, str):
+    if action is None or not isinstance(action.value, str) or not action.value:
         return
     supported = actions_of(target)
     # Errors of the profile's target are not errors of the run.
     named = profile.target if profile else None
     knows_target = knows_target and (named is None or named.value in targets_of(library))
-    if knows_target and action.value in _actions(library) and action.value not in supported:
+    if knows_target and action.value not in supported:
         yield _unsupported_action(action, target, profile, supported)
         return
     scopes = _fields_of_others(action.value, target, library)
@@ -130,25 +132,29 @@ def _target_note(profile: Profile | None) -> tuple[Note, ...]:
 
 
 def _unsupported_action(action: Node, target: Target, profile: Profile | None, supported: frozenset[str]) -> Diagnostic:
+    known = " or ".join(f"`{other}`" for other in sorted(supported))
     return Diagnostic(
         code="run/foreign-action",
         message=f"target `{target.name}` does not support action `{action.value}`",
         span=action.span,
         path=("action",),
         notes=_target_note(profile),
-        help=f"use action {' or '.join(f'`{other}`' for other in sorted(supported))}, or another profile",
+        help=_suggest_action(str(action.value), supported)
+        or f"use action {known}{', or another profile' if profile else ''}",
     )
 
 
-def _actions(library: Library) -> Sequence[str]:
-    actions: Sequence[str] = library.schemas["run"]["properties"]["action"]["enum"]
-    return actions
+def _suggest_action(action: str, supported: frozenset[str]) -> str | None:
+    from speccompile.schema.foreign_names import translate_value  # most runs have no errors
+
+    meant = near(action, supported)
+    return translate_value("action", action, supported) or (f"did you mean `{meant}`?" if meant else None)
 
 
 @by_identity(64)
 def _fields_of_others(action: str, target: Target, library: Library) -> Mapping[str, _Scope]:
     """The fields that do not apply to this action and target, with their scope; none for an unknown action."""
-    if action not in _actions(library):
+    if action not in actions_of(target):
         return {}
     others: dict[str, _Scope] = {}
     applicable = applicable_fields(target, library)

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Mapping
 
-from speccompile.model.diagnostic import Diagnostic, Note, Severity
-from speccompile.model.documents import Document
+from speccompile.compiler.documents.entities import Entities
+from speccompile.compiler.documents.ignored_keys import ignored_keys
+from speccompile.model.diagnostic import Diagnostic, Note
+from speccompile.model.documents import Document, Platform, Runtime
 from speccompile.model.findings import has_errors
-from speccompile.model.key_path import KeyPath, format_path
-from speccompile.model.key_spelling import spelled
+from speccompile.model.key_path import KeyPath
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
+from speccompile.model.origin import Override
 from speccompile.schema.library import Library
 from speccompile.schema.validate import describe_value, validate
 
-_ENTITY = r"(?P<runtime>[-.A-Za-z0-9]+)\+(?P<action>[a-z]+):run"
-_FUNCTION = r"[^:/]+://[^/]+/(?P<name>[^/:]+)(?::[^/:]*)?"
 _API_GROUP = "speccompile.dev/"
 _API_VERSION = f"{_API_GROUP}v1alpha1"
 _ENVELOPE = {"apiVersion": f": {_API_VERSION}", "kind": ": Run", "metadata": "", "spec": ""}
@@ -31,10 +31,13 @@ class Flat(NamedTuple):
     fields: Node | None
     facts: Mapping[str, Node]
     findings: tuple[Diagnostic, ...]
+    runtime: Runtime | None = None
+    """The runtime of an exported run."""
+    replaced: tuple[Override, ...] = ()
 
 
-def flatten(document: Document, used_facts: Collection[str], library: Library) -> Flat:
-    """Convert a run to flat fields. Facts in `used_facts` are not reported as ignored."""
+def flatten(document: Document, entities: Entities, platform: Platform, library: Library) -> Flat:
+    """Convert a run to flat fields; an exported run gets those of the function and the task that it names."""
     root = document.root
     if not isinstance(root.value, Mapping):
         help_text = _LIST_HELP if isinstance(root.value, tuple) else _FORMS_HELP
@@ -56,7 +59,15 @@ def flatten(document: Document, used_facts: Collection[str], library: Library) -
     elif is_run or version is not None:
         flat = _flatten_kubernetes(root, library)
     else:
-        flat = _flatten_entity(root, used_facts, library)
+        from speccompile.compiler.documents.entity_run import read_entity_run  # most runs are not exported
+
+        run = read_entity_run(root, entities, platform, library)
+        if run.spec is None:
+            flat = Flat(None, {}, run.findings)
+        else:
+            flat = _join(run.spec, run.moved, run.facts, run.findings)._replace(
+                runtime=run.runtime, replaced=run.replaced
+            )
     if has_errors(flat.findings):
         from speccompile.compiler.documents.wrong_document import wrong_document  # most runs have no errors
 
@@ -107,7 +118,8 @@ def _flatten_kubernetes(root: Node, library: Library) -> Flat:
     metadata = envelope.fields.get("metadata")
     fields = metadata.fields if metadata else {}
     moved, facts = ({key: fields[key] for key in keys if key in fields} for keys in (_MOVED, _FACTS))
-    return _join(envelope, moved, facts, (*findings, *_ignored_notice(ignored)))
+    spec = envelope.fields.get("spec") or envelope.with_fields({})
+    return _join(spec, moved, facts, (*findings, *ignored_keys(ignored)))
 
 
 _MOVED = ("name", "labels", "annotations")
@@ -115,49 +127,9 @@ _FACTS = ("namespace",)
 """Keys of `metadata` that are not fields of the run."""
 
 
-def _flatten_entity(root: Node, used_facts: Collection[str], library: Library) -> Flat:
-    envelope, findings = validate(root, "entity", library)
-    fields = envelope.fields
-    moved: dict[str, Node] = {}
-    metadata = fields["metadata"].fields if "metadata" in fields else {}
-    if name := fields.get("name") or metadata.get("name") or fields.get("id"):
-        moved["name"] = name
-    if project := fields.get("project") or metadata.get("project"):
-        moved["project"] = project
-    kind = fields.get("kind")
-    facts = dict(_entity_facts(envelope))
-    if kind and (match := re.fullmatch(_ENTITY, str(kind.value))):
-        moved["action"] = kind.but(value=match["action"], derived="the action in `kind`")
-        facts["runtime"] = kind.but(value=match["runtime"], derived="the runtime in `kind`")
-    ignored = _ignored_keys(envelope, library)
-    spec = {
-        key: child.with_fields({name: node for name, node in child.fields.items() if ("spec", name) not in ignored})
-        for key, child in fields.items()
-        if key == "spec"
-    }
-    unused = {path: node for path, node in ignored.items() if path[-1] not in facts or path[-1] not in used_facts}
-    return _join(envelope.with_fields(spec), moved, facts, (*findings, *_ignored_notice(unused)))
-
-
-def _entity_facts(envelope: Node) -> Iterator[tuple[str, Node]]:
-    """The facts that name patterns and labels can use; of a function's key, only the name."""
-    for name, path in (("id", ("id",)), ("user", ("user",)), ("function", ("spec", "function"))):
-        node = envelope.at(path)
-        if node is not None and isinstance(node.value, str) and node.value:
-            match = re.fullmatch(_FUNCTION, node.value) if name == "function" else None
-            yield name, node.but(value=match["name"], derived="the name in `function`") if match else node
-
-
-def _join(
-    envelope: Node,
-    moved: Mapping[str, Node],
-    facts: Mapping[str, Node],
-    findings: tuple[Diagnostic, ...],
-) -> Flat:
+def _join(spec: Node, moved: Mapping[str, Node], facts: Mapping[str, Node], findings: tuple[Diagnostic, ...]) -> Flat:
     """Join the fields under `spec` with those of the envelope."""
-    spec = envelope.fields.get("spec")
-    fields = spec.fields if spec else {}
-    inner = {key: child for key, child in fields.items() if child.value is not None or key not in moved}
+    inner = {key: child for key, child in spec.fields.items() if child.value is not None or key not in moved}
     duplicates = tuple(
         Diagnostic(
             code="schema/duplicate-spelling",
@@ -170,33 +142,4 @@ def _join(
         for key, child in moved.items()
         if key in inner
     )
-    return Flat(envelope.with_fields({**inner, **moved}), facts, (*findings, *duplicates))
-
-
-def _ignored_keys(envelope: Node, library: Library) -> Mapping[KeyPath, Node]:
-    """The keys that only the exporting platform uses, by path."""
-    known = library.schemas["entity"]["properties"]
-
-    def is_ignored(path: KeyPath) -> bool:
-        match path:
-            case ("metadata", key):
-                return key not in known["metadata"]["properties"] or key in envelope.fields
-            case ("spec", key):
-                return spelled(str(key), known["spec"]["properties"]) in known["spec"]["properties"]
-            case (key,):
-                return bool(known.get(key, {}).get("x-ignored"))
-        return False
-
-    return {path: node for path, node in envelope.walk() if is_ignored(path)}
-
-
-def _ignored_notice(ignored: Mapping[KeyPath, Node]) -> Iterator[Diagnostic]:
-    if ignored:
-        first = min((node.key or node.span for node in ignored.values()), key=lambda span: (span.line, span.column))
-        listed = ", ".join(f"`{name}`" for name in sorted(map(format_path, ignored)))
-        yield Diagnostic(
-            code="run/ignored-key",
-            message=f"ignored keys that do not affect the manifests: {listed}",
-            span=first,
-            severity=Severity.NOTICE,
-        )
+    return Flat(spec.with_fields({**inner, **moved}), facts, (*findings, *duplicates))

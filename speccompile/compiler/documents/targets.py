@@ -14,14 +14,16 @@ from speccompile.compiler.documents.target_checks import (
     template_path,
 )
 from speccompile.compiler.pod_structure import POD_PATHS
+from speccompile.model.diagnostic import Diagnostic, Note, quote
 from speccompile.model.identity_cache import by_identity
 from speccompile.model.key_path import KeyPath, parse_path
 from speccompile.model.node import Node
 from speccompile.model.quantity import QuantityError
-from speccompile.model.source import Layer, Source
+from speccompile.model.source import USER_LAYERS, Layer, Source
 from speccompile.model.spec import ManifestRule, Merged, RejectRule, Target, WorkloadRule
 from speccompile.schema.formats.safe_regex import matches_whole
 from speccompile.schema.library import Library
+from speccompile.schema.suggestions import near
 from speccompile.schema.validate import validate
 from speccompile.yaml_text.parse import parse, several_documents
 
@@ -74,6 +76,21 @@ class Targets(Mapping[str, Target]):
         return sum(1 for _ in self)
 
 
+def unknown_target(target: Node, library: Library, code: str, path: KeyPath) -> Diagnostic:
+    """The error for a target that does not exist."""
+    meant = near(str(target.value), targets_of(library))
+    return Diagnostic(
+        code=code,
+        message=f"unknown target {quote(target.value)}",
+        span=target.span,
+        path=path,
+        notes=(Note(f"known targets: {', '.join(f'`{name}`' for name in targets_of(library))}"),),
+        help=f"did you mean `{meant}`?"
+        if meant
+        else "use a known target, or pass its parent directory with --templates",
+    )
+
+
 def _read_target(name: str, library: Library) -> tuple[Target | None, TargetFindings]:
     path = f"{name}/{TARGET_FILE}"
     parsed = parse(Source(library.name_of(path), library.templates[path], Layer.TEMPLATE))
@@ -100,6 +117,7 @@ def _target(name: str, tree: Node, *, is_custom: bool) -> Target:
         name=name,
         fields=_names(tree, "fields"),
         container=_paths(tree, "container"),
+        entity_field=str(fields["entity_field"].value) if "entity_field" in fields else None,
         workloads=tuple(_workload_rule(row) for row in fields["workloads"].items),
         manifests=rules,
         rejects=tuple(_reject_rule(row, is_custom=is_custom) for row in fields["reject"].items)
@@ -178,7 +196,7 @@ def _reject_rule(row: Node, *, is_custom: bool) -> RejectRule:
         elif above:
             low, high = pair
             if low and high and _is_above(low, high):
-                yield (high, low) if high.span.source.layer is Layer.RUN else (low, high)
+                yield (high, low) if high.span.source.layer in USER_LAYERS else (low, high)
         elif not_in:
             yield from ((item, pair[1]) for item in _missing_items(*pair)) if pair[1] else ()
         elif run_not_in:
@@ -187,7 +205,7 @@ def _reject_rule(row: Node, *, is_custom: bool) -> RejectRule:
             nodes = (*map(merged.spec.at, mentioned), *(_base(merged, path) for path in reversed(bases)))
             present = [node for node in nodes if node]
             # A value of the run is preferred, because its author can change it.
-            of_run = [node for node in present if node.place.source.layer is Layer.RUN]
+            of_run = [node for node in present if node.place.source.layer in USER_LAYERS]
             yield (*of_run, *present, merged.run.name)[0], None
 
     # Nobody can edit a bundled target, so a note that points to it would not help.

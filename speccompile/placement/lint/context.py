@@ -8,7 +8,7 @@ from typing import TypeAlias
 from speccompile.model.diagnostic import Diagnostic, Note, Severity, quote
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
-from speccompile.model.source import Layer, Span
+from speccompile.model.source import USER_LAYERS, Layer, Span
 from speccompile.placement.node_pools import Pool
 from speccompile.placement.workloads import PodWorkload
 
@@ -82,7 +82,7 @@ def location_note(what: str, node: Node | None) -> Iterator[Note]:
 
 
 _LAYER_SUFFIX = {
-    Layer.RUN: "",
+    **dict.fromkeys(USER_LAYERS, ""),
     Layer.PROFILE: ", by a profile",
     Layer.PLATFORM: ", by the platform",
     Layer.TEMPLATE: "",
