@@ -10,7 +10,7 @@ from speccompile.compiler.choose_manifests import workload_in
 from speccompile.compiler.container_resources import disk_name, gpu_names
 from speccompile.compiler.derive import derive
 from speccompile.compiler.policy import LAYER_CHECKS, SPEC_CHECKS, missing_workload
-from speccompile.compiler.volume_rules import VOLUME_CHECKS
+from speccompile.compiler.volume_rules import DECLARED_VOLUME_CHECKS, VOLUME_CHECKS
 from speccompile.model.diagnostic import Diagnostic
 from speccompile.model.findings import stop_if_any
 from speccompile.model.spec import Approved, Merged
@@ -26,6 +26,7 @@ def approve(merged: Merged, library: Library) -> tuple[Approved, tuple[Diagnosti
         (
             *(finding for check in SPEC_CHECKS for finding in check(complete)),
             *(finding for volume_check in VOLUME_CHECKS for finding in volume_check(complete, library.volume_types)),
+            *(finding for declared_check in DECLARED_VOLUME_CHECKS for finding in declared_check(merged)),
             *(finding for layer_check in LAYER_CHECKS for finding in layer_check(complete.spec, merged.platform)),
             *above_ceilings(merged.spec, complete),
             *_against_admin_rules(merged, complete, library),

@@ -14,6 +14,7 @@ from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node, over_setting
 from speccompile.model.quantity import QuantityError, parse_quantity, ratio, remaining, scaled_up
 from speccompile.model.spec import Merged
+from speccompile.schema.volume_types import CLAIM
 
 Derivation: TypeAlias = Callable[[Merged], Node]
 
@@ -137,6 +138,32 @@ def _directory_sizes(merged: Merged) -> Node:
     return _with(spec, "volumes", volumes.mapped(complete))
 
 
+def _ephemeral_claims(merged: Merged) -> Node:
+    """Turn every claim that would be created into an ephemeral volume, where the platform sets `pvc.as: ephemeral`."""
+    spec, setting = merged.spec, merged.platform.settings.fields["pvc"].fields["as"]
+    volumes = spec.fields.get("volumes")
+    if volumes is None or setting.value == CLAIM:
+        return spec
+
+    def convert(volume: Node) -> Node:
+        # Existing claims have the type `shared_volume` since they were normalized.
+        kind = volume.fields["volume_type"]
+        if kind.value != CLAIM:
+            return volume
+        how = "`pvc.as` turns claims into ephemeral volumes"
+        # The type is not part of a manifest, so the name carries the explanation.
+        name = volume.fields["name"].but(derived=how, derived_from=(kind, setting))
+        ephemeral = kind.but(value=setting.value, derived=how, derived_from=(kind, setting))
+        return volume.with_fields({**volume.fields, "volume_type": ephemeral, "name": name})
+
+    # Overridden volumes too: only volumes of one type are compared key by key.
+    return _with(
+        spec,
+        "volumes",
+        volumes.mapped(lambda volume: convert(volume).but(overridden=tuple(map(convert, volume.overridden)))),
+    )
+
+
 _CLAIM_KEYS = ("size", "storage_class", "access_mode")
 
 
@@ -150,7 +177,7 @@ def _claim_defaults(merged: Merged) -> Node:
     claim = {key: settings[key] for key in _CLAIM_KEYS if key in settings}
     ephemeral_class = settings.get("ephemeral_storage_class")
     defaults_by_type = {
-        "persistent_volume_claim": claim,
+        CLAIM: claim,
         "ephemeral": {**claim, "storage_class": ephemeral_class} if ephemeral_class else claim,
     }
 
@@ -171,4 +198,12 @@ def _with(spec: Node, name: str, node: Node) -> Node:
 
 
 # Sizes of directories first: those in memory leave less for the limit of memory.
-DERIVATIONS: tuple[Derivation, ...] = (_directory_sizes, _memory_limit, _cpu_limit, _scratch_volume, _claim_defaults)
+# Types of claims before their defaults: ephemeral volumes have another storage class.
+DERIVATIONS: tuple[Derivation, ...] = (
+    _directory_sizes,
+    _memory_limit,
+    _cpu_limit,
+    _scratch_volume,
+    _ephemeral_claims,
+    _claim_defaults,
+)

@@ -17,13 +17,13 @@ from speccompile.model.node import Node
 from speccompile.model.quantity import NANOS, parse_quantity
 from speccompile.model.source import USER_LAYERS
 from speccompile.schema.field_path import SIDES
+from speccompile.schema.volume_types import CLAIM
 
 _LEAST_BYTES = 1024**2
 _MOST_CORES = 1000
 _MANY_BYTES = 1024
 """A plain number from here on was meant in `Mi`; one below may have been meant in `Gi`."""
 _BYTES = {"memory": "of memory", DISK: "of disk", SCRATCH_DISK: "of disk"}
-_CLAIM = "persistent_volume_claim"
 
 
 def likely_mistakes(fields: Node, platform: Platform) -> Iterator[Diagnostic]:
@@ -90,9 +90,11 @@ def _volumes(volumes: Node, platform: Platform) -> Iterator[Diagnostic]:
             fault = _unlikely(key, str(spec[key].value)) if key in spec else None
             if fault:
                 yield _unlikely_amount(spec[key], ("volumes", str(volume.fields["name"].value), "spec", key), *fault)
-        kind = volume.fields["volume_type"]
-        if kind.value == _CLAIM and "size" not in spec and kind.span.source.layer in USER_LAYERS:
-            yield _default_size(volume, platform.settings.fields["pvc"].fields["size"])
+        kind, settings = volume.fields["volume_type"], platform.settings.fields["pvc"].fields
+        # The next pod's ephemeral volume can have another size.
+        is_kept = kind.value == CLAIM == settings["as"].value
+        if is_kept and "size" not in spec and kind.span.source.layer in USER_LAYERS:
+            yield _default_size(volume, settings["size"])
 
 
 def _default_size(volume: Node, size: Node) -> Diagnostic:

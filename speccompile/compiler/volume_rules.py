@@ -1,4 +1,4 @@
-"""Checks of the volumes of a merged spec: the table VOLUME_CHECKS."""
+"""Checks of the volumes of a merged spec: the tables VOLUME_CHECKS and DECLARED_VOLUME_CHECKS."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import TypeAlias
 
 from speccompile.compiler.choose_manifests import bases_of
 from speccompile.compiler.pod_structure import volumes_of
-from speccompile.compiler.policy import store_name, volumes_in
-from speccompile.model.diagnostic import Diagnostic, Note, quote
+from speccompile.compiler.policy import SpecCheck, store_name, volumes_in
+from speccompile.model.diagnostic import Diagnostic, Note, Severity, quote
 from speccompile.model.node import Node
 from speccompile.model.spec import Merged
-from speccompile.schema.volume_types import CREATED, EXISTING, SECRET, VolumeType
+from speccompile.schema.volume_types import CLAIM, CREATED, EXISTING, SECRET, VolumeType
 
 VolumeTypes: TypeAlias = Mapping[str, VolumeType]
 VolumeCheck: TypeAlias = Callable[[Merged, VolumeTypes], Iterator[Diagnostic]]
@@ -78,15 +78,14 @@ def _settings_note(setting: Node) -> tuple[Note, ...]:
     return (Note("set here by the platform", setting.span),) if setting.span.line else ()
 
 
-def _volume_types_are_allowed(merged: Merged, _: VolumeTypes) -> Iterator[Diagnostic]:
+def _volume_types_are_allowed(merged: Merged) -> Iterator[Diagnostic]:
     allowed = merged.platform.settings.at(("volumes", "allowed_types"))
     if allowed is None:
         return
     names = [item.value for item in allowed.items]
     for volume in _volumes_of_users(merged):
         kind = volume.fields["volume_type"]
-        # The platform turns `disk` into a volume, not the run.
-        if kind.value not in names and not volume.derived:
+        if kind.value not in names:
             derived = (Note(f"`{kind.value}`: {kind.derived}"),) if kind.derived else ()
             yield Diagnostic(
                 code="policy/volume-type",
@@ -95,6 +94,23 @@ def _volume_types_are_allowed(merged: Merged, _: VolumeTypes) -> Iterator[Diagno
                 path=("volumes", str(volume.fields["name"].value)),
                 notes=(*derived, Note("allowed types defined here", allowed.place)),
                 help=f"use {' or '.join(f'`{name}`' for name in names)}" if names else "use no volume",
+            )
+
+
+def _claims_outlive_their_pods(merged: Merged) -> Iterator[Diagnostic]:
+    """Report claims that the platform turns into ephemeral volumes: their data is deleted with the pod."""
+    setting = merged.platform.settings.fields["pvc"].fields["as"]
+    for volume in _volumes_of_users(merged) if setting.value != CLAIM else ():
+        kind, name = volume.fields["volume_type"], volume.fields["name"]
+        if kind.value == CLAIM:
+            yield Diagnostic(
+                code="policy/ephemeral-claim",
+                message=f"volume {quote(name.value)} becomes ephemeral: each pod gets its own, deleted with the pod",
+                span=kind.span,
+                path=("volumes", str(name.value)),
+                severity=Severity.NOTICE,
+                notes=_settings_note(setting),
+                help="store what must outlive the pod elsewhere",
             )
 
 
@@ -127,6 +143,7 @@ def _volumes_stay_clear_of_the_base(merged: Merged, _: VolumeTypes) -> Iterator[
 VOLUME_CHECKS: tuple[VolumeCheck, ...] = (
     _claims_have_one_pod,
     _existing_is_allowed,
-    _volume_types_are_allowed,
     _volumes_stay_clear_of_the_base,
 )
+DECLARED_VOLUME_CHECKS: tuple[SpecCheck, ...] = (_volume_types_are_allowed, _claims_outlive_their_pods)
+"""Checks of the volumes as declared, before the platform turns `disk` into a volume or changes the type of claims."""

@@ -21,6 +21,8 @@ EXISTING = "existing"
 """`x-mounts` of existing storage; runs need the platform's `volumes.allow_existing`."""
 SECRET = "secret"  # noqa: S105  the word of the schema
 """`x-mounts` of an existing Secret; one other than the project's store needs `secrets.allow_foreign`."""
+CLAIM = "persistent_volume_claim"
+"""The type of a claim that is created for the run; one that names an existing claim is normalized to another type."""
 MOUNTS = (POD_STORAGE, CREATED, EXISTING, SECRET)
 
 

@@ -76,6 +76,12 @@ def test_the_default_size_is_reported_for_runs_only() -> None:
     assert compiled.diagnostics == ()
 
 
+def test_the_default_size_is_not_reported_for_claims_that_become_ephemeral() -> None:
+    volume = {"volume_type": "persistent_volume_claim", "name": "data", "mount_path": "/data"}
+    compiled = compile_run({**RUN, "volumes": [volume]}, platform={"pvc": {"as": "ephemeral"}})
+    assert [finding.code for finding in compiled.diagnostics] == ["policy/ephemeral-claim"]
+
+
 def test_a_secret_that_shells_cannot_read_is_not_quoted() -> None:
     compiled = compile_run({**RUN, "secrets": ["HF_TOKEN", "my-secret-key", "a.b"]})
     assert [finding.code for finding in compiled.diagnostics] == ["policy/secret-name"]

@@ -73,6 +73,10 @@ RARE: dict[str, tuple[Data, AdminConfig]] = {
         },
         AdminConfig((), {"ceilings": {"disk": "1Gi"}, "volumes": {"empty_dir_size": "1Gi"}}),
     ),
+    "a claim that becomes ephemeral, on a platform that does not allow that type": (
+        {**IMAGE, "volumes": [{"volume_type": "persistent_volume_claim", "name": "data", "mount_path": "/data"}]},
+        AdminConfig((), {"pvc": {"as": "ephemeral"}, "volumes": {"allowed_types": ["persistent_volume_claim"]}}),
+    ),
     "a deadline after that of the platform": (
         {**IMAGE, "deadline_seconds": 99999999},
         AdminConfig((), {"jobs": {"deadline_seconds": 86400}}),

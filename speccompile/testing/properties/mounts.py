@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from speccompile.model.object_names import object_name
+from speccompile.schema.volume_types import CLAIM
 from speccompile.testing import manifest_facts
 from speccompile.testing.admin import AdminConfig
 from speccompile.testing.plain_data import Data
@@ -37,7 +38,9 @@ def blocked_volumes_cannot_be_mounted(run: Data, admin: AdminConfig) -> None:
         if baseline.get(name) == source or _is_scratch(name, source, admin):
             continue
         kind, exists = _type_of(source, manifests)
-        kind = kind or _declared_types(run).get(name)
+        declared = _declared_types(run).get(name)
+        # The platform allows or blocks the type that the run declares, whatever it turns claims into.
+        kind = declared if declared == CLAIM and kind == admin.platform_setting("pvc", "as") else kind or declared
         assert kind, f"volume `{name}` is a {source.kind}, which no run can request"
         assert not exists or _may_exist(kind, admin), f"volume `{name}` mounts {source.kind} {source.name!r}"
         assert allowed is None or kind in allowed, f"volume `{name}` has type `{kind}`, allowed: {allowed}"
@@ -62,7 +65,7 @@ def _type_of(source: manifest_facts.VolumeSource, manifests: list[Data]) -> tupl
     if source.kind == "persistentVolumeClaim" and source.name in manifest_facts.names_of_kind(
         manifests, "PersistentVolumeClaim"
     ):
-        return "persistent_volume_claim", False
+        return CLAIM, False
     is_created = source.kind == "configMap" and source.name in manifest_facts.names_of_kind(manifests, "ConfigMap")
     return _TYPES.get(source.kind), source.kind not in _POD_SOURCES and not is_created
 

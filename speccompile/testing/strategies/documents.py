@@ -110,7 +110,13 @@ def profiles(
 @cache
 def platforms() -> st.SearchStrategy[Data]:
     """A valid platform file."""
-    claim = {"size": sizes(), "storage_class": dns_subdomains(), "access_mode": among(*ACCESS_MODES)}
+    claim = {
+        "as": among("persistent_volume_claim", "ephemeral"),
+        "size": sizes(),
+        "storage_class": dns_subdomains(),
+        "ephemeral_storage_class": dns_subdomains(),
+        "access_mode": among(*ACCESS_MODES),
+    }
     disk = {"as": among("ephemeral-storage", "volume"), "mount_path": st.just("/mnt/scratch")}
     secrets = {"store": among("s-{project}", "{project}.secrets", STORE), "allow_foreign": coins}
     security = {"disable_root": coins, "seccomp_profile": among("RuntimeDefault", "Unconfined")}
