@@ -49,6 +49,8 @@ def _run(merged: Merged) -> Node:
     fields = {"name": run.name, "project": run.project, "action": run.action}
     if merged.profile:
         fields["profile"] = merged.profile.id
+    if run.runtime:
+        fields["runtime"] = run.facts["runtime"]
     return Node(fields, run.name.span)
 
 
@@ -86,6 +88,9 @@ def _names(merged: Merged, workload: WorkloadRule, facts: Facts) -> Node:
             (merged.run.project, merged.platform.settings.fields["secrets"].fields["store"]),
         ),
     }
+    if merged.target.entity_field:
+        names["source"] = _named(patterns["source"], facts)
+        names["init_container"] = _named(patterns["init_container"], facts)
     if merged.platform.settings.fields["explicit_defaults"].value:
         names["pod"] = names["workload"]
     if "service_name" in merged.spec.fields:

@@ -243,7 +243,7 @@ def _images_come_from_allowed_registries(merged: Merged) -> Iterator[Diagnostic]
     allowed = merged.platform.settings.fields.get("allowed_registries")
     if allowed is None:
         return
-    images = [merged.spec.fields[name] for name in ("image",) if name in merged.spec.fields]
+    images = [node for path in merged.target.images if (node := merged.spec.at(path))]
     images += [image for volume in volumes_in(merged.spec) if (image := volume.fields["spec"].fields.get("image"))]
     for image in images:
         if not any(is_below(str(image.value), str(item.value)) for item in allowed.items):

@@ -202,6 +202,10 @@ FORMAT_PATTERNS: Final[Mapping[str, TextPattern]] = {
         anchored(f"(?!requests\\.)(?=[^/]{{1,244}}/){_QUALIFIED}"),
         "write the full resource name, such as nvidia.com/gpu",
     ),
+    "base64": TextPattern(
+        anchored(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?"),
+        "encode the file with base64 -w0",
+    ),
     "gpu-name": TextPattern(
         anchored(f"(?!(?:requests|limits)$)(?=.{{1,63}}$){_LABEL}"),
         "use at most 63 lower-case letters, digits and -; begin and end with a letter or digit",
@@ -230,6 +234,10 @@ FORMAT_PATTERNS: Final[Mapping[str, TextPattern]] = {
     ),
     "secret-store": TextPattern(
         anchored(r"[-.a-z0-9]*\{project\}[-.a-z0-9{}]*"), "write a name that contains {project}"
+    ),
+    "source": TextPattern(
+        anchored(r"(?:[A-Za-z][-+.A-Za-z0-9]*://[!-+.-~-]+|(?![/])[!-+.-9;-~-]+)"),
+        "write a URL such as git+https://github.com/acme/train, or a file name such as main.py",
     ),
     "sub-path": TextPattern(
         anchored(r"(?!\.\.(?:\/|$))(?!.*\/\.\.(?:\/|$))[^/\n][^\n]*"),

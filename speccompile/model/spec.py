@@ -64,6 +64,8 @@ class Target(NamedTuple):
     """Fields with the name of the main container."""
     entity_field: str | None
     """The field for keys of exported entities that are not common fields; None if it has none."""
+    images: tuple[KeyPath, ...]
+    """Fields with images, which must come from allowed registries."""
     workloads: tuple[WorkloadRule, ...]
     manifests: tuple[ManifestRule, ...]
     """In the order of output."""

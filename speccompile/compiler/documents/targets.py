@@ -22,7 +22,7 @@ from speccompile.model.quantity import QuantityError
 from speccompile.model.source import USER_LAYERS, Layer, Source
 from speccompile.model.spec import ManifestRule, Merged, RejectRule, Target, WorkloadRule
 from speccompile.schema.formats.safe_regex import matches_whole
-from speccompile.schema.library import Library
+from speccompile.schema.library import Library, Schema
 from speccompile.schema.suggestions import near
 from speccompile.schema.validate import validate
 from speccompile.yaml_text.parse import parse, several_documents
@@ -96,16 +96,16 @@ def _read_target(name: str, library: Library) -> tuple[Target | None, TargetFind
     parsed = parse(Source(library.name_of(path), library.templates[path], Layer.TEMPLATE))
     if not library.is_custom(path):
         # Tests validate the bundled targets, so that calls need not.
-        return _target(name, parsed.documents[0].root, is_custom=False), ()
+        return _target(name, parsed.documents[0].root, library, is_custom=False), ()
     findings = [*parsed.findings, *(several_documents(document, "target") for document in parsed.documents[1:])]
     if not parsed.documents:
         return None, tuple(findings)
     tree, errors = validate(parsed.documents[0].root, "target", library.core)
     findings += errors or check_target(tree, name, library)
-    return (None if findings else _target(name, tree, is_custom=True)), tuple(findings)
+    return (None if findings else _target(name, tree, library, is_custom=True)), tuple(findings)
 
 
-def _target(name: str, tree: Node, *, is_custom: bool) -> Target:
+def _target(name: str, tree: Node, library: Library, *, is_custom: bool) -> Target:
     fields = tree.fields
     rows = fields["manifests"].items
     rules = tuple(_manifest_rule(row, name) for row in rows)
@@ -118,6 +118,7 @@ def _target(name: str, tree: Node, *, is_custom: bool) -> Target:
         fields=_names(tree, "fields"),
         container=_paths(tree, "container"),
         entity_field=str(fields["entity_field"].value) if "entity_field" in fields else None,
+        images=tuple(_image_paths(name, library)),
         workloads=tuple(_workload_rule(row) for row in fields["workloads"].items),
         manifests=rules,
         rejects=tuple(_reject_rule(row, is_custom=is_custom) for row in fields["reject"].items)
@@ -127,6 +128,19 @@ def _target(name: str, tree: Node, *, is_custom: bool) -> Target:
         replicas=replicas,
         bases={rule.kind: _base_versions(rule.kind, rules) for rule in rules if rule.api_version},
     )
+
+
+def _image_paths(target: str, library: Library) -> Iterator[KeyPath]:
+    """The paths of all values with the format of images, in the common fields and in those of the target."""
+    pending: list[tuple[KeyPath, Schema]] = [
+        ((name,), schema)
+        for name, schema in library.fields.items()
+        if name == "image" or target in schema.get("x-targets", ())
+    ]
+    for path, schema in pending:
+        if schema.get("format") == "image":
+            yield path
+        pending += (((*path, key), child) for key, child in schema.get("properties", {}).items())
 
 
 def _base_versions(kind: str, rules: tuple[ManifestRule, ...]) -> frozenset[str]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from base64 import b64decode, b64encode
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -69,6 +70,7 @@ def environment_of(library: Library) -> SandboxedEnvironment:
     # Jinja's filters and tests check types, so they get values instead of references.
     environment.filters = {name: on_values(name, filter_) for name, filter_ in environment.filters.items()}
     environment.tests = {name: on_values(name, test) for name, test in environment.tests.items()}
+    environment.filters |= {name: on_values(name, filter_) for name, filter_ in _OWN_FILTERS.items()}
     environment.filters |= {"default": _default, "d": _default, "length": _length, "count": _length, "each": _each}
     environment.filters |= COUNTING_FILTERS
     environment.tests |= {"defined": _is_defined, "undefined": lambda value: not _is_defined(value), "sameas": _is_same}
@@ -177,6 +179,16 @@ def _each(value: Any, template: Any) -> Each:
     return Each(reference_path(value), str(real_value(template)))
 
 
+def _b64encode(text: str) -> str:
+    return b64encode(text.encode()).decode("ascii")
+
+
+def _b64decode(text: str) -> str:
+    return b64decode(text, validate=True).decode()
+
+
+_OWN_FILTERS: Mapping[str, Callable[[str], str]] = {"b64encode": _b64encode, "b64decode": _b64decode}
+"""Filters that Jinja lacks: base64 of UTF-8 text."""
 _FORMATTING_FILTERS = ("center", "format", "pprint", "urlize", "xmlattr", "wordwrap", "filesizeformat")
 """Filters that pad or mark up text, which manifests do not need; some can produce gigabytes."""
 _REMOVED_FILTERS = (*_FORMATTING_FILTERS, "random")

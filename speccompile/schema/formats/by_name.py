@@ -187,6 +187,36 @@ def _sub_path(text: str) -> ValueFault | None:
     return _path_fault(text, "a sub-path")
 
 
+def _base64(text: str) -> ValueFault | None:
+    """Text in UTF-8 as base64; anything else cannot be a file of a ConfigMap."""
+    from base64 import b64decode  # only functions with source code need it
+
+    try:
+        decoded = b64decode(text, validate=True).decode("utf-8")
+    except ValueError:
+        return ValueFault("this is not UTF-8 text in base64", "encode the file with `base64 -w0 FILE`")
+    if re.search(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]", decoded):
+        return ValueFault("the decoded text contains control characters", "encode a text file")
+    return None
+
+
+def _source(text: str) -> ValueFault | None:
+    """A URL, or a file name relative to the function's directory; written to a list of files, one per line."""
+    if not text.isascii() or not text.isprintable() or " " in text or "," in text:
+        return ValueFault(
+            f"{quote(text)} contains a space, a comma, or a character that is not ASCII",
+            "write a URL or a file name without them",
+        )
+    if re.match(r"[A-Za-z][-+.A-Za-z0-9]*://.", text):
+        return None
+    if ":" in text or text.startswith("/"):
+        return ValueFault(
+            f"{quote(text)} is neither a URL nor a relative file name",
+            "write, for example, `git+https://github.com/acme/train` or `main.py`",
+        )
+    return _path_fault(text, "a file name")
+
+
 _LARGEST_USER_ID: Final = 2**31 - 1
 _USER_ID: Final = r"0|-?[1-9][0-9]{0,18}"
 _ZEROS_IN_FRONT: Final = r"0[0-9]+"
@@ -216,6 +246,7 @@ FORMAT_CHECKS: Final[Mapping[str, Callable[[object], ValueFault | None]]] = {
     "alias-pattern": _on_text(alias_pattern_fault),
     "annotation-key": _on_text(annotation_key_fault),
     "config-key": _on_text(config_key_fault),
+    "base64": _on_text(_base64),
     "cron": _on_text(cron_fault),
     "dns-1035-label": _on_text(dns_1035_label_fault),
     "dns-label": _on_text(dns_label_fault),
@@ -238,6 +269,7 @@ FORMAT_CHECKS: Final[Mapping[str, Callable[[object], ValueFault | None]]] = {
     "resource-name": _on_text(_resource_name),
     "secret-id": _on_text(secret_id_fault),
     "secret-store": _on_text(secret_store_fault),
+    "source": _on_text(_source),
     "sub-path": _on_text(_sub_path),
     "user-id": _on_amount(_user_id),
     "volume-pattern": _on_text(volume_pattern_fault),
