@@ -26,6 +26,7 @@ from speccompile.model.findings import CompileError
 from speccompile.model.input_texts import Text
 from speccompile.model.source import Layer, Source, Span
 from speccompile.report.notebook import compiled_html, error_html
+from speccompile.report.python_help import for_python, result_for_python
 from speccompile.yaml_text.from_python import wrap
 from speccompile.yaml_text.parsed import Parsed
 
@@ -97,7 +98,7 @@ def compile_many(  # noqa: PLR0913  what a run is compiled with
     if setting.is_broken:
         refused = compile_files(map(_run, runs), setting)
         findings = [found for result in refused if isinstance(result, CompileError) for found in result.diagnostics]
-        raise CompileError((*setting.findings, *findings))
+        raise CompileError(map(for_python, (*setting.findings, *findings)))
     admin = written.admin
     assert admin is not None
     with closing(Ledger()) as ledger:
@@ -110,8 +111,8 @@ def compile_many(  # noqa: PLR0913  what a run is compiled with
             compiled = compile_texts(map(_text, runs), admin, setting, executor)
             results = refuse_duplicates(compiled, lambda: setting.platform, ledger)
         for first in islice(results, 1):
-            yield _with_findings(first, setting.findings)
-        yield from results
+            yield result_for_python(_with_findings(first, setting.findings))
+        yield from map(result_for_python, results)
 
 
 def _with_findings(result: Result, findings: tuple[Diagnostic, ...]) -> Result:

@@ -88,14 +88,16 @@ class Compiled:
 
     def with_findings(self, findings: tuple[Diagnostic, ...]) -> Compiled:
         """The same result with further findings."""
-        if not findings:
-            return self
+        return self.but((*self.diagnostics, *findings)) if findings else self
+
+    def but(self, diagnostics: tuple[Diagnostic, ...]) -> Compiled:
+        """The same result with other findings."""
         return Compiled(
             name=self.name,
             project=self.project,
             place=self.place,
             objects=self.objects,
-            diagnostics=in_order((*self.diagnostics, *findings)),
+            diagnostics=in_order(diagnostics),
             text=self.to_yaml,
             whole=lambda: self.whole,
         )
