@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from speccompile.batch.disk_spool import Ledger
 from speccompile.compiler.compile_files import compile_files
 from speccompile.compiler.compiled import Compiled, Result
+from speccompile.compiler.documents.admin_config import Setting
 from speccompile.compiler.duplicate_objects import refuse_duplicates
 from speccompile.files.admin_texts import (
     AdminInput,
@@ -20,10 +21,10 @@ from speccompile.files.admin_texts import (
     file_text,
     read_admin,
 )
-from speccompile.files.load_admin_config import parse_text, setting_from
+from speccompile.files.load_admin_config import parse_text, read_setting, setting_from
 from speccompile.model.diagnostic import Diagnostic
 from speccompile.model.findings import CompileError
-from speccompile.model.input_texts import Text
+from speccompile.model.input_texts import AdminTexts, Text
 from speccompile.model.source import Layer, Source, Span
 from speccompile.report.notebook import compiled_html, error_html
 from speccompile.report.python_help import for_python, result_for_python
@@ -86,21 +87,27 @@ def compile_many(  # noqa: PLR0913  what a run is compiled with
     project: str | None = None,
     executor: Executor | None = None,
 ) -> Iterator[Result]:
-    """Compile runs, and yield a result for each in order: a Compiled, or a CompileError with its findings.
+    """Compile runs, and iterate over a result for each in order: a Compiled, or a CompileError with its findings.
 
     `project` is the project of every run, whatever they name themselves. With an executor, runs are compiled in
-    parallel, with the same results; it is not shut down. Raises ExecutorError if it fails. Raises CompileError if
-    profiles or platform have errors, with the findings of all runs. Their warnings are among the findings of the first
-    result.
+    parallel, with the same results; it is not shut down. The iterator raises ExecutorError if it fails. Raises
+    CompileError at once if profiles or platform have errors, with the findings of all runs. Their warnings are among
+    the findings of the first result.
     """
-    written = read_admin(profiles, platform, templates, project)
-    setting = setting_from(written)
+    files = read_admin(profiles, platform, templates, project)
+    setting = setting_from(files)
     if setting.is_broken:
         refused = compile_files(map(_run, runs), setting)
         findings = [found for result in refused if isinstance(result, CompileError) for found in result.diagnostics]
         raise CompileError(map(for_python, (*setting.findings, *findings)))
-    admin = written.admin
-    assert admin is not None
+    assert files.admin is not None
+    # A generator of its own, because the body of a generator, and its errors, would wait for the first result.
+    return _compile(runs, files.admin, setting, executor)
+
+
+def _compile(
+    runs: Iterable[RunInput], admin: AdminTexts, setting: Setting, executor: Executor | None
+) -> Iterator[Result]:
     with closing(Ledger()) as ledger:
         results: Iterator[Result]
         if executor is None:
@@ -170,6 +177,10 @@ class Function:
         self._profiles = as_profiles(profiles)
         self._platform = platform
         self._templates = templates
+        # A mistake in a path is reported here, and not with every run.
+        setting = read_setting(self._profiles, platform, templates)
+        if setting.is_broken:
+            raise CompileError(map(for_python, setting.findings))
 
     def run(self, action: str, **fields: Any) -> Compiled:
         """Compile one run; keyword arguments are its fields. Raises CompileError."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -79,6 +81,26 @@ def test_faults_of_profiles_are_raised_together_with_those_of_runs() -> None:
     with pytest.raises(CompileError) as raised:
         list(compile_many([{"name": "broken"}], profiles=[{"id": "x", "imag": "y"}]))
     assert {found.code for found in raised.value.diagnostics} == {"schema/unknown-key", "schema/missing-key"}
+
+
+@pytest.mark.parametrize("profiles", [["nope"], "nope", [Path("nope.yaml")], [{"id": "x", "imag": "y"}]])
+def test_faults_of_profiles_are_raised_at_the_call(profiles: Any) -> None:
+    calls: list[Callable[[], object]] = [
+        lambda: compile_run(RUN, profiles=profiles),
+        lambda: compile_many([], profiles=profiles),
+        lambda: Function("train", image="python:3.12", profiles=profiles),
+    ]
+    for call in calls:
+        with pytest.raises(CompileError) as raised:
+            call()
+        (found,) = raised.value.diagnostics
+        assert found.code in ("input/missing-file", "schema/unknown-key")
+
+
+@pytest.mark.parametrize("profiles", [[], (), iter(()), {"id": "x"}])
+def test_a_call_needs_no_profiles(profiles: Any) -> None:
+    assert list(compile_many([], profiles=profiles)) == []
+    assert Function("train", image="python:3.12", profiles=profiles).run("job").name == "train"
 
 
 def test_function_runs_as_the_sdk_does() -> None:
