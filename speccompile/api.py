@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from speccompile.batch.disk_spool import Ledger
 from speccompile.compiler.compile_files import compile_files
-from speccompile.compiler.compiled import Compiled, Result
+from speccompile.compiler.compiled import Compiled, Explanations, Result
 from speccompile.compiler.documents.admin_config import Setting
 from speccompile.compiler.duplicate_objects import refuse_duplicates
 from speccompile.files.admin_texts import (
@@ -22,10 +22,12 @@ from speccompile.files.admin_texts import (
     read_admin,
 )
 from speccompile.files.load_admin_config import parse_text, read_setting, setting_from
+from speccompile.files.save import save
 from speccompile.model.diagnostic import Diagnostic
 from speccompile.model.findings import CompileError
 from speccompile.model.input_texts import AdminTexts, Text
 from speccompile.model.source import Layer, Source, Span
+from speccompile.report.explain_text import explanations_text
 from speccompile.report.notebook import compiled_html, error_html
 from speccompile.report.python_help import for_python, result_for_python
 from speccompile.yaml_text.from_python import wrap
@@ -34,9 +36,11 @@ from speccompile.yaml_text.parsed import Parsed
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
-# Notebooks call this method. It is set here because only this module imports both results and reports.
+# These methods are set here because only this module imports results as well as reports and files.
 Compiled._repr_html_ = compiled_html  # type: ignore[assignment]
+Compiled.save = save
 CompileError._repr_html_ = error_html  # type: ignore[assignment]
+Explanations.__str__ = explanations_text  # type: ignore[method-assign,assignment]
 
 RunInput: TypeAlias = Mapping[str, Any] | Path | str
 """A run: Python data, a path, or YAML or JSON text."""
