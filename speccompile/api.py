@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
+from functools import cache
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from speccompile.batch.disk_spool import Ledger
+from speccompile.compiler.bundled_library import bundled_library
 from speccompile.compiler.compile_files import compile_files
 from speccompile.compiler.compiled import Compiled, Explanations, Result
 from speccompile.compiler.documents.admin_config import Setting
@@ -23,8 +25,10 @@ from speccompile.files.admin_texts import (
 )
 from speccompile.files.load_admin_config import parse_text, read_setting, setting_from
 from speccompile.files.save import save
-from speccompile.model.diagnostic import Diagnostic
-from speccompile.model.findings import CompileError
+from speccompile.integrations.digitalhub_sdk import Entity, as_data, with_keys, without_unused
+from speccompile.integrations.run_signature import run_docstring, run_signature
+from speccompile.model.diagnostic import Diagnostic, quote
+from speccompile.model.findings import CompileError, stop_if_any
 from speccompile.model.input_texts import AdminTexts, Text
 from speccompile.model.source import Layer, Source, Span
 from speccompile.report.explain_text import explanations_text
@@ -42,8 +46,8 @@ Compiled.save = save
 CompileError._repr_html_ = error_html  # type: ignore[assignment]
 Explanations.__str__ = explanations_text  # type: ignore[method-assign,assignment]
 
-RunInput: TypeAlias = Mapping[str, Any] | Path | str
-"""A run: Python data, a path, or YAML or JSON text."""
+RunInput: TypeAlias = Entity | Path | str
+"""A run: Python data, a run of DigitalHub's SDK, a path, or YAML or JSON text."""
 
 
 def compile_run(
@@ -56,7 +60,8 @@ def compile_run(
 ) -> Compiled:
     """Compile one run with profiles and a platform, with the bundled or with custom templates.
 
-    A `str` is YAML or JSON text; a `pathlib.Path` is a file. `project` is the run's project, whatever it names itself.
+    A `str` is YAML or JSON text; a `pathlib.Path` is a file; an object with a method `to_dict`, such as a run of
+    DigitalHub's SDK, is what that returns. `project` is the run's project, whatever it names itself.
     Raises CompileError with all findings.
     """
     results = list(compile_many([run], profiles=profiles, platform=platform, templates=templates, project=project))
@@ -135,7 +140,7 @@ def _with_findings(result: Result, findings: tuple[Diagnostic, ...]) -> Result:
 def _run(run: RunInput) -> Parsed:
     if isinstance(run, (str, Path)):
         return parse_text(_text(run))
-    return wrap(run, Source("<run>", "", Layer.RUN))
+    return wrap(as_data(run), Source("<run>", "", Layer.RUN))
 
 
 def _text(run: RunInput) -> Text | Parsed:
@@ -143,7 +148,7 @@ def _text(run: RunInput) -> Text | Parsed:
     if isinstance(run, Path):
         return file_text(run, Layer.RUN)
     if not isinstance(run, str):
-        return data_text((run,), Source("<run>", "", Layer.RUN))
+        return data_text((as_data(run),), Source("<run>", "", Layer.RUN))
     source = Source("<text>", run, Layer.RUN)
     if "\n" not in run and Path(run).suffix in (".yaml", ".yml", ".json"):
         finding = Diagnostic(
@@ -157,12 +162,12 @@ def _text(run: RunInput) -> Text | Parsed:
 
 
 class Function:
-    """A function as in the platform's SDK: the fields that its runs share, and a method to compile one.
+    """A function as in DigitalHub's SDK: the fields that its runs share, and a method to compile one.
 
     `Function("train", image="python:3.12").run("job", profile="1xa100", resources={"mem": "6Gi"})`
     """
 
-    __slots__ = ("_fields", "_platform", "_profiles", "_templates")
+    __slots__ = ("_fields", "_is_opaque", "_platform", "_profiles", "_templates")
 
     def __init__(  # noqa: PLR0913  the signature of the SDK
         self,
@@ -176,8 +181,9 @@ class Function:
         platform: AdminInput | None = None,
         templates: Path | str | None = None,
     ) -> None:
+        """Raises CompileError if profiles, platform or templates have errors."""
         del kind  # accepted for compatibility: every run is a container
-        self._fields = {"name": name, "image": image, "project": project, "command": command}
+        self._fields: dict[str, Any] = {"name": name, "image": image, "project": project, "command": command}
         self._profiles = as_profiles(profiles)
         self._platform = platform
         self._templates = templates
@@ -185,8 +191,73 @@ class Function:
         setting = read_setting(self._profiles, platform, templates)
         if setting.is_broken:
             raise CompileError(map(for_python, setting.findings))
+        # By known field, whether it may have any content, such as objects of the SDK.
+        self._is_opaque = {name: bool(schema.get("x-opaque")) for name, schema in setting.library.fields.items()}
+        _describe_run()
 
-    def run(self, action: str, **fields: Any) -> Compiled:
+    @classmethod
+    def from_file(
+        cls,
+        path: Path | str,
+        *,
+        profiles: Iterable[ProfileInput] = (),
+        platform: AdminInput | None = None,
+        templates: Path | str | None = None,
+    ) -> Function:
+        """Read a function that DigitalHub exported. Raises CompileError."""
+        entity = _read_function(Path(path))
+        admin: dict[str, Any] = {"profiles": profiles, "platform": platform, "templates": templates}
+        function = cls(entity["name"], project=entity.get("project"), kind=entity["kind"], **admin)
+        function._fields |= entity["spec"]
+        return function
+
+    # `_describe_run` replaces signature and docstring. Positional-only, so that a second action is among the keywords.
+    def run(self, action: str | None = None, /, **fields: Any) -> Compiled:
         """Compile one run; keyword arguments are its fields. Raises CompileError."""
-        data = {**self._fields, "action": action, **fields}
-        return compile_run(data, profiles=self._profiles, platform=self._platform, templates=self._templates)
+        if action is not None and "action" in fields:
+            raise CompileError([_second_action(action, fields["action"])])
+        keywords = fields if action is None else {"action": action, **fields}
+        used, warnings = without_unused({**self._fields, **keywords}, self._is_opaque)
+        run = self._run_data(used)
+        try:
+            compiled = compile_run(run, profiles=self._profiles, platform=self._platform, templates=self._templates)
+        except CompileError as error:
+            raise CompileError((*error.diagnostics, *warnings), error.run, error.overrides) from None
+        return compiled.with_findings(warnings)
+
+    def _run_data(self, fields: Mapping[str, Any]) -> dict[str, Any]:
+        """The run as the compiler reads it."""
+        return {name: with_keys(value) if self._is_opaque.get(name) else value for name, value in fields.items()}
+
+
+@cache
+def _describe_run() -> None:
+    """Give `Function.run` its signature and docstring, which take schemas that `import speccompile` does not read."""
+    library = bundled_library()
+    Function.run.__signature__ = run_signature(library)  # type: ignore[attr-defined]
+    Function.run.__doc__ = run_docstring(library)
+
+
+def _second_action(first: object, second: object) -> Diagnostic:
+    return Diagnostic(
+        code="schema/duplicate-spelling",
+        message=f"the action is passed twice: {quote(first)} and {quote(second)}",
+        span=Span(Source("<run>", "", Layer.RUN)),
+        path=("action",),
+        help="pass it once, as the first argument or as `action=`",
+    )
+
+
+def _read_function(path: Path) -> Mapping[str, Any]:
+    parsed = parse_text(file_text(path, Layer.RUN))
+    stop_if_any(parsed.findings)
+    match [document.root.plain() for document in parsed.documents]:
+        case [{"kind": str(kind), "name": str(), "spec": {}} as entity] if "+" not in kind:
+            return dict(entity)
+    finding = Diagnostic(
+        code="input/wrong-document",
+        message="expected one exported function, with `kind`, `name` and `spec`",
+        span=Span(Source(str(path), "", Layer.RUN)),
+        help="write the file with `function.export()` of DigitalHub's SDK",
+    )
+    raise CompileError([finding])
