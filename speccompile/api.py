@@ -25,7 +25,7 @@ from speccompile.files.admin_texts import (
 )
 from speccompile.files.load_admin_config import parse_text, read_setting, setting_from
 from speccompile.files.save import save
-from speccompile.integrations.digitalhub_sdk import Entity, as_data, with_keys, without_unused
+from speccompile.integrations.digitalhub_sdk import Entity, as_data, objects_as_keys, without_unused
 from speccompile.integrations.run_signature import run_docstring, run_signature
 from speccompile.model.diagnostic import Diagnostic, quote
 from speccompile.model.findings import CompileError, stop_if_any
@@ -227,7 +227,7 @@ class Function:
 
     def _run_data(self, fields: Mapping[str, Any]) -> dict[str, Any]:
         """The run as the compiler reads it."""
-        return {name: with_keys(value) if self._is_opaque.get(name) else value for name, value in fields.items()}
+        return {name: objects_as_keys(value) if self._is_opaque.get(name) else value for name, value in fields.items()}
 
 
 @cache

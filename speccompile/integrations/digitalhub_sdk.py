@@ -77,18 +77,18 @@ def _unused(name: str, known: Collection[str]) -> Diagnostic:
     )
 
 
-def with_keys(value: object) -> object:
+def objects_as_keys(value: object) -> object:
     """The value with the key, or else the text, of each object in it that is not JSON data."""
-    return _with_keys(value, iter(range(MAX_EXPANDED)), 0)
+    return _as_plain(value, iter(range(MAX_EXPANDED)), 0)
 
 
-def _with_keys(value: object, budget: Iterator[int], depth: int) -> object:
+def _as_plain(value: object, budget: Iterator[int], depth: int) -> object:
     # Data that is too deep or too large is left for the compiler to refuse.
     if value is None or isinstance(value, (str, int, float)) or depth > MAX_DEPTH or next(budget, None) is None:
         return value
     if isinstance(value, Mapping):
-        return {key: _with_keys(child, budget, depth + 1) for key, child in value.items()}
+        return {key: _as_plain(child, budget, depth + 1) for key, child in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_with_keys(item, budget, depth + 1) for item in value]
+        return [_as_plain(item, budget, depth + 1) for item in value]
     key = getattr(value, "key", None)
     return key if isinstance(key, str) else str(value)
