@@ -214,10 +214,12 @@ class Function:
     # `_describe_run` replaces signature and docstring. Positional-only, so that a second action is among the keywords.
     def run(self, action: str | None = None, /, **fields: Any) -> Compiled:
         """Compile one run; keyword arguments are its fields. Raises CompileError."""
-        if action is not None and "action" in fields:
+        if action is not None and fields.get("action") is not None:
             raise CompileError([_second_action(action, fields["action"])])
-        keywords = fields if action is None else {"action": action, **fields}
-        used, warnings = without_unused({**self._fields, **keywords}, self._is_opaque)
+        shared = {**self._fields, "action": action}
+        # None, the default of every keyword, leaves what the function sets.
+        keywords = {name: value for name, value in fields.items() if value is not None or name not in shared}
+        used, warnings = without_unused({**shared, **keywords}, self._is_opaque)
         run = self._run_data(used)
         try:
             compiled = compile_run(run, profiles=self._profiles, platform=self._platform, templates=self._templates)

@@ -104,6 +104,10 @@ def test_other_actions_are_one_error(function: Function, arguments: tuple[str, .
     assert "action" in error.message or error.path == ("action",)
 
 
+def test_none_leaves_what_the_function_sets(function: Function) -> None:
+    assert function.run("job", image=None, action=None, name=None) == function.run("job")
+
+
 def test_errors_come_with_the_warnings_about_keywords(function: Function) -> None:
     with pytest.raises(CompileError) as raised:
         function.run("build", instructions=["pip3 install torch"])
