@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 from functools import cache
@@ -14,6 +15,8 @@ from speccompile.compiler.bundled_library import bundled_library
 from speccompile.compiler.compile_files import compile_files
 from speccompile.compiler.compiled import Compiled, Explanations, Result
 from speccompile.compiler.documents.admin_config import Setting
+from speccompile.compiler.documents.entities import read_entities
+from speccompile.compiler.documents.entity_run import known_keys
 from speccompile.compiler.duplicate_objects import refuse_duplicates
 from speccompile.files.admin_texts import (
     AdminInput,
@@ -25,7 +28,7 @@ from speccompile.files.admin_texts import (
 )
 from speccompile.files.load_admin_config import parse_text, read_setting, setting_from
 from speccompile.files.save import save
-from speccompile.integrations.digitalhub_sdk import Entity, as_data, objects_as_keys, without_unused
+from speccompile.integrations.digitalhub_sdk import EntityInput, as_data, entities_of, objects_as_keys, without_unused
 from speccompile.integrations.run_signature import run_docstring, run_signature
 from speccompile.model.diagnostic import Diagnostic, quote
 from speccompile.model.findings import CompileError, stop_if_any
@@ -46,29 +49,36 @@ Compiled.save = save
 CompileError._repr_html_ = error_html  # type: ignore[assignment]
 Explanations.__str__ = explanations_text  # type: ignore[method-assign,assignment]
 
-RunInput: TypeAlias = Entity | Path | str
+RunInput: TypeAlias = EntityInput | Path | str
 """A run: Python data, a run of DigitalHub's SDK, a path, or YAML or JSON text."""
+FunctionInput: TypeAlias = EntityInput | Path | str
+"""Functions and tasks: Python data, a function of DigitalHub's SDK, or the path of a file or directory."""
 
 
-def compile_run(
+def compile_run(  # noqa: PLR0913  what a run is compiled with
     run: RunInput,
     *,
     profiles: Iterable[ProfileInput] = (),
     platform: AdminInput | None = None,
     templates: Path | str | None = None,
+    functions: Iterable[FunctionInput] = (),
     project: str | None = None,
 ) -> Compiled:
     """Compile one run with profiles and a platform, with the bundled or with custom templates.
 
     A `str` is YAML or JSON text; a `pathlib.Path` is a file; an object with a method `to_dict`, such as a run of
-    DigitalHub's SDK, is what that returns. `project` is the run's project, whatever it names itself.
-    Raises CompileError with all findings.
+    DigitalHub's SDK, is what that returns. `functions` are the functions and tasks that exported runs name: paths of
+    files and directories, Python data, or objects of the SDK. `project` is the run's project, whatever it names
+    itself. Raises CompileError with all findings.
     """
-    results = list(compile_many([run], profiles=profiles, platform=platform, templates=templates, project=project))
+    inputs: dict[str, Any] = {"profiles": profiles, "platform": platform, "templates": templates}
+    results = list(compile_many([run], **inputs, functions=functions, project=project))
     for result in results:
         if isinstance(result, CompileError):
             # The traceback through the compiler does not help the author of the run.
             raise result.with_traceback(None)
+    if not results:
+        raise CompileError([_NO_RUN])
     if len(results) != 1:
         second = results[1]
         assert isinstance(second, Compiled)
@@ -93,6 +103,7 @@ def compile_many(  # noqa: PLR0913  what a run is compiled with
     profiles: Iterable[ProfileInput] = (),
     platform: AdminInput | None = None,
     templates: Path | str | None = None,
+    functions: Iterable[FunctionInput] = (),
     project: str | None = None,
     executor: Executor | None = None,
 ) -> Iterator[Result]:
@@ -103,7 +114,7 @@ def compile_many(  # noqa: PLR0913  what a run is compiled with
     CompileError at once if profiles or platform have errors, with the findings of all runs. Their warnings are among
     the findings of the first result.
     """
-    files = read_admin(profiles, platform, templates, project)
+    files = read_admin(profiles, platform, templates, project, _function_files(functions))
     setting = setting_from(files)
     if setting.is_broken:
         refused = compile_files(map(_run, runs), setting)
@@ -129,6 +140,22 @@ def _compile(
         for first in islice(results, 1):
             yield result_for_python(_with_findings(first, setting.findings))
         yield from map(result_for_python, results)
+
+
+_NO_RUN = Diagnostic(
+    code="run/unknown-form",
+    message="expected a run, found a function or task",
+    span=Span(Source("<run>", "", Layer.RUN)),
+    help="pass functions and tasks with `functions=`",
+)
+
+
+def _function_files(functions: Iterable[FunctionInput] | FunctionInput) -> Iterator[AdminInput]:
+    """The paths and data of functions; a single function becomes a list of one."""
+    is_one = isinstance(functions, (str, Path, Mapping)) or hasattr(functions, "to_dict")
+    items: Iterable[Any] = (functions,) if is_one else functions  # type: ignore[assignment]
+    for one in items:
+        yield from (one,) if isinstance(one, (str, Path)) else entities_of(one)
 
 
 def _with_findings(result: Result, findings: tuple[Diagnostic, ...]) -> Result:
@@ -167,7 +194,7 @@ class Function:
     `Function("train", image="python:3.12").run("job", profile="1xa100", resources={"mem": "6Gi"})`
     """
 
-    __slots__ = ("_fields", "_is_opaque", "_platform", "_profiles", "_templates")
+    __slots__ = ("_admin", "_entity", "_file", "_is_opaque")
 
     def __init__(  # noqa: PLR0913  the signature of the SDK
         self,
@@ -180,19 +207,20 @@ class Function:
         profiles: Iterable[ProfileInput] = (),
         platform: AdminInput | None = None,
         templates: Path | str | None = None,
+        **spec: Any,
     ) -> None:
-        """Raises CompileError if profiles, platform or templates have errors."""
-        del kind  # accepted for compatibility: every run is a container
-        self._fields: dict[str, Any] = {"name": name, "image": image, "project": project, "command": command}
-        self._profiles = as_profiles(profiles)
-        self._platform = platform
-        self._templates = templates
+        """`spec` are further fields of the function. Raises CompileError if profiles or platform have errors."""
+        spec = {"image": image, "command": command, **spec}
+        self._entity = {"kind": kind, "name": name, "project": project, "spec": _without_unset(spec)}
+        self._file: Path | None = None
+        self._admin: dict[str, Any] = {"profiles": as_profiles(profiles), "platform": platform, "templates": templates}
         # A mistake in a path is reported here, and not with every run.
-        setting = read_setting(self._profiles, platform, templates)
+        setting = read_setting(**self._admin)
         if setting.is_broken:
             raise CompileError(map(for_python, setting.findings))
         # By known field, whether it may have any content, such as objects of the SDK.
-        self._is_opaque = {name: bool(schema.get("x-opaque")) for name, schema in setting.library.fields.items()}
+        known = known_keys(kind, setting.platform, setting.library)
+        self._is_opaque = {name: bool(schema.get("x-opaque")) for name, schema in known.items()}
         _describe_run()
 
     @classmethod
@@ -206,9 +234,9 @@ class Function:
     ) -> Function:
         """Read a function that DigitalHub exported. Raises CompileError."""
         entity = _read_function(Path(path))
-        admin: dict[str, Any] = {"profiles": profiles, "platform": platform, "templates": templates}
-        function = cls(entity["name"], project=entity.get("project"), kind=entity["kind"], **admin)
-        function._fields |= entity["spec"]
+        function = cls(**entity, profiles=profiles, platform=platform, templates=templates)
+        # Origins then show the lines of the file.
+        function._file = Path(path)
         return function
 
     # `_describe_run` replaces signature and docstring. Positional-only, so that a second action is among the keywords.
@@ -216,20 +244,37 @@ class Function:
         """Compile one run; keyword arguments are its fields. Raises CompileError."""
         if action is not None and fields.get("action") is not None:
             raise CompileError([_second_action(action, fields["action"])])
-        shared = {**self._fields, "action": action}
-        # None, the default of every keyword, leaves what the function sets.
-        keywords = {name: value for name, value in fields.items() if value is not None or name not in shared}
-        used, warnings = without_unused({**shared, **keywords}, self._is_opaque)
+        used, warnings = without_unused({"action": action, **_without_unset(fields)}, self._is_opaque)
         run = self._run_data(used)
         try:
-            compiled = compile_run(run, profiles=self._profiles, platform=self._platform, templates=self._templates)
+            compiled = compile_run(run, functions=[self._file or self._entity], **self._admin)
         except CompileError as error:
             raise CompileError((*error.diagnostics, *warnings), error.run, error.overrides) from None
         return compiled.with_findings(warnings)
 
     def _run_data(self, fields: Mapping[str, Any]) -> dict[str, Any]:
-        """The run as the compiler reads it."""
-        return {name: objects_as_keys(value) if self._is_opaque.get(name) else value for name, value in fields.items()}
+        """The run as DigitalHub would export it."""
+        values = {
+            name: objects_as_keys(value) if self._is_opaque.get(name) else value for name, value in fields.items()
+        }
+        kind, function = self._entity["kind"], self._entity["name"]
+        action, name = values.pop("action", None), values.pop("name", function)
+        project = values.pop("project", self._entity["project"])
+        if not isinstance(action, str) or not re.fullmatch("[a-z]+", action):
+            # The compiler reports the missing or wrong action of a run in flat form.
+            return {**values, "action": action, "name": name, "project": project}
+        reference = f"{kind}://{project or 'default'}/{function}"
+        return {
+            "kind": f"{kind}+{action}:run",
+            "name": name,
+            "project": project,
+            "spec": {**values, "function": reference},
+        }
+
+
+def _without_unset(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields without None, which is the default of every keyword."""
+    return {name: value for name, value in fields.items() if value is not None}
 
 
 @cache
@@ -251,15 +296,16 @@ def _second_action(first: object, second: object) -> Diagnostic:
 
 
 def _read_function(path: Path) -> Mapping[str, Any]:
-    parsed = parse_text(file_text(path, Layer.RUN))
-    stop_if_any(parsed.findings)
-    match [document.root.plain() for document in parsed.documents]:
-        case [{"kind": str(kind), "name": str(), "spec": {}} as entity] if "+" not in kind:
-            return dict(entity)
+    """Kind, name and project of the function in a file."""
+    entities, findings = read_entities([parse_text(file_text(path, Layer.FUNCTION))], bundled_library())
+    stop_if_any(map(for_python, findings))
+    match [one for found in entities.values() for one in found if one.layer is Layer.FUNCTION]:
+        case [function]:
+            return {"kind": function.kind, "name": function.name, "project": function.project or None}
     finding = Diagnostic(
         code="input/wrong-document",
         message="expected one exported function, with `kind`, `name` and `spec`",
-        span=Span(Source(str(path), "", Layer.RUN)),
+        span=Span(Source(str(path), "", Layer.FUNCTION)),
         help="write the file with `function.export()` of DigitalHub's SDK",
     )
     raise CompileError([finding])

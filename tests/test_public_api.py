@@ -136,7 +136,7 @@ def test_a_diagnostic_is_what_it_always_was() -> None:
     assert Note._fields == ("message", "span")
     assert Span._fields == ("source", "line", "column", "end_line", "end_column")
     assert [str(severity) for severity in Severity] == ["error", "warning", "notice"]
-    assert [str(layer) for layer in Layer] == ["run", "profile", "platform", "template"]
+    assert [str(layer) for layer in Layer] == ["run", "task", "function", "profile", "platform", "template"]
 
 
 def test_an_explanation_is_made_of_typed_values() -> None:

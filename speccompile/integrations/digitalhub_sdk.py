@@ -34,18 +34,18 @@ class SdkObject(Protocol):
     def to_dict(self) -> dict[str, Any]: ...
 
 
-Entity: TypeAlias = Mapping[str, Any] | SdkObject
+EntityInput: TypeAlias = Mapping[str, Any] | SdkObject
 """A run, function or task: exported, or an object of the SDK."""
 
 
-def as_data(entity: Entity) -> Mapping[str, Any]:
+def as_data(entity: EntityInput) -> Mapping[str, Any]:
     """The entity as exported."""
     is_object = not isinstance(entity, Mapping) and hasattr(entity, "to_dict")
     # Anything else is left for the compiler to refuse.
     return entity.to_dict() if is_object else entity  # type: ignore[union-attr, return-value]
 
 
-def entities_of(function: Entity) -> tuple[Mapping[str, Any], ...]:
+def entities_of(function: EntityInput) -> tuple[Mapping[str, Any], ...]:
     """A function as exported, followed by the tasks that the object of the SDK has loaded."""
     tasks = getattr(function, "_tasks", None) or ()
     return as_data(function), *map(as_data, tasks.values() if isinstance(tasks, Mapping) else tasks)

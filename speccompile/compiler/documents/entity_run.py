@@ -235,6 +235,14 @@ def runtime_field(runtime: Runtime, library: Library) -> RuntimeField | None:
     return RuntimeField(target.entity_field, library.fields[target.entity_field]["properties"])
 
 
+def known_keys(runtime: str, platform: Platform, library: Library) -> Mapping[str, Schema]:
+    """The keys that runs and functions of a runtime may have, with their schemas."""
+    known: Mapping[str, Schema] = library.schemas["entity"]["properties"]["spec"]["properties"]
+    own = runtime_field(platform.runtimes[runtime], library) if runtime in platform.runtimes else None
+    missing = {name: schema for name, schema in known.items() if "x-missing" in schema}
+    return {**library.fields, **missing, **(own.keys if own else {})}
+
+
 def _split(
     spec: Node, own: RuntimeField | None, library: Library, warnings: list[Diagnostic]
 ) -> tuple[dict[str, Node], dict[str, Node]]:
