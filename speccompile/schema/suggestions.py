@@ -88,7 +88,8 @@ def suggest_key(key: str, path: KeyPath, allowed: Collection[str], elsewhere: st
     known key that was probably meant, or what to write instead of a misspelt name of other tools.
     """
     foreign_names = _foreign_names()
-    if help_text := foreign_names.translate_name(key, path, allowed):
+    help_text: str | None = foreign_names.translate_name(key, path, allowed)
+    if help_text:
         return help_text
     meant = near(key, allowed, most=1 if elsewhere else _MAX_EDITS)
     if meant:
@@ -96,7 +97,8 @@ def suggest_key(key: str, path: KeyPath, allowed: Collection[str], elsewhere: st
     if elsewhere:
         return elsewhere
     foreign = near(key, foreign_names.translated_names(path, allowed), most=1)
-    return foreign_names.translate_name(foreign, path, allowed) if foreign else None
+    translated: str | None = foreign_names.translate_name(foreign, path, allowed) if foreign else None
+    return translated or None
 
 
 def suggest_value(field: str, value: str, allowed: Collection[str]) -> str | None:

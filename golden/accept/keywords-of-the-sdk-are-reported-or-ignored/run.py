@@ -13,6 +13,7 @@ compiled = function.run(
     inputs={"employees": Dataset()},
     parameters={"epochs": 3},
     instructions=["pip3 install torch"],
+    max_length=5000,
     init_parameters=None,
     local_execution=False,
     wait=True,
