@@ -32,6 +32,7 @@ _ITEM_MERGES = {"deep": "is merged", "whole": "is overridden as a whole"}
 _GROUPS: Mapping[str, str] = {
     "api": "`verify`: manifests checked against the Kubernetes API.",
     "check": "`check`: committed manifests compared with their runs.",
+    "function": "Functions and tasks that exported runs name.",
     "input": "Files and paths that cannot be read.",
     "lint": "`profiles lint`: likely mistakes in profiles and the platform file.",
     "merge": "Values that a profile or the platform overrides or extends.",

@@ -91,14 +91,22 @@ EXAMPLES = pytest.mark.parametrize(
 
 
 def compiled(example: Data, folder: Path) -> Compiled:
-    function = f"container://demo/{example.get('function', 'train')}:1"
-    spec = {"function": function, "image": "python:3.12", "command": "python", **example["run"]}
     envelope = {key: example.get(key, usual) for key, usual in USUAL.items()}
-    run = {**envelope, "spec": spec}
+    runtime, name = envelope["kind"].partition("+")[0], example.get("function", "train")
+    spec = {"image": "python:3.12", "command": "python"} if runtime == "container" else {}
+    function = {
+        "kind": runtime,
+        "project": envelope["project"],
+        "name": name,
+        "id": "1",
+        "spec": spec | example.get("of_function", {}),
+    }
+    run = {**envelope, "spec": {"function": f"{runtime}://{envelope['project']}/{name}:1", **example["run"]}}
     for number, documents in enumerate(example.get("profiles", ())):
         text = "\n---\n".join(map(json.dumps, documents))
         (folder / f"{number}.yaml").write_text(text, encoding="utf-8")
-    return compile_run(run, profiles=sorted(folder.iterdir()), platform=_platform(example))
+    profiles = sorted(folder.iterdir())
+    return compile_run(run, profiles=profiles, platform=_platform(example), functions=[function])
 
 
 def _platform(example: Data) -> Data:
@@ -117,7 +125,7 @@ def _platform(example: Data) -> Data:
 def view(result: Compiled) -> Data:
     """The manifests in the form that the examples use: by kind, with the pod and its main container."""
     manifests = [_with_env_map(copy.deepcopy(manifest.data)) for manifest in result.manifests]
-    seen: Data = {kind: [] for kind in ("PersistentVolumeClaim", "ConfigMap", "Secret", "Service")}
+    seen: Data = {kind: [] for kind in ("PersistentVolumeClaim", "ConfigMap", "Secret", "Service", "Model")}
     for manifest in manifests:
         if manifest["kind"] in PODS:
             pod = manifest
@@ -265,9 +273,10 @@ def test_the_page_shows_files_that_compile(root: Path, tmp_path: Path, monkeypat
     page = (root / "docs" / "digitalhub.md").read_text(encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     for name, body in re.findall(r"```yaml\n# file: (\S+)\n(.*?)```", page, re.DOTALL):
+        Path(name).parent.mkdir(parents=True, exist_ok=True)
         Path(name).write_text(body, encoding="utf-8")
     calls = re.findall(r"^speccompile (.*)$", page, re.MULTILINE)
-    assert len(calls) > 1
+    assert len(calls) > 2
     for call in calls:
         assert main(shlex.split(call)) == 0, call
 

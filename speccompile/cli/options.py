@@ -158,7 +158,7 @@ def add_inputs(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="PATH",
         type=path,
-        help="functions and tasks that exported runs name (repeatable)",
+        help="exported functions and tasks (repeatable)",
     )
     parser.add_argument(
         "--templates",

@@ -72,6 +72,7 @@ def run_editor_schema(library: Library, narrowed: Narrowed = _NOT_NARROWED) -> E
     """The schema of a run in any form; editors suggest the flat one first."""
     run = export_schema(library.schemas["run"], "#/definitions/flat", library)
     properties = {**{key: run["properties"].pop(key) for key in _HEAD}, **run["properties"], **narrowed.head}
+    properties["action"] = {**properties["action"], "enum": [*run_actions(library)]}
     return {
         **_opening("run"),
         "title": run["title"],
@@ -191,12 +192,12 @@ def _entity(properties: EditorSchema, narrowed: Narrowed, library: Library) -> E
     spec |= {
         "properties": {
             **{key: {**value, "doNotSuggest": True} for key, value in spec["properties"].items()},
+            **{key: {"doNotSuggest": True} for key in _runtime_keys(library)},
             **properties,
             "name": {},
             "project": {},
             "action": must_be_unset("the action is part of `kind`"),
         },
-        "required": [key for key in narrowed.required if key != "project"],
         "additionalProperties": False,
     }
     wanted = (_NAMES, *([_PROJECTS] if "project" in narrowed.required else []))
@@ -207,11 +208,21 @@ def _entity(properties: EditorSchema, narrowed: Narrowed, library: Library) -> E
     ]
 
     def then(action: str) -> list[EditorSchema]:
-        needs = (nested(("spec",), need) for _, need in narrowed.needs.get(action, ()))
-        return [nested(("spec",), _ref(_fields_of(action))), *needs]
+        return [nested(("spec",), need) for _, need in narrowed.needs.get(action, ())] or [{}]
 
+    required = {"required": [key for key in narrowed.required if key != "project"]}
     by_action = _by_action(lambda action: has_value("kind", pattern=f"\\+{action}:run$"), then, library)
-    return {**converted, "allOf": [*converted.get("allOf", ()), *constraints, *by_action]}
+    # What a run lacks may be set by its function.
+    alone = {"if": has_value("spec", "function"), "else": {"allOf": [nested(("spec",), required), *by_action]}}
+    return {**converted, "allOf": [*converted.get("allOf", ()), *constraints, alone]}
+
+
+def _runtime_keys(library: Library) -> Iterator[str]:
+    """The keys of exported entities that only single runtimes have."""
+    names = dict.fromkeys(target.entity_field for target in targets_of(library).values() if target.entity_field)
+    for name in names:
+        for key, schema in library.fields[name]["properties"].items():
+            yield from spellings(key, schema)
 
 
 def _first(paths: Sequence[tuple[str, ...]], schema: EditorSchema) -> EditorSchema:

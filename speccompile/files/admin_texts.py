@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 from speccompile.files.call_inputs import CallError, Inputs
 from speccompile.files.find import Unlisted, template_files
-from speccompile.files.read import MAX_FILE_BYTES, expand, no_templates, read_file
+from speccompile.files.read import MAX_FILE_BYTES, expand, is_stream, no_templates, read_file
 from speccompile.model.documents import Document
 from speccompile.model.input_texts import AdminTexts, TemplateFile, Text
 from speccompile.model.light_namedtuple import NamedTuple
@@ -83,7 +83,7 @@ def entities_beside_runs(inputs: Inputs) -> tuple[Text, ...]:
 
     Raises CallError if there is no run in any file.
     """
-    paths = (path for path in inputs.runs if isinstance(path, Path))
+    paths = (path for path in inputs.runs if isinstance(path, Path) and not is_stream(path))
     texts = (file_text(path, Layer.FUNCTION) for path in paths)
     found = tuple(text for text in texts if isinstance(text, Text) and re.search(_ENTITY, text.text))
     if found and len(found) == len(inputs.runs) and not any(re.search(_RUN, text.text) for text in found):

@@ -59,7 +59,7 @@ def read_file(entry: Path | Unlisted, layer: Layer, max_bytes: int) -> Source | 
 
 def _open(path: Path) -> BinaryIO:
     """Open a file, or a stream of this process; opening or reading anything else could block. Raises OSError."""
-    if str(path).startswith(_STREAMS):
+    if is_stream(path):
         return path.open("rb")
     stream = open(path, "rb", opener=lambda name, flags: os.open(name, flags | _NONBLOCK))  # noqa: SIM115
     mode = os.fstat(stream.fileno()).st_mode
@@ -67,6 +67,11 @@ def _open(path: Path) -> BinaryIO:
         stream.close()
         raise NotAFileError(kind_of_file(mode))
     return stream
+
+
+def is_stream(path: Path) -> bool:
+    """Whether the path is a stream of this process, which can be read once."""
+    return str(path).startswith(_STREAMS)
 
 
 def read_stream(stream: BinaryIO, name: str, layer: Layer, max_bytes: int) -> Source | Parsed:

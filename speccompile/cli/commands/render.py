@@ -74,7 +74,7 @@ def add_render(commands: Commands) -> None:
         "--report",
         metavar="FILE",
         type=path,
-        help="write overridden, extended and rejected values as JSON; - prints them",
+        help="write overridden and rejected values as JSON; - prints",
     )
     add_effort(parser)
 

@@ -74,9 +74,8 @@ def _unknown_runtime(kind: Node, runtime: str, platform: Platform) -> Diagnostic
         span=kind.span,
         path=("kind",),
         notes=(Note(f"the platform's runtimes are {known}"),),
-        help="run it on DigitalHub, or add the runtime to `runtimes` of the platform file"
-        if len(platform.runtimes) > 1
-        else "use the preset `digitalhub`, which has more runtimes, or add the runtime to `runtimes` of the platform file",
+        help=("run it on DigitalHub" if len(platform.runtimes) > 1 else "use the preset `digitalhub`")
+        + ", or add the runtime to `runtimes` of the platform file",
     )
 
 
@@ -198,7 +197,7 @@ def _join(
     if own and special:
         first = next(iter(special.values()))
         shared[own.name] = Node(special, first.span, first.key)
-    return specs[Layer.RUN].with_fields(shared), warnings, replaced
+    return envelope.with_fields(shared), warnings, replaced
 
 
 def _over(key: str, node: Node, weaker: Node, replaced: list[Override]) -> Node:

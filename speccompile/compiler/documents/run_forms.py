@@ -117,8 +117,10 @@ def _flatten_kubernetes(root: Node, library: Library) -> Flat:
     metadata = envelope.fields.get("metadata")
     fields = metadata.fields if metadata else {}
     moved, facts = ({key: fields[key] for key in keys if key in fields} for keys in (_MOVED, _FACTS))
-    spec = envelope.fields.get("spec") or envelope.with_fields({})
-    return _join(spec, moved, facts, (*findings, *ignored_keys(ignored)))
+    spec = envelope.fields.get("spec")
+    return _join(
+        envelope.with_fields(dict(spec.fields) if spec else {}), moved, facts, (*findings, *ignored_keys(ignored))
+    )
 
 
 _MOVED = ("name", "labels", "annotations")

@@ -201,6 +201,8 @@ def _base64(text: str) -> ValueFault | None:
 
 def _source(text: str) -> ValueFault | None:
     """A URL, or a file name relative to the function's directory; written to a list of files, one per line."""
+    if not text:
+        return ValueFault("the source is empty", "remove it, or write a URL or a file name")
     if not text.isascii() or not text.isprintable() or " " in text or "," in text:
         return ValueFault(
             f"{quote(text)} contains a space, a comma, or a character that is not ASCII",
