@@ -305,7 +305,9 @@ def _check_template_fields(path: str, fields: Mapping[str, Schema], library: Lib
 
 
 def _leaves(path: tuple[str, ...], schema: Schema) -> Iterator[tuple[str, ...]]:
-    """The paths of a field's values, in maps with known keys."""
+    """The paths of a field's values, in maps with known keys, without those that have no effect."""
+    if schema.get("x-ignored"):
+        return
     properties = schema.get("properties")
     if not properties:
         yield path
