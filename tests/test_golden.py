@@ -37,7 +37,7 @@ def test_case(case: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.Fixtu
 
 
 def test_no_file_is_left_over() -> None:
-    known = {"run.yaml", "run.json", "run.py", "args", "profiles", "platform.yaml", "README.md", *EXPECTED}
+    known = {"run.yaml", "run.json", "run.py", "args", "functions", "profiles", "platform.yaml", "README.md", *EXPECTED}
     strays = [path for case in CASES for path in case.iterdir() if path.name not in known and not _named(case, path)]
     assert strays == []
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import pickle
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 
 import speccompile
 from speccompile import (
@@ -24,6 +28,7 @@ from speccompile import (
     compile_many,
     compile_run,
 )
+from speccompile.cli.main import main
 
 RUN = {"name": "train", "action": "job", "image": "python:3.12"}
 
@@ -81,6 +86,26 @@ def test_faults_of_profiles_are_raised_together_with_those_of_runs() -> None:
     assert {found.code for found in raised.value.diagnostics} == {"schema/unknown-key", "schema/missing-key"}
 
 
+@pytest.mark.parametrize("profiles", [["nope"], "nope", [Path("nope.yaml")], [{"id": "x", "imag": "y"}]])
+def test_faults_of_profiles_are_raised_at_the_call(profiles: Any) -> None:
+    calls: list[Callable[[], object]] = [
+        lambda: compile_run(RUN, profiles=profiles),
+        lambda: compile_many([], profiles=profiles),
+        lambda: Function("train", image="python:3.12", profiles=profiles),
+    ]
+    for call in calls:
+        with pytest.raises(CompileError) as raised:
+            call()
+        (found,) = raised.value.diagnostics
+        assert found.code in ("input/missing-file", "schema/unknown-key")
+
+
+@pytest.mark.parametrize("profiles", [[], (), iter(()), {"id": "x"}])
+def test_a_call_needs_no_profiles(profiles: Any) -> None:
+    assert list(compile_many([], profiles=profiles)) == []
+    assert Function("train", image="python:3.12", profiles=profiles).run("job").name == "train"
+
+
 def test_function_runs_as_the_sdk_does() -> None:
     function = Function("train", image="python:3.12", project="vision", command="python")
     compiled = function.run("job", args=["main.py"], resources={"mem": "6Gi"})
@@ -111,7 +136,7 @@ def test_a_diagnostic_is_what_it_always_was() -> None:
     assert Note._fields == ("message", "span")
     assert Span._fields == ("source", "line", "column", "end_line", "end_column")
     assert [str(severity) for severity in Severity] == ["error", "warning", "notice"]
-    assert [str(layer) for layer in Layer] == ["run", "profile", "platform", "template"]
+    assert [str(layer) for layer in Layer] == ["run", "task", "function", "profile", "platform", "template"]
 
 
 def test_an_explanation_is_made_of_typed_values() -> None:
@@ -127,6 +152,50 @@ def test_an_explanation_is_made_of_typed_values() -> None:
         *("python:3.13", Layer.PROFILE),
         *("python:3.12", Layer.RUN),
     )
+
+
+@pytest.mark.parametrize("parts", [[], ["image"], ["metadata.name"]])
+def test_an_explanation_prints_what_the_command_prints(
+    parts: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    profile = {"id": "p", "image": "python:3.13"}
+    (tmp_path / "profile.json").write_text(json.dumps(profile))
+    (tmp_path / "run.json").write_text(json.dumps({**RUN, "action": "deploy", "profile": "p"}, indent=1))
+    compiled = compile_run(Path("run.json"), profiles=["profile.json"])
+    main(["explain", "run.json", *parts, "--profiles", "profile.json"])
+    explanations = compiled.explain(*parts)
+    assert f"{explanations}\n" == capsys.readouterr().out
+    assert str(pickle.loads(pickle.dumps(explanations))) == str(explanations)  # noqa: S301  our own bytes
+
+
+def test_manifests_are_plain_data() -> None:
+    compiled = compile_run({**RUN, "action": "serve", "service_ports": [{"port": 80}]})
+    assert compiled.to_dicts() == list(yaml.safe_load_all(compiled.to_yaml()))
+    assert [manifest["kind"] for manifest in compiled.to_dicts()] == ["Deployment", "Service"]
+
+
+def test_manifests_are_saved_to_a_file_or_directory(tmp_path: Path) -> None:
+    compiled = compile_run({**RUN, "project": "vision"})
+    for path in (tmp_path / "new" / "out.yaml", str(tmp_path / "out.yml"), tmp_path / "out.yml"):
+        assert compiled.save(path) == Path(path)
+        assert Path(path).read_text() == compiled.to_yaml()
+    saved = compiled.save(tmp_path)
+    assert saved == tmp_path / "vision" / "train.yaml"
+    assert saved.read_text() == compiled.to_yaml()
+    assert compile_run(RUN).save(tmp_path / "manifests") == tmp_path / "manifests" / "train.yaml"
+
+
+def test_saving_replaces_only_manifests(tmp_path: Path) -> None:
+    file = tmp_path / "run.yaml"
+    file.write_text("name: train\n")
+    compiled = compile_run(RUN)
+    with pytest.raises(FileExistsError):
+        compiled.save(file)
+    with pytest.raises(ValueError, match="would contain YAML"):
+        compiled.save(tmp_path / "out.json")
+    assert [path.name for path in tmp_path.iterdir()] == ["run.yaml"]
+    assert file.read_text() == "name: train\n"
 
 
 def test_compilations_are_values_and_can_be_sent() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from speccompile.model.diagnostic import Diagnostic
@@ -48,6 +48,8 @@ class Compiled:
 
     _repr_html_: Callable[[], str]
     """The notebook view; `api` sets it, because the compiler does not import reports."""
+    save: Callable[..., Any]
+    """Write the manifests to a file or directory, and return the file; `api` sets it, because it uses the disk."""
 
     def __init__(  # noqa: PLR0913  all by keyword
         self,
@@ -88,14 +90,16 @@ class Compiled:
 
     def with_findings(self, findings: tuple[Diagnostic, ...]) -> Compiled:
         """The same result with further findings."""
-        if not findings:
-            return self
+        return self.but((*self.diagnostics, *findings)) if findings else self
+
+    def but(self, diagnostics: tuple[Diagnostic, ...]) -> Compiled:
+        """The same result with other findings."""
         return Compiled(
             name=self.name,
             project=self.project,
             place=self.place,
             objects=self.objects,
-            diagnostics=in_order((*self.diagnostics, *findings)),
+            diagnostics=in_order(diagnostics),
             text=self.to_yaml,
             whole=lambda: self.whole,
         )
@@ -137,28 +141,46 @@ class Compiled:
             raise KeyError(f"{manifest.kind} {manifest.name} has no value at {path}")
         return origin_of(node)
 
-    def explain(self, path: str | Sequence[str | int] | None = None) -> tuple[Explanation, ...]:
+    def explain(self, path: str | Sequence[str | int] | None = None) -> Explanations:
         """Every manifest line by line: which layer set each value, where, and which values it overrode.
+
+        Printed, this is the output of `speccompile explain`.
 
         With a path, only the value there and those below it, in each manifest that has it; the end of a path is
         enough. Raises KeyError if no manifest has it.
         """
         from speccompile.compiler.explain import explain
 
-        whole = tuple(explain(manifest) for manifest in self.manifests)
+        whole = Explanations.of(self, map(explain, self.manifests))
         if path is None:
             return whole
         steps = parse_path(path) if isinstance(path, str) else tuple(path)
-        parts = tuple(part for explanation in whole for part in explanation.matching(steps))
+        parts = Explanations.of(self, (part for explanation in whole for part in explanation.matching(steps)))
         if not parts:
             raise KeyError(f"no manifest of run {self.name} has a value at {path}")
         return parts
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """All manifests as plain data, in the order of `to_yaml`."""
+        return [manifest.data for manifest in self.manifests]
 
     def to_yaml(self) -> str:
         """All manifests as one YAML stream: the same bytes for the same input, everywhere."""
         if self._text is None:
             self._text = self._build_text()
         return self._text
+
+
+class Explanations(tuple["Explanation", ...]):  # noqa: SLOT001  tuples cannot have slots for an attribute
+    """Parts of a run's manifests, explained. As text, they are the output of `speccompile explain`; `api` sets that."""
+
+    compiled: Compiled
+
+    @classmethod
+    def of(cls, compiled: Compiled, parts: Iterable[Explanation]) -> Explanations:
+        explanations = cls(parts)
+        explanations.compiled = compiled
+        return explanations
 
 
 Result: TypeAlias = Compiled | CompileError

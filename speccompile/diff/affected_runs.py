@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from speccompile.compiler.documents.admin_config import Setting
-from speccompile.compiler.documents.entities import EntityType, type_of_entity
+from speccompile.compiler.documents.entities import type_of_entity
 from speccompile.compiler.documents.profiles import choose
 from speccompile.compiler.documents.run_forms import flatten
 from speccompile.diff.chosen_runs import Affected, file_name_of
@@ -13,6 +13,7 @@ from speccompile.model.documents import Document, Profile
 from speccompile.model.findings import has_errors
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
+from speccompile.model.source import Layer
 from speccompile.yaml_text.parsed import Parsed
 
 IsTouched = Callable[[str], bool]
@@ -47,7 +48,7 @@ def affected(
         if has_errors(parsed.findings):
             unread[file] = None
         for number, document in enumerate(parsed.documents):
-            if type_of_entity(document.root) not in (None, EntityType.RUN):
+            if type_of_entity(document.root) not in (None, Layer.RUN):
                 continue
             run_key = run_key_of(document, setting)
             if run_key is None:

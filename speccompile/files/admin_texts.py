@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from speccompile.files.call_inputs import Inputs
+from speccompile.files.call_inputs import CallError, Inputs
 from speccompile.files.find import Unlisted, template_files
 from speccompile.files.read import MAX_FILE_BYTES, expand, no_templates, read_file
 from speccompile.model.documents import Document
@@ -79,10 +79,16 @@ def read_admin_of(inputs: Inputs) -> AdminFiles:
 
 
 def entities_beside_runs(inputs: Inputs) -> tuple[Text, ...]:
-    """The run files of a call that contain functions or tasks, as in an exported directory."""
+    """The run files of a call that contain functions or tasks, as in an exported directory.
+
+    Raises CallError if there is no run in any file.
+    """
     paths = (path for path in inputs.runs if isinstance(path, Path))
     texts = (file_text(path, Layer.FUNCTION) for path in paths)
-    return tuple(text for text in texts if isinstance(text, Text) and re.search(_ENTITY, text.text))
+    found = tuple(text for text in texts if isinstance(text, Text) and re.search(_ENTITY, text.text))
+    if found and len(found) == len(inputs.runs) and not any(re.search(_RUN, text.text) for text in found):
+        raise CallError(f"{found[0].name} has functions or tasks, but no run; pass the runs, and this with --functions")
+    return found
 
 
 _ENTITY = r"""(?:^|[{,\s])["']?kind["']?\s*:\s*["']?[a-z0-9][-.a-z0-9]*(?:\+[a-z]+)?["']?\s*(?:[,}#\r\n]|$)"""
@@ -153,6 +159,10 @@ def data_text(documents: Iterable[object], source: Source) -> Text | Parsed:
     if findings:
         return Parsed(wrapped, findings)
     return Text(source.name, json.dumps([document.root.plain() for document in wrapped]), is_data=True)
+
+
+_RUN = r"""\+[a-z]+:run|(?m:^\s*["']?action["']?\s*:)"""
+"""What every file with a run contains."""
 
 
 def read_functions(functions: Iterable[AdminInput]) -> tuple[Text | Parsed, ...]:

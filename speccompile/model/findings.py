@@ -33,6 +33,10 @@ class CompileError(Exception):
     def __str__(self) -> str:
         return findings_as_text(self.diagnostics).rstrip("\n")
 
+    def _render_traceback_(self) -> list[str]:
+        """The lines that IPython prints in place of a traceback, which would lead through the compiler."""
+        return str(self).split("\n")
+
 
 def in_order(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
     """Sort the findings in source order, without duplicates and secrets."""

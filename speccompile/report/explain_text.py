@@ -6,7 +6,7 @@ import json
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 
-from speccompile.compiler.compiled import Compiled
+from speccompile.compiler.compiled import Compiled, Explanations
 from speccompile.compiler.explain import Explanation, Line, Overridden, rule_between, unseen_overrides
 from speccompile.compiler.source_file import user_file
 from speccompile.model.finding_text import excerpt
@@ -24,6 +24,17 @@ MAX_COLUMNS = 100
 _MIN_COLUMNS = 44
 _MAX_VALUE_COLUMNS = 60
 _CROSS = "✗"
+
+
+def as_explained_text(compiled: Compiled, explanations: Sequence[Explanation], paint: Paint = plain) -> str:
+    """What `explain` prints for a run: all its manifests, or the parts."""
+    is_part = any(explanation.path for explanation in explanations)
+    return as_answer(compiled, explanations, paint) if is_part else as_listing(compiled, paint)
+
+
+def explanations_text(explanations: Explanations) -> str:
+    """The output of `explain`, without the last line break, because `print` adds one."""
+    return as_explained_text(explanations.compiled, explanations).rstrip("\n")
 
 
 def as_listing(compiled: Compiled, paint: Paint = plain) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
+from types import ModuleType
 
 from speccompile.model.diagnostic import Diagnostic, Note, quote
 from speccompile.model.key_path import KeyPath
@@ -86,17 +87,31 @@ def suggest_key(key: str, path: KeyPath, allowed: Collection[str], elsewhere: st
     It is what to write instead of a name that other tools use, or `elsewhere`, which is where the key belongs, or the
     known key that was probably meant, or what to write instead of a misspelt name of other tools.
     """
-    from speccompile.schema.foreign_names import translate_name, translated_names
-
-    if help_text := translate_name(key, path, allowed):
+    foreign_names = _foreign_names()
+    help_text: str | None = foreign_names.translate_name(key, path, allowed)
+    if help_text:
         return help_text
     meant = near(key, allowed, most=1 if elsewhere else _MAX_EDITS)
     if meant:
         return f"did you mean `{meant}`?"
     if elsewhere:
         return elsewhere
-    foreign = near(key, translated_names(path, allowed), most=1)
-    return translate_name(foreign, path, allowed) if foreign else None
+    foreign = near(key, foreign_names.translated_names(path, allowed), most=1)
+    translated: str | None = foreign_names.translate_name(foreign, path, allowed) if foreign else None
+    return translated or None
+
+
+def suggest_value(field: str, value: str, allowed: Collection[str]) -> str | None:
+    """Help for a value that is not allowed: what to write instead of one of other tools, or the nearest one."""
+    meant = near(value, allowed)
+    translated: str | None = _foreign_names().translate_value(field, value, allowed)
+    return translated or (f"did you mean `{meant}`?" if meant else None)
+
+
+def _foreign_names() -> ModuleType:
+    from speccompile.schema import foreign_names  # most files have no errors
+
+    return foreign_names
 
 
 def unknown_key(

@@ -43,6 +43,14 @@ def program(name: str) -> str:
     return found
 
 
+def digitalhub_python() -> str:
+    """The path of the Python that has the DigitalHub SDK."""
+    folder = TOOLS / "digitalhub"
+    if not (folder / "installed.txt").is_file():
+        missing("the DigitalHub SDK")
+    return str(folder / "bin" / "python")
+
+
 def missing(what: str) -> NoReturn:
     """In CI, a test that does not run is a test that fails."""
     stop = pytest.fail if os.environ.get("CI") == "true" else pytest.skip

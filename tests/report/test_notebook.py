@@ -65,6 +65,13 @@ def test_an_error_shows_its_findings() -> None:
     assert "error[schema/quantity]" in shown.texts["b"]
 
 
+def test_a_raised_error_shows_its_findings_without_a_traceback(capsys: pytest.CaptureFixture[str]) -> None:
+    shell = InteractiveShell.instance()
+    result = shell.run_cell("from speccompile import compile_run\ncompile_run({'name': 'train', 'action': 'jub'})")  # type: ignore[no-untyped-call]
+    assert isinstance(result.error_in_exec, CompileError)
+    assert capsys.readouterr().out == f"{result.error_in_exec}\n"
+
+
 def test_no_text_of_a_user_is_taken_for_html() -> None:
     """Whatever stands in a spec, also the characters by which painted text is marked on the way."""
     hostile = f"{HOSTILE}\ue000error\ue001{HOSTILE}\ue002"

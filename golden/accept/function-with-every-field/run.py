@@ -5,7 +5,7 @@ func = Function(
     image="ghcr.io/acme/sentiment:3.1",
     project="language",
     command=["python", "-m", "serve"],
-    kind="python",
+    kind="container",
     profiles=[{"id": "gpu", "resources": {"gpu": 1}, "run_as_user": 1000}],
     platform={"gpu_key": "amd.com/gpu", "service_type": "NodePort"},
 )

@@ -37,7 +37,7 @@ from speccompile.model.key_path import format_path, parse_path
 from speccompile.model.severity import STRICT
 from speccompile.report.explain_html import as_page
 from speccompile.report.explain_json import as_explained_json
-from speccompile.report.explain_text import as_answer, as_listing
+from speccompile.report.explain_text import as_explained_text
 from speccompile.schema.bundled import bundled_codes
 from speccompile.schema.suggestions import near
 from speccompile.terminal.progress import counted
@@ -184,11 +184,7 @@ def _no_such_path(field: str, whole: _Explained) -> str:
 
 
 def _as_text(explained: _Explained, paint: Paint) -> str:
-    texts = (
-        as_answer(compiled, parts, paint) if any(part.path for part in parts) else as_listing(compiled, paint)
-        for compiled, parts in explained
-    )
-    return "---\n".join(texts)
+    return "---\n".join(as_explained_text(compiled, parts, paint) for compiled, parts in explained)
 
 
 def _code_lines(code: Code, paint: Paint) -> Iterator[str]:

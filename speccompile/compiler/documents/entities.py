@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from enum import StrEnum
 from typing import TypeAlias
 
 from speccompile.model.diagnostic import Diagnostic, Note, quote
@@ -31,22 +30,15 @@ _PROVIDE = (
 EntityFindings: TypeAlias = tuple[Diagnostic, ...]
 
 
-class EntityType(StrEnum):
-    """The type of an exported entity."""
-
-    RUN = "run"
-    TASK = "task"
-    FUNCTION = "function"
-    """A function, or a workflow."""
-    OTHER = "other"
-    """A project, a model, a data item: nothing that manifests depend on."""
+OTHER = "other"
+"""The type of a project, a model or a data item: nothing that manifests depend on."""
 
 
-_LAYERS = {EntityType.TASK: Layer.TASK, EntityType.FUNCTION: Layer.FUNCTION}
+def type_of_entity(root: Node) -> str | None:
+    """The type of an exported entity: the layer of a run, a task or a function, or `OTHER`; None for other documents.
 
-
-def type_of_entity(root: Node) -> EntityType | None:
-    """The type of an exported entity; None for other documents."""
+    A workflow counts as a function.
+    """
     fields = root.fields
     kind, spec = fields.get("kind"), fields.get("spec")
     if kind is None or spec is None or "apiVersion" in fields or not isinstance(kind.value, str):
@@ -55,11 +47,11 @@ def type_of_entity(root: Node) -> EntityType | None:
     if match is None or not isinstance(spec.value, Mapping):
         return None
     if match["action"]:
-        return EntityType.RUN if match["run"] else EntityType.TASK
+        return Layer.RUN if match["run"] else Layer.TASK
     key = fields.get("key")
     stored = re.fullmatch(_STORE_KEY, key.value) if key and isinstance(key.value, str) else None
     is_function = stored is None or stored["type"] in ("function", "workflow")
-    return EntityType.FUNCTION if is_function else EntityType.OTHER
+    return Layer.FUNCTION if is_function else OTHER
 
 
 def split_entities(documents: Iterable[Document]) -> tuple[list[Document], list[Document]]:
@@ -69,7 +61,7 @@ def split_entities(documents: Iterable[Document]) -> tuple[list[Document], list[
     for document in documents:
         # Most runs have no kind.
         kind = type_of_entity(document.root) if "kind" in document.root.fields else None
-        (runs if kind in (None, EntityType.RUN) else others).append(document)
+        (runs if kind in (None, Layer.RUN) else others).append(document)
     return runs, others
 
 
@@ -129,10 +121,10 @@ def read_entities(
         findings += parsed.findings if is_function_file else ()
         for document in parsed.documents:
             kind = type_of_entity(document.root)
-            if kind in _LAYERS:
-                entity, errors = _read_entity(document.root, _LAYERS[kind], library)
+            if isinstance(kind, Layer) and kind is not Layer.RUN:
+                entity, errors = _read_entity(document.root, kind, library)
                 findings += errors or _add(entity, entities)
-            elif is_function_file and kind is not EntityType.OTHER:
+            elif is_function_file and kind is not OTHER:
                 findings.append(_wrong_document(document, kind))
     return entities, tuple(findings)
 
@@ -199,8 +191,8 @@ def _add(entity: Entity, entities: dict[EntityKey, tuple[Entity, ...]]) -> Itera
         )
 
 
-def _wrong_document(document: Document, kind: EntityType | None) -> Diagnostic:
-    is_run = kind is EntityType.RUN
+def _wrong_document(document: Document, kind: str | None) -> Diagnostic:
+    is_run = kind is Layer.RUN
     return Diagnostic(
         code="input/wrong-document",
         message=f"this is {'a run' if is_run else 'not an exported entity'}, and the file is for functions and tasks",

@@ -74,8 +74,9 @@ def _unknown_runtime(kind: Node, runtime: str, platform: Platform) -> Diagnostic
         span=kind.span,
         path=("kind",),
         notes=(Note(f"the platform's runtimes are {known}"),),
-        help="use the preset `digitalhub`, which has the runtimes of DigitalHub that can be compiled, "
-        "or add the runtime to `runtimes` of the platform file",
+        help="run it on DigitalHub, or add the runtime to `runtimes` of the platform file"
+        if len(platform.runtimes) > 1
+        else "use the preset `digitalhub`, which has more runtimes, or add the runtime to `runtimes` of the platform file",
     )
 
 
@@ -110,7 +111,7 @@ def _references(envelope: Node, runtime: str, action: str) -> tuple[list[EntityR
         for one in references
         if one.kind != expected[one.layer]
     ]
-    return references, errors
+    return [one for one in references if one.kind == expected[one.layer]], errors
 
 
 def _resolve(references: list[EntityReference], entities: Entities) -> tuple[dict[Layer, Entity], list[Diagnostic]]:
@@ -233,6 +234,14 @@ def runtime_field(runtime: Runtime, library: Library) -> RuntimeField | None:
     if target is None or target.entity_field is None:
         return None
     return RuntimeField(target.entity_field, library.fields[target.entity_field]["properties"])
+
+
+def known_keys(runtime: str, platform: Platform, library: Library) -> Mapping[str, Schema]:
+    """The keys that runs and functions of a runtime may have, with their schemas."""
+    known: Mapping[str, Schema] = library.schemas["entity"]["properties"]["spec"]["properties"]
+    own = runtime_field(platform.runtimes[runtime], library) if runtime in platform.runtimes else None
+    missing = {name: schema for name, schema in known.items() if "x-missing" in schema}
+    return {**library.fields, **missing, **(own.keys if own else {})}
 
 
 def _split(

@@ -19,7 +19,7 @@ from speccompile.model.node import Node, Part
 from speccompile.model.source import BUILT_IN
 from speccompile.model.spec import Target
 from speccompile.schema.library import Library
-from speccompile.schema.suggestions import near
+from speccompile.schema.suggestions import suggest_value
 from speccompile.schema.validate import validate, without_faulty
 
 
@@ -139,16 +139,9 @@ def _unsupported_action(action: Node, target: Target, profile: Profile | None, s
         span=action.span,
         path=("action",),
         notes=_target_note(profile),
-        help=_suggest_action(str(action.value), supported)
+        help=suggest_value("action", str(action.value), supported)
         or f"use action {known}{', or another profile' if profile else ''}",
     )
-
-
-def _suggest_action(action: str, supported: frozenset[str]) -> str | None:
-    from speccompile.schema.foreign_names import translate_value  # most runs have no errors
-
-    meant = near(action, supported)
-    return translate_value("action", action, supported) or (f"did you mean `{meant}`?" if meant else None)
 
 
 @by_identity(64)

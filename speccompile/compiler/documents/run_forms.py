@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 
 from speccompile.compiler.documents.entities import Entities
+from speccompile.compiler.documents.entity_run import read_entity_run
 from speccompile.compiler.documents.ignored_keys import ignored_keys
 from speccompile.model.diagnostic import Diagnostic, Note
 from speccompile.model.documents import Document, Platform, Runtime
@@ -59,8 +60,6 @@ def flatten(document: Document, entities: Entities, platform: Platform, library:
     elif is_run or version is not None:
         flat = _flatten_kubernetes(root, library)
     else:
-        from speccompile.compiler.documents.entity_run import read_entity_run  # most runs are not exported
-
         run = read_entity_run(root, entities, platform, library)
         if run.spec is None:
             flat = Flat(None, {}, run.findings)

@@ -1,6 +1,7 @@
 """Checks for `format` by name, which reject what Kubernetes would reject."""
 
 import re
+from binascii import a2b_base64
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Final
@@ -189,10 +190,8 @@ def _sub_path(text: str) -> ValueFault | None:
 
 def _base64(text: str) -> ValueFault | None:
     """Text in UTF-8 as base64; anything else cannot be a file of a ConfigMap."""
-    from base64 import b64decode  # only functions with source code need it
-
     try:
-        decoded = b64decode(text, validate=True).decode("utf-8")
+        decoded = a2b_base64(text, strict_mode=True).decode("utf-8")
     except ValueError:
         return ValueFault("this is not UTF-8 text in base64", "encode the file with `base64 -w0 FILE`")
     if re.search(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]", decoded):
