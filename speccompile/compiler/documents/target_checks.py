@@ -305,10 +305,10 @@ def _check_template_fields(path: str, fields: Mapping[str, Schema], library: Lib
 
 
 def _leaves(path: tuple[str, ...], schema: Schema) -> Iterator[tuple[str, ...]]:
-    """The paths of a field's values, in maps with known keys, without those that have no effect."""
+    """The paths of a field's values, in maps with known keys, without those that are ignored on purpose."""
+    properties = schema.get("properties")
     if schema.get("x-ignored"):
         return
-    properties = schema.get("properties")
     if not properties:
         yield path
         return
