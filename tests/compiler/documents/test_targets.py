@@ -21,7 +21,7 @@ from ruamel.yaml import YAML
 from speccompile import CompileError, compile_run
 from speccompile.cli.main import main
 from speccompile.compiler.bundled_library import bundled_library, with_templates
-from speccompile.compiler.choose_manifests import applicable_fields
+from speccompile.compiler.choose_manifests import actions_of, applicable_fields
 from speccompile.compiler.documents.admin_config import Setting, prepare
 from speccompile.compiler.documents.targets import targets_of
 from speccompile.compiler.pipeline import compile_document
@@ -273,12 +273,19 @@ def test_every_field_of_all_targets_that_a_bundled_target_names_is_used_by_its_t
     library = bundled_library()
     for name, target in targets_of(library).items():
         texts = [library.templates[path] for path in _reached(target, library)]
-        common = [field for field in applicable_fields(target, library) if "x-targets" not in library.fields[field]]
+        actions = actions_of(target)
+        common = [
+            field
+            for field in applicable_fields(target, library)
+            if "x-targets" not in library.fields[field]
+            and not actions.isdisjoint(library.fields[field].get("x-actions", actions))
+        ]
         seen = {"labels": "labels", "annotations": "annotations"}
         seen |= dict.fromkeys(("inputs", "parameters"), "workload_annotations")
         seen["service_name"] = "item"
         unused = [field for field in common if not any(seen.get(field, f"spec.{field}") in text for text in texts)]
-        assert unused == [], name
+        rows = library.templates[f"{name}/target.yaml"]
+        assert [field for field in unused if f"- with: [{field}]" not in rows] == [], name
 
 
 @pytest.mark.parametrize("module", sorted((ROOT / "speccompile").rglob("*.py")), ids=lambda path: path.name)
