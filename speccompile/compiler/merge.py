@@ -61,7 +61,11 @@ def merge(
     spec = merge_layers([layer for layer in layers if layer is run.fields or layer.fields], library)
     spec = _with_skipped_defaults(spec, defaults, run, library)
     projects = (Override(("project",), written, run.project) for written in run.project.overridden)
-    contested = {name for name, node in run.fields.fields.items() if name in admin.fields or node.overridden}
+    contested = {
+        name
+        for name, node in run.fields.fields.items()
+        if name in admin.fields or node.overridden or name == target.entity_field
+    }
     replaced = (*projects, *namespaces, *run.replaced, *replacements(spec, library, admin.contested | contested))
     added = _extensions(run.fields, (fixed, enforced), library)
     overrides = (*(one for one in replaced if _is_reported(one)), *added)

@@ -19,12 +19,14 @@ from jsonschema.protocols import Validator
 
 from speccompile.compiler.approve import approve
 from speccompile.compiler.bundled_library import bundled_library
-from speccompile.compiler.documents.admin_config import prepare
-from speccompile.compiler.documents.platform import read_platform
+from speccompile.compiler.compile_files import compile_files
+from speccompile.compiler.documents.admin_config import Setting, prepare
+from speccompile.compiler.documents.entities import split_entities, with_entities
 from speccompile.compiler.documents.run import read_run
 from speccompile.compiler.documents.run_forms import flatten
 from speccompile.compiler.merge import STRATEGIES, merge
 from speccompile.compiler.plan import plan
+from speccompile.compiler.rendering.jinja_environment import environment_of
 from speccompile.files.load import load
 from speccompile.model.documents import Document
 from speccompile.model.key_spelling import spelled
@@ -175,11 +177,30 @@ def _documents(layer: Layer, *patterns: str) -> Iterator[Document]:
 
 def _used_by_runs(library: Library) -> Uses:
     uses = Uses(library)
-    for document in _documents(Layer.RUN, "run.yaml", "run.json"):
-        fields = flatten(document, {}, read_platform(None, library)[0], library).fields
+    for document, setting in _runs(library):
+        fields = flatten(document, setting.entities, setting.platform, library).fields
         assert fields is not None, document.source.name
         uses.add(fields, library.schemas["run"])
     return uses
+
+
+def _runs(library: Library) -> Iterator[tuple[Document, Setting]]:
+    """The runs of all golden cases, each with the platform and the functions of its case."""
+    for path in (path for case in ACCEPTED for name in ("run.yaml", "run.json") for path in case.glob(name)):
+        setting = _setting(path.parent, library)
+        runs, others = split_entities(load(path, Layer.RUN).documents)
+        entities, _ = with_entities(setting.entities, others, library)
+        yield from ((document, setting._replace(entities=entities)) for document in runs)
+
+
+def _setting(case: Path, library: Library) -> Setting:
+    platform = case / "platform.yaml"
+    return prepare(
+        (load(file, Layer.PROFILE) for file in sorted(case.glob("profiles/*"))),
+        load(platform, Layer.PLATFORM) if platform.exists() else None,
+        library,
+        functions=(load(file, Layer.FUNCTION) for file in sorted(case.glob("functions/*"))),
+    )
 
 
 def test_every_field_has_a_golden_run(library: Library) -> None:
@@ -188,7 +209,7 @@ def test_every_field_has_a_golden_run(library: Library) -> None:
     target_fields = {name: schema for name, schema in library.fields.items() if "x-targets" in schema}
     for document in _documents(Layer.PROFILE, "profiles/*"):
         uses.add(document.root, {"properties": target_fields})
-    wanted = declarations(library, "run", "fields", "placement")
+    wanted = [one for one in declarations(library, "run", "fields", "placement") if not one.schema.get("x-ignored")]
     assert [declaration.where for declaration in wanted if declaration not in uses] == []
 
 
@@ -212,12 +233,14 @@ def test_every_setting_has_a_golden_file(name: str, files: str, layer: Layer, li
     assert [declaration.where for declaration in declarations(library, name) if declaration not in uses] == []
 
 
-@pytest.mark.parametrize("template", TEMPLATES)
-def test_every_template_has_a_golden_case(template: str, library: Library) -> None:
-    """Some origins have its literals or, if it has none, those of a template that includes it."""
-    including = [name for name, text in library.templates.items() if f'"{template}"' in text]
-    origins = "".join(file.read_text(encoding="utf-8") for case in ACCEPTED for file in case.glob("origins.txt"))
-    assert any(f" templates/{name}:" in origins for name in (template, *including))
+def test_every_template_has_a_golden_case(library: Library) -> None:
+    fresh = library.but(library.templates)
+    for case in ACCEPTED:
+        if (case / "run.yaml").exists():
+            for _ in compile_files([load(case / "run.yaml", Layer.RUN)], _setting(case, fresh)):
+                pass
+    loaded = {name for _, name in environment_of(fresh).cache or ()}
+    assert {*TEMPLATES} - loaded == set()
 
 
 def _plan(library: Library) -> Plan:
@@ -229,19 +252,43 @@ def _plan(library: Library) -> Plan:
     return plan(approve(merged, library)[0], library)
 
 
+def _parsed(template: str, library: Library) -> nodes.Template:
+    environment = Environment(autoescape=True)
+    environment.filters |= dict.fromkeys(("each", "b64encode", "b64decode"), str)
+    return environment.parse(library.templates[template])
+
+
+def _set_in(template: str, library: Library) -> set[str]:
+    """The variables that a template sets; those that it includes or extends can use them."""
+    parsed = _parsed(template, library)
+    targets = [one.target for one in parsed.find_all(nodes.Assign)]
+    targets += [one.target for one in parsed.find_all(nodes.AssignBlock)]
+    names = (*targets, *(name for target in targets for name in target.find_all(nodes.Name)))
+    return {name.name for name in names if isinstance(name, nodes.Name)}
+
+
+def _users(template: str, library: Library) -> set[str]:
+    """The template, and those that include or extend it, directly or through others."""
+    users = {template}
+    pending = [template]
+    for used in pending:
+        pending += sorted({name for name, text in library.templates.items() if f'"{used}"' in text} - users)
+        users |= {*pending}
+    return users
+
+
 @pytest.mark.parametrize("template", TEMPLATES)
 def test_templates_use_only_what_the_plan_provides(template: str, library: Library) -> None:
-    environment = Environment(autoescape=True)
-    environment.filters["each"] = str
-    parsed = environment.parse(library.templates[template])
-    assert meta.find_undeclared_variables(parsed) - {*_plan(library).context, "item"} == set()
+    passed = {name for user in _users(template, library) for name in _set_in(user, library)}
+    undeclared = meta.find_undeclared_variables(_parsed(template, library))
+    assert undeclared - {*_plan(library).context, "item"} - passed == set()
 
 
 @pytest.mark.parametrize("template", TEMPLATES)
 def test_templates_include_only_templates_that_exist(template: str, library: Library) -> None:
-    parsed = Environment(autoescape=True).parse(library.templates[template])
-    each = [str(one.args[0].as_const()) for one in parsed.find_all(nodes.Filter) if one.name == "each"]
-    assert {*meta.find_referenced_templates(parsed), *each} - library.templates.keys() == set()
+    constants = _parsed(template, library).find_all(nodes.Const)
+    named = {one.value for one in constants if isinstance(one.value, str) and one.value.endswith(".j2")}
+    assert named - library.templates.keys() == set()
 
 
 @pytest.mark.parametrize("content", [None, b"", b"{", b"\xff"])

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from helpers.kubernetes_objects import anything, node_of
+from helpers.paths import GOLDEN
 from helpers.plain_data import paths, with_change
 from helpers.programs import program
 from helpers.work import at_most_cpu_seconds
@@ -20,6 +21,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from speccompile import Compiled, Diagnostic, compile_run
+from speccompile.cli.main import main
 from speccompile.compiler.bundled_library import bundled_library
 from speccompile.compiler.pipeline import compile_document
 from speccompile.files.load_admin_config import read_setting
@@ -805,3 +807,9 @@ def test_an_object_of_ordinary_size_is_judged_however_large_its_definition() -> 
     assert faults_of(widget(f"{{steps: [{steps}]}}"), customs=known.kinds) == []
     (found,) = faults_of(widget(f"{{steps: [{steps}, {{name: 1}}]}}"), customs=known.kinds)
     assert found.path == ("spec", "steps", 300, "name")
+
+
+def test_manifests_may_contain_the_text_of_functions(capsys: pytest.CaptureFixture[str]) -> None:
+    """A ConfigMap with a Python function is not a file of functions."""
+    assert main(["verify", str(GOLDEN / "accept" / "digitalhub-python-job" / "manifests.yaml")]) == 0
+    assert "2 manifests valid" in capsys.readouterr().err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -20,13 +21,14 @@ from ruamel.yaml import YAML
 from speccompile import CompileError, compile_run
 from speccompile.cli.main import main
 from speccompile.compiler.bundled_library import bundled_library, with_templates
-from speccompile.compiler.choose_manifests import applicable_fields
+from speccompile.compiler.choose_manifests import actions_of, applicable_fields
 from speccompile.compiler.documents.admin_config import Setting, prepare
 from speccompile.compiler.documents.targets import targets_of
 from speccompile.compiler.pipeline import compile_document
 from speccompile.editor_schema.narrow import narrowed_schema
 from speccompile.model.input_texts import TemplateFile
 from speccompile.model.source import Layer, Source
+from speccompile.model.spec import Target
 from speccompile.schema.library import Library
 from speccompile.yaml_text.from_python import wrap
 
@@ -257,19 +259,33 @@ def test_the_schema_for_editors_has_what_the_target_takes() -> None:
     assert not check.is_valid({"name": "iris", "action": "job", "profile": "m"})
 
 
+def _reached(target: Target, library: Library) -> list[str]:
+    """The templates of a target, with those that they include or extend."""
+    reached = [rule.template for rule in target.manifests]
+    for template in reached:
+        named = re.findall(r'"([^"]+\.j2)"', library.templates[template])
+        reached += [name for name in dict.fromkeys(named) if name not in reached]
+    return reached
+
+
 def test_every_field_of_all_targets_that_a_bundled_target_names_is_used_by_its_templates() -> None:
     """Whatever it does not name is refused, and what it names must not be dropped."""
     library = bundled_library()
     for name, target in targets_of(library).items():
-        texts = [
-            text for path, text in library.templates.items() if path.startswith(f"{name}/") and path.endswith("j2")
+        texts = [library.templates[path] for path in _reached(target, library)]
+        actions = actions_of(target)
+        common = [
+            field
+            for field in applicable_fields(target, library)
+            if "x-targets" not in library.fields[field]
+            and not actions.isdisjoint(library.fields[field].get("x-actions", actions))
         ]
-        common = [field for field in applicable_fields(target, library) if "x-targets" not in library.fields[field]]
         seen = {"labels": "labels", "annotations": "annotations"}
         seen |= dict.fromkeys(("inputs", "parameters"), "workload_annotations")
         seen["service_name"] = "item"
         unused = [field for field in common if not any(seen.get(field, f"spec.{field}") in text for text in texts)]
-        assert unused == [], name
+        rows = library.templates[f"{name}/target.yaml"]
+        assert [field for field in unused if f"- with: [{field}]" not in rows] == [], name
 
 
 @pytest.mark.parametrize("module", sorted((ROOT / "speccompile").rglob("*.py")), ids=lambda path: path.name)

@@ -368,11 +368,12 @@ def copies(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda path: path.name)
 def test_equal_templates_produce_equal_manifests(case: Path, copies: Path) -> None:
-    profiles, platform = case / "profiles", case / "platform.yaml"
+    profiles, platform, functions = case / "profiles", case / "platform.yaml", case / "functions"
     results = compile_many(
         [case / "run.yaml"],
         profiles=[profiles] if profiles.exists() else (),
         platform=platform if platform.exists() else None,
+        functions=[functions] if functions.exists() else (),
         templates=copies,
     )
     texts = [result.to_yaml() for result in results if isinstance(result, Compiled)]
