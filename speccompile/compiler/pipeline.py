@@ -19,7 +19,7 @@ from speccompile.compiler.rendering.template_errors import TemplateFault
 from speccompile.compiler.rendering.text_writer import manifest_text
 from speccompile.compiler.reserved_names import reserved_names
 from speccompile.model.diagnostic import Diagnostic
-from speccompile.model.documents import Document
+from speccompile.model.documents import Document, Run
 from speccompile.model.findings import CompileError, has_errors, in_order, stop_if_any
 from speccompile.model.full_path import FULL_PATH
 from speccompile.model.light_namedtuple import NamedTuple
@@ -50,7 +50,7 @@ def compile_document(document: Document, setting: Setting) -> Compiled:
     # Almost every text is small, and then no trees are built.
     sizes = oversized_objects(output.manifests()) if len(output.text) > LARGEST_SMALL_TEXT else ()
     of_objects = (
-        *changed_names(run.name, output.objects),
+        *(() if _is_named_by_id(run) else changed_names(run.name, output.objects)),
         *reserved_names(run, output.objects, setting.platform),
         *sizes,
     )
@@ -66,6 +66,11 @@ def compile_document(document: Document, setting: Setting) -> Compiled:
         text=lambda: output.text,
         whole=lambda: CompiledTrees(run, profile, output.manifests(), merged.overrides, merged.replaced),
     )
+
+
+def _is_named_by_id(run: Run) -> bool:
+    """Whether the platform that exported the run chose its name."""
+    return "id" in run.facts and run.facts["id"].value == run.name.value
 
 
 class _Output(NamedTuple):

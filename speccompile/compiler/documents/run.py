@@ -49,6 +49,8 @@ def read_run(document: Document, setting: Setting) -> ReadRun:
     gpu_key = str(profile.gpu_key.value) if profile and profile.gpu_key else None
     fields, field_errors = normalize(without_faulty(tree, errors), setting.platform, setting.library, gpu_key)
     target = target_of(profile, setting.library, flat.runtime)
+    if target.entity_field and (flat.runtime is None or flat.runtime.target.value != target.name):
+        raise CompileError((*flat.findings, _for_exported_runs(flat.fields, target, profile)))
     # The target of an unknown profile is unknown.
     foreign = _check_target(tree, profile, target, setting.library, knows_target=not unknown)
     findings = (*flat.findings, *errors, *foreign, *field_errors)
@@ -68,6 +70,17 @@ def read_run(document: Document, setting: Setting) -> ReadRun:
         replaced=flat.replaced,
     )
     return ReadRun(run, profile, target, findings, unknown)
+
+
+def _for_exported_runs(run: Node, target: Target, profile: Profile | None) -> Diagnostic:
+    """The error for a run of another form or runtime than the target of its profile compiles."""
+    return Diagnostic(
+        code="target/refused",
+        message=f"target `{target.name}` compiles exported runs of a runtime, and this is not one of them",
+        span=run.fields["name"].span if "name" in run.fields else run.span,
+        notes=_target_note(profile),
+        help="choose a profile without this target, or export the run from DigitalHub",
+    )
 
 
 def _project(written: Node | None, setting: Setting) -> Node:
