@@ -71,6 +71,9 @@ _NOT_NARROWED = Narrowed()
 def run_editor_schema(library: Library, narrowed: Narrowed = _NOT_NARROWED) -> EditorSchema:
     """The schema of a run in any form; editors suggest the flat one first."""
     run = export_schema(library.schemas["run"], "#/definitions/flat", library)
+    for name in _entity_fields(library):
+        # Exported runs have the keys of these fields, and other runs do not use them.
+        del run["properties"][name]
     properties = {**{key: run["properties"].pop(key) for key in _HEAD}, **run["properties"], **narrowed.head}
     properties["action"] = {**properties["action"], "enum": [*run_actions(library)]}
     return {
@@ -117,7 +120,7 @@ def _exclude_fields(action: str, library: Library) -> EditorSchema:
         "properties": {
             spelling: must_be_unset(f"`{name}` does not apply to action `{action}`")
             for name, schema in library.fields.items()
-            if action not in schema.get("x-actions", (action,))
+            if action not in schema.get("x-actions", (action,)) and name not in _entity_fields(library)
             for spelling in spellings(name, schema)
         }
     }
@@ -217,10 +220,14 @@ def _entity(properties: EditorSchema, narrowed: Narrowed, library: Library) -> E
     return {**converted, "allOf": [*converted.get("allOf", ()), *constraints, alone]}
 
 
+def _entity_fields(library: Library) -> Sequence[str]:
+    """The fields that contain the keys of exported entities."""
+    return sorted({target.entity_field for target in targets_of(library).values() if target.entity_field})
+
+
 def _runtime_keys(library: Library) -> Iterator[str]:
     """The keys of exported entities that only single runtimes have."""
-    names = dict.fromkeys(target.entity_field for target in targets_of(library).values() if target.entity_field)
-    for name in names:
+    for name in _entity_fields(library):
         for key, schema in library.fields[name]["properties"].items():
             yield from spellings(key, schema)
 

@@ -27,7 +27,7 @@ from speccompile.compiler.documents.entities import type_of_entity
 from speccompile.compiler.documents.platform import read_platform
 from speccompile.compiler.documents.run import _check_target
 from speccompile.compiler.documents.run_forms import flatten
-from speccompile.editor_schema.export import NOUNS, run_actions, schema_of, schema_text
+from speccompile.editor_schema.export import NOUNS, _entity_fields, run_actions, schema_of, schema_text
 from speccompile.editor_schema.format_patterns import (
     FORMAT_PATTERNS,
     Bounds,
@@ -65,7 +65,7 @@ FILES = {
 def findings(document: Document, noun: str) -> tuple[Diagnostic, ...]:
     """The errors that a document alone shows, before anything is made of its values.
 
-    Functions and tasks that it names are in other documents.
+    The functions and tasks that it names are in other documents.
     """
     return tuple(one for one in _all_findings(document, noun) if not one.code.startswith("function/"))
 
@@ -100,6 +100,9 @@ def agree(document: Document, noun: str) -> None:
         fault for fault in faults if "propertyNames" not in fault.schema_path or not _is_null(fault.instance, document)
     ]
     found = findings(document, noun)
+    if any(one.code == "run/not-compiled" for one in found):
+        # The platform decides which runtimes there are.
+        return
     if not found:
         assert [fault.message for fault in faults] == []
     elif not all(is_unseen(one, document) for one in found):
@@ -285,7 +288,7 @@ def test_a_schema_stands_alone(noun: str) -> None:
         assert not [key for key in inner if key.startswith("x-")]
 
 
-@pytest.mark.parametrize(("noun", "most"), [("run", 100_000), ("profile", 200_000), ("platform", 120_000)])
+@pytest.mark.parametrize(("noun", "most"), [("run", 120_000), ("profile", 220_000), ("platform", 140_000)])
 def test_a_schema_is_small_enough_to_commit(noun: str, most: int) -> None:
     text = schema_text(noun, LIBRARY)
     assert json.loads(text) == SCHEMAS[noun]
@@ -309,7 +312,8 @@ def test_every_field_can_be_hovered_over_and_completed() -> None:
     definitions = SCHEMAS["run"]["definitions"]
     for name, field in LIBRARY.fields.items():
         assert definitions[name]["description"] == field["description"]
-        assert definitions["flat"]["properties"][name] == {"$ref": f"#/definitions/{name}"}
+        if name not in _entity_fields(LIBRARY):
+            assert definitions["flat"]["properties"][name] == {"$ref": f"#/definitions/{name}"}
 
 
 def test_other_spellings_are_accepted_and_not_proposed() -> None:

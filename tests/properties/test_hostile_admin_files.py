@@ -23,6 +23,7 @@ class Inputs(NamedTuple):
     """The documents of a case: its runs, the files of its profiles, and its platform."""
 
     runs: list[Any]
+    functions: list[Any]
     profiles: list[list[Any]]
     platform: dict[str, Any]
 
@@ -33,8 +34,12 @@ def _documents(path: Path) -> list[Any]:
 
 def _inputs(case: Path) -> Inputs:
     platform = case / "platform.yaml"
+    runs = _documents(case / "run.yaml")
+    # Functions and tasks have a kind that does not end in `run`.
+    functions = [one for one in runs if "spec" in one and not str(one.get("kind")).lower().endswith("run")]
     return Inputs(
-        _documents(case / "run.yaml"),
+        [run for run in runs if run not in functions],
+        [*functions, *(one for path in sorted((case / "functions").glob("*.yaml")) for one in _documents(path))],
         [_documents(path) for path in sorted((case / "profiles").glob("*.yaml"))],
         _documents(platform)[0] if platform.exists() and _documents(platform) else {},
     )
@@ -111,7 +116,7 @@ def test_hostile_files_of_the_admin_are_answered(case: str) -> None:
     """Every case unchanged: the inputs that are damaged below are valid."""
     inputs = _inputs(ACCEPTED / case)
     for run in inputs.runs:
-        compile_run(run, profiles=inputs.profiles, platform=inputs.platform)
+        compile_run(run, profiles=inputs.profiles, platform=inputs.platform, functions=inputs.functions)
 
 
 @given(st.data())
@@ -120,7 +125,8 @@ def test_hostile_files_of_the_admin_may_be_wrong_anywhere(data: st.DataObject) -
     for _ in range(data.draw(st.integers(1, 3))):
         _break([inputs.profiles, inputs.platform], data)
     try:
-        answer = compile_run(inputs.runs[0], profiles=inputs.profiles, platform=inputs.platform).to_yaml()
+        admin: Any = {"profiles": inputs.profiles, "platform": inputs.platform}
+        answer = compile_run(inputs.runs[0], **admin, functions=inputs.functions).to_yaml()
     except CompileError as error:
         answer = str(error)
     assert answer

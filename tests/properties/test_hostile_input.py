@@ -631,7 +631,7 @@ RUNS: tuple[dict[str, Any], ...] = (
         "project": "vision",
         "id": "0f1e",
         "metadata": {"name": "train"},
-        "spec": {"image": "python:3.12", "task": "x", "envs": {"A": "a"}, "nodeSelector": {"a": "b"}},
+        "spec": {"image": "python:3.12", "task": None, "envs": {"A": "a"}, "nodeSelector": {"a": "b"}},
         "status": {"state": "DONE"},
     },
 )

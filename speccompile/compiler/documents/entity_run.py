@@ -19,6 +19,7 @@ from speccompile.model.origin import Override
 from speccompile.model.source import Layer
 from speccompile.model.spec import Target
 from speccompile.schema.library import Library, Schema
+from speccompile.schema.suggestions import unknown_key
 from speccompile.schema.validate import validate
 
 _RUN_KIND = r"(?P<runtime>[-.A-Za-z0-9]+)\+(?P<action>[a-z]+):run"
@@ -57,13 +58,13 @@ def read_entity_run(root: Node, entities: Entities, platform: Platform, library:
     references, errors = _references(envelope, match["runtime"], match["action"])
     named, unresolved = _resolve(references, entities)
     findings = (*findings, *errors, *unresolved, *_mismatches(references, named, envelope))
-    spec, warnings, replaced = _join(envelope, named, runtime, library)
+    spec, reported, replaced = _join(envelope, named, runtime, library)
     spec, ignored = _for_action(spec, match["action"], library)
     action = kind.but(value=match["action"], derived="the action in `kind`")
     facts = dict(_facts(envelope, references))
     facts["runtime"] = kind.but(value=match["runtime"], derived="the runtime in `kind`")
     moved = {**_from_envelope(envelope), "action": action}
-    return EntityRun(spec, (*findings, *warnings, *ignored), moved, facts, runtime, tuple(replaced))
+    return EntityRun(spec, (*findings, *reported, *ignored), moved, facts, runtime, tuple(replaced))
 
 
 def _unknown_runtime(kind: Node, runtime: str, platform: Platform) -> Diagnostic:
@@ -183,21 +184,24 @@ def _join(
     """The fields of task, run and function; keys that only the runtime has are in the field of its target."""
     own = runtime_field(runtime, library)
     specs = {layer: entity.spec for layer, entity in named.items()} | {Layer.RUN: envelope.fields["spec"]}
-    warnings: list[Diagnostic] = []
+    reported: list[Diagnostic] = []
     replaced: list[Override] = []
     shared: dict[str, Node] = {}
     special: dict[str, Node] = {}
     for layer in (Layer.TASK, Layer.RUN, Layer.FUNCTION):
         if layer in specs:
-            split = _split(specs[layer], own, library, warnings)
+            split = _split(specs[layer], own, library, reported)
             # As on DigitalHub, a stronger layer replaces a field as a whole.
             for stronger, fields in zip(split, (shared, special), strict=True):
                 for key, node in stronger.items():
                     fields[key] = _over(key, node, fields[key], replaced) if key in fields else node
+    if own and own.name in shared:
+        node = shared.pop(own.name)
+        reported.append(unknown_key(own.name, node.key or node.span, ("spec", own.name), ()))
     if own and special:
         first = next(iter(special.values()))
         shared[own.name] = Node(special, first.span, first.key)
-    return envelope.with_fields(shared), warnings, replaced
+    return envelope.with_fields(shared), reported, replaced
 
 
 def _over(key: str, node: Node, weaker: Node, replaced: list[Override]) -> Node:
@@ -244,7 +248,7 @@ def known_keys(runtime: str, platform: Platform, library: Library) -> Mapping[st
 
 
 def _split(
-    spec: Node, own: RuntimeField | None, library: Library, warnings: list[Diagnostic]
+    spec: Node, own: RuntimeField | None, library: Library, reported: list[Diagnostic]
 ) -> tuple[dict[str, Node], dict[str, Node]]:
     """The shared fields of an entity, and those of its runtime, without keys that affect no manifest."""
     known: Mapping[str, Schema] = library.schemas["entity"]["properties"]["spec"]["properties"]
@@ -261,7 +265,7 @@ def _split(
             name = spelled(written, library.fields)
             _add(shared, name, written, _without_unused(name, node))
         elif "x-missing" in known[name] and node.value not in ((), {}, ""):
-            warnings.append(_not_reproduced(name, node, str(known[name]["x-missing"])))
+            reported.append(_not_reproduced(name, node, str(known[name]["x-missing"])))
     return shared, special
 
 
