@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from base64 import b64encode
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 from functools import cache
@@ -153,7 +154,7 @@ _NO_RUN = Diagnostic(
 def _function_files(functions: Iterable[FunctionInput] | FunctionInput) -> Iterator[AdminInput]:
     """The paths and data of functions; a single function becomes a list of one."""
     is_one = isinstance(functions, (str, Path, Mapping)) or hasattr(functions, "to_dict")
-    items: Iterable[Any] = (functions,) if is_one else functions  # type: ignore[assignment]
+    items: Iterable[Any] = (functions,) if is_one else functions or ()  # type: ignore[assignment]
     for one in items:
         yield from (one,) if isinstance(one, (str, Path)) else entities_of(one)
 
@@ -194,7 +195,7 @@ class Function:
     `Function("train", image="python:3.12").run("job", profile="1xa100", resources={"mem": "6Gi"})`
     """
 
-    __slots__ = ("_admin", "_entity", "_file", "_is_opaque")
+    __slots__ = ("_admin", "_entity", "_file", "_is_opaque", "_name")
 
     def __init__(  # noqa: PLR0913  the signature of the SDK
         self,
@@ -211,7 +212,14 @@ class Function:
     ) -> None:
         """`spec` are further fields of the function. Raises CompileError if profiles or platform have errors."""
         spec = {"image": image, "command": command, **spec}
-        self._entity = {"kind": kind, "name": name, "project": project, "spec": _without_unset(spec)}
+        match spec.get("source"):
+            case {"code": str(code), **source} if "base64" not in source:
+                # As the SDK does.
+                spec["source"] = {**source, "base64": b64encode(code.encode()).decode("ascii")}
+        self._name = name
+        # A reference to the function must be valid, whatever its name is.
+        function = re.sub(r"[/:\s]", "-", str(name))
+        self._entity = {"kind": kind, "name": function, "project": project, "spec": _without_unset(spec)}
         self._file: Path | None = None
         self._admin: dict[str, Any] = {"profiles": as_profiles(profiles), "platform": platform, "templates": templates}
         # A mistake in a path is reported here, and not with every run.
@@ -258,7 +266,7 @@ class Function:
             name: objects_as_keys(value) if self._is_opaque.get(name) else value for name, value in fields.items()
         }
         kind, function = self._entity["kind"], self._entity["name"]
-        action, name = values.pop("action", None), values.pop("name", function)
+        action, name = values.pop("action", None), values.pop("name", self._name)
         project = values.pop("project", self._entity["project"])
         if not isinstance(action, str) or not re.fullmatch("[a-z]+", action):
             # The compiler reports the missing or wrong action of a run in flat form.

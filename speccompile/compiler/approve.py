@@ -16,6 +16,8 @@ from speccompile.model.findings import stop_if_any
 from speccompile.model.spec import Approved, Merged
 from speccompile.schema.library import Library
 
+_IMAGE = ("image",)
+
 
 def approve(merged: Merged, library: Library) -> tuple[Approved, tuple[Diagnostic, ...]]:
     """Derive what the spec leaves open and check it; raises all violations together, returns the warnings."""
@@ -41,6 +43,10 @@ def _against_admin_rules(merged: Merged, complete: Merged, library: Library) -> 
     resources = {"gpu": gpu_names(platform, profile), "disk": (disk_name(platform),)}
     rules = (*platform.rules, *(profile.rules if profile else ()))
     bans = (*platform.bans, *(profile.bans if profile else ()))
+    # What is set in place of the image must satisfy the constraints of the image.
+    others = [path for path in merged.target.images if path != _IMAGE and merged.spec.at(path)]
+    rules += tuple(rule._replace(path=path) for rule in rules if rule.path == _IMAGE for path in others)
+    bans += tuple(ban._replace(path=path) for ban in bans if ban.path == _IMAGE for path in others)
     # Both index the spec first, which costs time and most runs do not need.
     if rules:
         specs, here = (merged.spec, complete.spec), merged.run.name

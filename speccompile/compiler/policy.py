@@ -68,7 +68,8 @@ def _required_fields_are_set(merged: Merged) -> Iterator[Diagnostic]:
 
 
 def _missing_field(merged: Merged, path: KeyPath) -> Iterator[Diagnostic]:
-    name = format_path(path)
+    # Exported runs have the keys of this field themselves.
+    name = format_path(path[1:] if path[0] == merged.target.entity_field else path)
     yield Diagnostic(
         code="target/missing-field",
         message=f"target `{merged.target.name}` needs `{name}`, and neither the run nor its profile sets it",
@@ -174,6 +175,21 @@ def _volumes_differ(spec: Node, _: Platform) -> Iterator[Diagnostic]:
 def _path(node: Node) -> str:
     """A mount path without the slash at its end, which does not matter."""
     return str(node.value).rstrip("/")
+
+
+def _volumes_of_the_target_are_free(merged: Merged) -> Iterator[Diagnostic]:
+    reserved = merged.target.reserved_volumes
+    for volume in volumes_in(merged.spec) if reserved else ():
+        for key, what in (("mount_path", "be mounted at"), ("name", "have the name")):
+            if _path(volume.fields[key]) in reserved:
+                yield Diagnostic(
+                    code="policy/volume-clash",
+                    message=f"no volume may {what} {quote(volume.fields[key].value)}: "
+                    f"target `{merged.target.name}` adds one",
+                    span=volume.fields[key].span,
+                    path=("volumes",),
+                    help="choose another one",
+                )
 
 
 def _envs_and_secrets_differ(spec: Node, _: Platform) -> Iterator[Diagnostic]:
@@ -305,6 +321,7 @@ def volumes_in(spec: Node) -> tuple[Node, ...]:
 SPEC_CHECKS: tuple[SpecCheck, ...] = (
     _required_fields_are_set,
     _target_accepts,
+    _volumes_of_the_target_are_free,
     _labels_of_jobs_are_free,
     _huge_pages_have_cpu_or_memory,
     _confinement_stays,

@@ -163,7 +163,7 @@ def data_text(documents: Iterable[object], source: Source) -> Text | Parsed:
     return Text(source.name, json.dumps([document.root.plain() for document in wrapped]), is_data=True)
 
 
-_RUN = r"""\+[a-z]+:run|(?m:^\s*["']?action["']?\s*:)"""
+_RUN = r"""\+[a-z]+:run|(?:^|[{,\s])["']?action["']?[ \t]*:"""
 """What every file with a run contains."""
 
 

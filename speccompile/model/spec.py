@@ -64,6 +64,8 @@ class Target(NamedTuple):
     """Fields with the name of the main container."""
     entity_field: str | None
     """The field for keys of exported entities that are not common fields; None if it has none."""
+    reserved_volumes: frozenset[str]
+    """Names and mount paths of volumes that its templates add."""
     images: tuple[KeyPath, ...]
     """Fields with images, which must come from allowed registries."""
     workloads: tuple[WorkloadRule, ...]

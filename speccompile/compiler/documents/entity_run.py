@@ -133,7 +133,7 @@ def _mismatches(
 
 def _other_project(reference: EntityReference, entity: Entity | None, project: Node | None) -> Iterator[Diagnostic]:
     layer = reference.layer
-    if project is not None and reference.project != project.value:
+    if project is not None and reference.project != str(project.value):
         place = (Note(f"the {layer} is here", entity.place),) if entity else ()
         yield Diagnostic(
             code="function/reference",
@@ -205,8 +205,8 @@ def _join(
 
 
 def _over(key: str, node: Node, weaker: Node, replaced: list[Override]) -> Node:
-    """The stronger value; only a scalar can carry the value that it overrode to the manifest."""
-    if node.is_scalar and weaker.is_scalar:
+    """The stronger value; only a scalar field can carry the value that it overrode to the manifest."""
+    if node.is_scalar and weaker.is_scalar and key != "profile":
         return node.overriding(weaker)
     if not node.is_like(weaker):
         replaced.append(Override((key,), weaker, node))
@@ -259,13 +259,15 @@ def _split(
         name = spelled(written, keys)
         if node.value is None or keys.get(name, {}).get("x-ignored"):
             continue
-        if name in keys:
+        if "x-missing" in keys.get(name, {}):
+            reported.append(_not_reproduced(name, node, keys[name]))
+        elif name in keys:
             _add(special, name, written, node)
         elif (name := spelled(written, known)) not in known:
             name = spelled(written, library.fields)
             _add(shared, name, written, _without_unused(name, node))
         elif "x-missing" in known[name] and node.value not in ((), {}, ""):
-            reported.append(_not_reproduced(name, node, str(known[name]["x-missing"])))
+            reported.append(_not_reproduced(name, node, known[name]))
     return shared, special
 
 
@@ -289,15 +291,18 @@ def _without_unused(name: str, node: Node) -> Node:
     return node.mapped(without_size)
 
 
-def _not_reproduced(name: str, node: Node, missing: str) -> Diagnostic:
+def _not_reproduced(name: str, node: Node, schema: Schema) -> Diagnostic:
+    general = (
+        f"use an image that does not need `{name}`, or a platform whose `runtimes` support it, "
+        "such as the preset `digitalhub`"
+    )
     return Diagnostic(
         code="run/not-reproduced",
-        message=f"`{name}` of the {node.span.source.layer} has no effect: {missing}",
+        message=f"`{name}` of the {node.span.source.layer} has no effect: {schema['x-missing']}",
         span=node.key or node.span,
         path=("spec", name),
         severity=Severity.WARNING,
-        help=f"use an image that does not need `{name}`, or a platform whose `runtimes` support it, "
-        "such as the preset `digitalhub`",
+        help=schema.get("x-help", general),
     )
 
 

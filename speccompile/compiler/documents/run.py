@@ -22,6 +22,9 @@ from speccompile.schema.library import Library
 from speccompile.schema.suggestions import suggest_value
 from speccompile.schema.validate import validate, without_faulty
 
+_CONSEQUENCES = frozenset({"function/unknown", "run/not-compiled"})
+"""Codes that errors of the platform file or of a function can cause."""
+
 
 class ReadRun(NamedTuple):
     """A run, with its profile and target."""
@@ -37,6 +40,8 @@ class ReadRun(NamedTuple):
 def read_run(document: Document, setting: Setting) -> ReadRun:
     """Read a run of any form. Raises CompileError with all errors of the document."""
     flat = flatten(document, setting.entities, setting.platform, setting.library)
+    if setting.is_broken:
+        flat = flat._replace(findings=tuple(one for one in flat.findings if one.code not in _CONSEQUENCES))
     if flat.fields is None:
         raise CompileError(flat.findings)
     tree, errors = validate(flat.fields, "run", setting.library)

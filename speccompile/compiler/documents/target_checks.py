@@ -307,7 +307,7 @@ def _check_template_fields(path: str, fields: Mapping[str, Schema], library: Lib
 def _leaves(path: tuple[str, ...], schema: Schema) -> Iterator[tuple[str, ...]]:
     """The paths of a field's values, in maps with known keys, without those that are ignored on purpose."""
     properties = schema.get("properties")
-    if schema.get("x-ignored"):
+    if schema.get("x-ignored") or "x-missing" in schema:
         return
     if not properties:
         yield path

@@ -118,6 +118,7 @@ def _target(name: str, tree: Node, library: Library, *, is_custom: bool) -> Targ
         fields=_names(tree, "fields"),
         container=_paths(tree, "container"),
         entity_field=str(fields["entity_field"].value) if "entity_field" in fields else None,
+        reserved_volumes=_names(tree, "reserved_volumes") or frozenset(),
         images=tuple(_image_paths(name, library)),
         workloads=tuple(_workload_rule(row) for row in fields["workloads"].items),
         manifests=rules,

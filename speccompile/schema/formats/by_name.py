@@ -199,10 +199,16 @@ def _base64(text: str) -> ValueFault | None:
     return None
 
 
+_LONGEST_FILE_NAME: Final = 180
+"""The name in base64 is the key of a ConfigMap, which has at most 253 characters."""
+
+
 def _source(text: str) -> ValueFault | None:
     """A URL, or a file name relative to the function's directory; written to a list of files, one per line."""
     if not text:
         return ValueFault("the source is empty", "remove it, or write a URL or a file name")
+    if len(text) > _LONGEST_FILE_NAME and "://" not in text:
+        return too_long(text, "a file name", _LONGEST_FILE_NAME)
     if not text.isascii() or not text.isprintable() or " " in text or "," in text:
         return ValueFault(
             f"{quote(text)} contains a space, a comma, or a character that is not ASCII",
