@@ -115,6 +115,13 @@ def test_what_is_not_regular_or_too_large_is_refused(pattern: str, message: str)
     assert fault.help
 
 
+def test_the_end_of_a_pattern_that_is_searched_is_that_of_the_text() -> None:
+    """As in ECMA-262, which JSON schemas and editors use."""
+    assert matches_part("^a$", "a")
+    assert not matches_part("^a$", "a\n")
+    assert matches_part("(?m)^a$", "a\nb")
+
+
 def test_a_look_ahead_in_a_pattern_that_is_searched_needs_an_anchor() -> None:
     """It would be evaluated at every character."""
     assert pattern_fault("^(?!.*x)a", is_searched=True) is None

@@ -103,7 +103,7 @@ def _parts(pattern: str, *, is_searched: bool) -> PatternParts:
         raise re.error(r"bad escape \z", pattern, new.start(1))
     # Private, but no other parser agrees with `re`; its tree has had the same shape since Python 3.11.
     tree = re._parser.parse(pattern)  # type: ignore[attr-defined]  # noqa: SLF001
-    return _Reader().read(list(tree), tree.state.flags, is_searched=is_searched)
+    return _Reader(is_searched=is_searched).read(list(tree), tree.state.flags)
 
 
 def _depth(pattern: str) -> int:
@@ -118,12 +118,13 @@ def _depth(pattern: str) -> int:
 class _Reader:
     """Reads the tree of one pattern."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_searched: bool) -> None:
+        self._is_searched = is_searched
         self._read: dict[str, int] = {}
         """The number of look-arounds read so far, by kind."""
         self._assertions: set[Assertion] = set()
 
-    def read(self, items: list[tuple[Any, Any]], flags: int, *, is_searched: bool) -> PatternParts:
+    def read(self, items: list[tuple[Any, Any]], flags: int) -> PatternParts:
         """Read a whole pattern, with the look-aheads that nothing but anchors precedes."""
         parts: list[PatternPart] = []
         lookaheads: list[tuple[PatternPart, bool]] = []
@@ -141,7 +142,7 @@ class _Reader:
         rest, size = self._sequence(items[len(leading) :], flags)
         _bounded(total + size)
         # They would be evaluated at every character of the text.
-        if is_searched and lookaheads and (str(leading[0][0]) != "AT" or parts[0] != Assertion("start", None)):
+        if self._is_searched and lookaheads and (str(leading[0][0]) != "AT" or parts[0] != Assertion("start", None)):
             raise _RefusedError("look-ahead without anchor")
         return PatternParts(Concatenation((*parts, rest)), tuple(lookaheads))
 
@@ -159,7 +160,10 @@ class _Reader:
         if name in _CHARACTERS:
             return Character(_CHARACTERS[name](operand), flags & _CHARACTER_FLAGS), 1
         if name == "AT":
-            return self._assertion(_anchor(str(operand), flags))
+            anchor = _anchor(str(operand), flags)
+            # Patterns of schemas are searched, and those of ECMA-262 have no end before the last line end.
+            is_end = self._is_searched and anchor.kind == _LAST_LINE_END
+            return self._assertion(Assertion("end", None) if is_end else anchor)
         if name in _LOOKAROUNDS:
             return self._assertion(self._lookaround(name, operand, flags))
         if name == "SUBPATTERN":
@@ -253,6 +257,7 @@ _CHARACTERS: Mapping[str, Callable[[Any], str]] = {
     "NOT_LITERAL": lambda code: f"[^{_character(code)}]",
 }
 _LOOKAROUNDS: Final = ("ASSERT", "ASSERT_NOT")
+_LAST_LINE_END: Final = "end or last line end"
 _ANCHORS: Mapping[tuple[str, bool], str] = {
     (name, is_multiline): kind
     for name, kind, kind_of_lines in (
@@ -260,7 +265,7 @@ _ANCHORS: Mapping[tuple[str, bool], str] = {
         ("AT_BEGINNING_STRING", "start", "start"),
         ("AT_BOUNDARY", "boundary", "boundary"),
         ("AT_NON_BOUNDARY", "no boundary", "no boundary"),
-        ("AT_END", "end or last line end", "end of line"),
+        ("AT_END", _LAST_LINE_END, "end of line"),
         ("AT_END_STRING", "end", "end"),
     )
     for is_multiline, kind in ((False, kind), (True, kind_of_lines))
