@@ -177,11 +177,18 @@ def _path(node: Node) -> str:
     return str(node.value).rstrip("/")
 
 
+_DISK = "{disk}"
+"""In `reserved_volumes`, the name of the volume that the platform mounts as `disk`."""
+
+
 def _volumes_of_the_target_are_free(merged: Merged) -> Iterator[Diagnostic]:
     reserved = merged.target.reserved_volumes
+    disk = merged.platform.settings.fields["disk"].fields
     for volume in volumes_in(merged.spec) if reserved else ():
+        is_disk = _path(volume.fields["mount_path"]) == _path(disk["mount_path"])
         for key, what in (("mount_path", "be mounted at"), ("name", "have the name")):
-            if _path(volume.fields[key]) in reserved:
+            is_other_disk = key == "name" and not is_disk and volume.fields[key].value == disk["name"].value
+            if _path(volume.fields[key]) in reserved or (is_other_disk and _DISK in reserved):
                 yield Diagnostic(
                     code="policy/volume-clash",
                     message=f"no volume may {what} {quote(volume.fields[key].value)}: "

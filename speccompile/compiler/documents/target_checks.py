@@ -24,7 +24,7 @@ FIELDS_FILE = "fields.schema.json"
 TargetFindings: TypeAlias = tuple[Diagnostic, ...]
 TargetCheck: TypeAlias = Callable[[Node, str, Library], Iterator[Diagnostic]]
 _SECTIONS = ("workloads", "manifests", "reject")
-_LISTS = ("with", "without", "requires", "run_sets", "above", "not_in", "run_not_in")
+_LISTS = ("with", "without", "requires", "run_sets", "above", "not_in", "run_not_in", "instead_of")
 _MAPS = ("where", "unless", "matches")
 # Patterns are compiled when a custom target first needs them: every call imports this module.
 _TEMPLATE_NAME = r"""["']([A-Za-z0-9_./-]+\.j2)["']"""

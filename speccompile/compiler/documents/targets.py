@@ -17,7 +17,7 @@ from speccompile.compiler.pod_structure import POD_PATHS
 from speccompile.model.diagnostic import Diagnostic, Note, quote
 from speccompile.model.identity_cache import by_identity
 from speccompile.model.key_path import KeyPath, parse_path
-from speccompile.model.node import Node
+from speccompile.model.node import Node, Part
 from speccompile.model.quantity import QuantityError
 from speccompile.model.source import USER_LAYERS, Layer, Source
 from speccompile.model.spec import ManifestRule, Merged, RejectRule, Target, WorkloadRule
@@ -192,8 +192,8 @@ def _each(row: Node) -> Callable[[Merged], Iterable[Node]]:
 
 def _reject_rule(row: Node, *, is_custom: bool) -> RejectRule:
     fields = row.fields
-    run_sets, above, not_in, run_not_in, bases = (
-        _paths(row, key) for key in ("run_sets", "above", "not_in", "run_not_in", "bases")
+    run_sets, above, not_in, run_not_in, instead_of, bases = (
+        _paths(row, key) for key in ("run_sets", "above", "not_in", "run_not_in", "instead_of", "bases")
     )
     mentioned = (
         *_paths(row, "with"),
@@ -205,7 +205,7 @@ def _reject_rule(row: Node, *, is_custom: bool) -> RejectRule:
         """Yield the values to report; the run's name if the row is about values that are unset."""
         if not applies(merged):
             return
-        pair = tuple(merged.spec.at(path) for path in above or not_in)
+        pair = tuple(merged.spec.at(path) for path in above or not_in or instead_of)
         if run_sets:
             yield from ((node, None) for path in run_sets if (node := merged.run.fields.at(path)))
         elif above:
@@ -214,6 +214,10 @@ def _reject_rule(row: Node, *, is_custom: bool) -> RejectRule:
                 yield (high, low) if high.span.source.layer in USER_LAYERS else (low, high)
         elif not_in:
             yield from ((item, pair[1]) for item in _missing_items(*pair)) if pair[1] else ()
+        elif instead_of:
+            used, unused = pair
+            if used and unused and _is_fixed(unused) and not _is_fixed(used):
+                yield used, unused
         elif run_not_in:
             yield from ((item, None) for item in _missing_items(*map(merged.run.fields.at, run_not_in)))
         else:
@@ -227,6 +231,11 @@ def _reject_rule(row: Node, *, is_custom: bool) -> RejectRule:
     span = row.span if is_custom else None
     message, help_text = str(fields["message"].value), str(fields["help"].value)
     return RejectRule(_names(row, "workloads"), find_matches, message, help_text, span)
+
+
+def _is_fixed(node: Node) -> bool:
+    """Whether a profile or the platform sets the value, and runs cannot override it."""
+    return node.span.source.layer not in USER_LAYERS and node.part is not Part.DEFAULT
 
 
 def _is_above(low: Node, high: Node) -> bool:
@@ -309,7 +318,8 @@ def _unless(row: Node) -> Condition:
 
 
 def _matches(row: Node) -> Condition:
-    patterns = tuple((parse_path(path), str(node.value)) for path, node in row.fields["matches"].fields.items())
+    # A line end in a value must not prevent a match.
+    patterns = tuple((parse_path(path), f"(?s){node.value}") for path, node in row.fields["matches"].fields.items())
     return lambda merged: all(
         any(matches_whole(pattern, str(item.value)) for item in _items(merged.spec.at(path)))
         for path, pattern in patterns

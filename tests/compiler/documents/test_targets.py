@@ -132,6 +132,14 @@ def test_manifests_are_rendered_if_conditions_are_satisfied_and_for_each_item(ta
     assert render(targets_folder, image="none", queue={"name": "a", "names": some}) == ["Label x", "Label z"]
 
 
+@pytest.mark.parametrize("pattern", ["x.*", "(?i)X.*"])
+def test_a_line_end_does_not_prevent_a_match(targets_folder: Path, pattern: str) -> None:
+    row = f"- {{matches: {{queue.name: {pattern!r}}}, message: not this name, help: use another one}}\n"
+    write({"queued/target.yaml": ABOUT + row})
+    for name in ("xy", "xy\n", "x\ny"):
+        assert render(targets_folder, image="x", queue={"priority": 1, "name": name}) == ["target/refused"]
+
+
 def test_no_value_keeps_a_pattern_busy(targets_folder: Path) -> None:
     slow = "(a+)(?#)+$"
     row = f"- {{matches: {{queue.name: {slow!r}}}, message: not this name, help: use another one}}\n"
