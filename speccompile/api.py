@@ -195,7 +195,7 @@ class Function:
     `Function("train", image="python:3.12").run("job", profile="1xa100", resources={"mem": "6Gi"})`
     """
 
-    __slots__ = ("_admin", "_entity", "_file", "_is_opaque", "_name")
+    __slots__ = ("_admin", "_default_project", "_entity", "_file", "_is_opaque", "_name")
 
     def __init__(  # noqa: PLR0913  the signature of the SDK
         self,
@@ -226,6 +226,8 @@ class Function:
         setting = read_setting(**self._admin)
         if setting.is_broken:
             raise CompileError(map(for_python, setting.findings))
+        fixed = setting.platform.settings.fields.get("project")
+        self._default_project = str(fixed.value) if fixed else "default"
         # By known field, whether it may have any content, such as objects of the SDK.
         known = known_keys(kind, setting.platform, setting.library)
         self._is_opaque = {name: bool(schema.get("x-opaque")) for name, schema in known.items()}
@@ -271,7 +273,7 @@ class Function:
         if not isinstance(action, str) or not re.fullmatch("[a-z]+", action):
             # The compiler reports the missing or wrong action of a run in flat form.
             return {**values, "action": action, "name": name, "project": project}
-        reference = f"{kind}://{project or 'default'}/{function}"
+        reference = f"{kind}://{project or self._default_project}/{function}"
         return {
             "kind": f"{kind}+{action}:run",
             "name": name,

@@ -14,9 +14,9 @@ from speccompile.model.diagnostic import Diagnostic, Note, Severity, quote
 from speccompile.model.documents import Platform, Runtime
 from speccompile.model.key_spelling import spelled
 from speccompile.model.light_namedtuple import NamedTuple
-from speccompile.model.node import Node
+from speccompile.model.node import Node, Part
 from speccompile.model.origin import Override
-from speccompile.model.source import Layer
+from speccompile.model.source import BUILT_IN, Layer
 from speccompile.model.spec import Target
 from speccompile.schema.library import Library, Schema
 from speccompile.schema.suggestions import unknown_key
@@ -57,14 +57,24 @@ def read_entity_run(root: Node, entities: Entities, platform: Platform, library:
         return EntityRun(None, (_unsupported_action(kind, match["runtime"], match["action"], target),))
     references, errors = _references(envelope, match["runtime"], match["action"])
     named, unresolved = _resolve(references, entities)
-    findings = (*findings, *errors, *unresolved, *_mismatches(references, named, envelope))
     spec, reported, replaced = _join(envelope, named, runtime, library)
+    project = project_of(_from_envelope(envelope).get("project") or spec.fields.get("project"), platform, library)
+    findings = (*findings, *errors, *unresolved, *_mismatches(references, named, project))
     spec, ignored = _for_action(spec, match["action"], library)
     action = kind.but(value=match["action"], derived="the action in `kind`")
     facts = dict(_facts(envelope, references))
     facts["runtime"] = kind.but(value=match["runtime"], derived="the runtime in `kind`")
     moved = {**_from_envelope(envelope), "action": action}
     return EntityRun(spec, (*findings, *reported, *ignored), moved, facts, runtime, tuple(replaced))
+
+
+def project_of(written: Node | None, platform: Platform, library: Library) -> Node:
+    """The project that the platform fixes, or that the run names."""
+    fixed = platform.settings.fields.get("project")
+    if fixed is not None:
+        return fixed.but(overridden=(), weak=False).overriding(written) if written else fixed.but(weak=False)
+    default = library.schemas["run"]["properties"]["project"]["default"]
+    return written or Node(default, BUILT_IN, part=Part.DEFAULT)
 
 
 def _unknown_runtime(kind: Node, runtime: str, platform: Platform) -> Diagnostic:
@@ -121,19 +131,30 @@ def _resolve(references: list[EntityReference], entities: Entities) -> tuple[dic
 
 
 def _mismatches(
-    references: list[EntityReference], named: Mapping[Layer, Entity], envelope: Node
+    references: list[EntityReference], named: Mapping[Layer, Entity], project: Node
 ) -> Iterator[Diagnostic]:
     for one in references:
-        yield from _other_project(one, named.get(one.layer), _from_envelope(envelope).get("project"))
-    used = next((one for one in references if one.layer is Layer.FUNCTION), None)
+        yield from _other_project(one, named.get(one.layer), project)
+    used, *others = [one for one in references if one.layer is Layer.FUNCTION] or (None,)
+    for other in others:
+        yield Diagnostic(
+            code="function/reference",
+            message="the run names a function and a workflow, and it can have only one of them",
+            span=other.node.place,
+            path=("spec", "workflow"),
+            notes=(Note("the function is named here", used.node.span),) if used else (),
+            help="remove `function` or `workflow`",
+        )
     if used:
         yield from _task_of_another(used, named.get(Layer.TASK))
         yield from _nested_references(used, named.get(Layer.FUNCTION))
 
 
-def _other_project(reference: EntityReference, entity: Entity | None, project: Node | None) -> Iterator[Diagnostic]:
+def _other_project(reference: EntityReference, entity: Entity | None, project: Node) -> Iterator[Diagnostic]:
     layer = reference.layer
-    if project is not None and reference.project != str(project.value):
+    if reference.project != str(project.value):
+        is_default = project.part is Part.DEFAULT
+        is_set = () if is_default else (Note("the run's project is set here", project.span),)
         place = (Note(f"the {layer} is here", entity.place),) if entity else ()
         yield Diagnostic(
             code="function/reference",
@@ -141,8 +162,10 @@ def _other_project(reference: EntityReference, entity: Entity | None, project: N
             f"and the run to project {quote(project.value)}",
             span=reference.node.span,
             path=("spec", str(layer)),
-            notes=(Note("the run's project is set here", project.span), *place),
-            help=f"name a {layer} of the run's project",
+            notes=(*is_set, *place),
+            help=f"add {quote(f'project: {reference.project}')} to the run"
+            if is_default
+            else f"name a {layer} of the run's project",
         )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from speccompile.compiler.choose_manifests import actions_of, applicable_fields, target_of
 from speccompile.compiler.documents.admin_config import Setting
+from speccompile.compiler.documents.entity_run import project_of
 from speccompile.compiler.documents.profiles import choose
 from speccompile.compiler.documents.run_forms import flatten
 from speccompile.compiler.documents.targets import DEFAULT_TARGET, targets_of
@@ -15,8 +16,7 @@ from speccompile.model.documents import Document, Profile, Run
 from speccompile.model.findings import CompileError, has_errors
 from speccompile.model.identity_cache import by_identity
 from speccompile.model.light_namedtuple import NamedTuple
-from speccompile.model.node import Node, Part
-from speccompile.model.source import BUILT_IN
+from speccompile.model.node import Node
 from speccompile.model.spec import Target
 from speccompile.schema.library import Library
 from speccompile.schema.suggestions import suggest_value
@@ -66,7 +66,7 @@ def read_run(document: Document, setting: Setting) -> ReadRun:
     run = Run(
         source=document.source,
         name=top["name"],
-        project=_project(top.get("project"), setting),
+        project=project_of(top.get("project"), setting.platform, setting.library),
         action=top["action"],
         profile=_profile_name(top.get("profile")),
         facts=flat.facts,
@@ -86,15 +86,6 @@ def _for_exported_runs(run: Node, target: Target, profile: Profile | None) -> Di
         notes=_target_note(profile),
         help="choose a profile without this target, or export the run from DigitalHub",
     )
-
-
-def _project(written: Node | None, setting: Setting) -> Node:
-    """The project that the platform fixes, or that the run names."""
-    fixed = setting.platform.settings.fields.get("project")
-    if fixed is not None:
-        return fixed.but(overridden=(), weak=False).overriding(written) if written else fixed.but(weak=False)
-    default = setting.library.schemas["run"]["properties"]["project"]["default"]
-    return written or Node(default, BUILT_IN, part=Part.DEFAULT)
 
 
 def _profile_name(profile: Node | None) -> Node | None:
