@@ -57,6 +57,11 @@ INPUTS: dict[str, Callable[[int], str]] = {
     ),
     "wrong types": lambda number: items("envs:\n", 1) + "- 1\n" * number,
     "variables": lambda number: items("envs:\n", 1) + "".join(f"- {{name: E{i}, value: x}}\n" for i in range(number)),
+    "letters of an exported run": lambda number: (
+        "kind: container+job:run\nproject: p\nspec:\n  function: container://p/f\n  args:\n"
+        + "  - n\n" * number
+        + "---\nkind: container\nproject: p\nname: f\nspec: {image: 'a/b:1'}\n"
+    ),
     "ambiguous values": lambda number: items("args:\n", 1) + "- yes\n" * number,
 }
 

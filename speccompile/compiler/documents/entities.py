@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeAlias
 
@@ -67,14 +68,19 @@ def split_entities(documents: Iterable[Document]) -> tuple[list[Document], list[
 
 def with_letters(parsed: Parsed) -> Parsed:
     """The file without findings about `y` and `n` in entities: PyYAML, which wrote them, means letters."""
-    letters = [finding for finding in parsed.findings if _is_letter(finding)]
-    if not letters:
+    if not any(map(_is_letter, parsed.findings)):
         return parsed
     entities = [document.root.span for document in parsed.documents if type_of_entity(document.root)]
-    meant = [
-        one for one in letters if one.span and any(span.line <= one.span.line <= span.end_line for span in entities)
-    ]
-    return parsed._replace(findings=tuple(finding for finding in parsed.findings if finding not in meant))
+    starts = [span.line for span in entities]
+
+    def is_meant(finding: Diagnostic) -> bool:
+        if finding.span is None or not _is_letter(finding):
+            return False
+        # Documents follow each other, so only the last one that starts before the line can contain it.
+        index = bisect_right(starts, finding.span.line) - 1
+        return index >= 0 and finding.span.line <= entities[index].end_line
+
+    return parsed._replace(findings=tuple(finding for finding in parsed.findings if not is_meant(finding)))
 
 
 def _is_letter(finding: Diagnostic) -> bool:
