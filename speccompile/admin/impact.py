@@ -10,6 +10,7 @@ from typing import Any
 from speccompile.compiler.compile_files import compile_files
 from speccompile.compiler.compiled import Compiled, Result
 from speccompile.compiler.documents.admin_config import Setting
+from speccompile.compiler.documents.entities import split_entities, with_entities, with_letters
 from speccompile.diff.manifests import ManifestChange, difference
 from speccompile.model.diagnostic import Diagnostic, Severity, quote
 from speccompile.model.findings import CompileError, has_errors
@@ -88,20 +89,25 @@ def outcomes(files: Iterable[Parsed], old: Setting, new: Setting) -> Iterator[Ou
     """Compile each run under both settings, in order, with one file in memory at a time."""
     for_old, for_new, for_labels = tee(files, 3)
     results = zip(compile_files(for_old, old), compile_files(for_new, new), strict=True)
-    labels = (label for parsed in for_labels for label in _labels(parsed))
+    labels = (label for parsed in for_labels for label in _labels(parsed, new))
     for label, (before, after) in zip(labels, results, strict=True):
         compiled = next((one for one in (after, before) if isinstance(one, Compiled)), None)
         full_label = RunLabel(compiled.name, compiled.project, label.where) if compiled else label
         yield Outcome(full_label, before, after)
 
 
-def _labels(parsed: Parsed) -> Iterator[RunLabel]:
+def _labels(parsed: Parsed, setting: Setting) -> Iterator[RunLabel]:
     """The labels of runs before they are compiled, one for each result of `compile_files`."""
-    if has_errors(parsed.findings):
-        spans = (finding.span for finding in parsed.findings if finding.span)
+    parsed = with_letters(parsed)
+    runs, others = split_entities(parsed.documents)
+    findings = parsed.findings
+    if others and not has_errors(findings):
+        findings = with_entities(setting.entities, others, setting.library)[1]
+    if has_errors(findings):
+        spans = (finding.span for finding in findings if finding.span)
         yield RunLabel("", "", next((span.source.name for span in spans), ""))
         return
-    for document in parsed.documents:
+    for document in runs:
         name, project = (_text(document.root, key) for key in ("name", "project"))
         yield RunLabel(name, project or "default", document.root.span.label)
 

@@ -11,11 +11,12 @@ from typing import Final, TextIO
 
 from speccompile.cli.inputs import flags_of
 from speccompile.compiler.documents.admin_config import Setting
+from speccompile.compiler.documents.entities import split_entities
 from speccompile.diff.affected_runs import IsTouched, RunKey, affected
 from speccompile.diff.chosen_runs import Affected, only
 from speccompile.files.call_inputs import CallError, Inputs, NoProjectError
 from speccompile.files.find import PROJECT_FILE, template_files
-from speccompile.files.git_revision import removed_files
+from speccompile.files.git_revision import load_removed, removed_files
 from speccompile.files.run_files import run_files
 from speccompile.files.work import Work, read_work
 from speccompile.files.write import manifest_path
@@ -82,6 +83,10 @@ def _chosen(changed: Sequence[str], inputs: Inputs, setting: Setting, shape: str
     if any(is_touched(str(path)) for path in shared if path) or _are_below(gone, folders):
         return None
     folder = Path(inputs.output or inputs.home or "")
+    # Manifests, which may be many, have no functions.
+    manifests = [folder] if inputs.output else []
+    if _had_functions([path for path in gone if not _are_below([path], manifests)]):
+        return None
     if not gone and not any(is_touched(str(path)) for path in inputs.files) and not _are_below(changed, [folder]):
         return Affected({}, frozenset(), 0, ())
 
@@ -89,6 +94,17 @@ def _chosen(changed: Sequence[str], inputs: Inputs, setting: Setting, shape: str
         return str(folder / manifest_path(run.project, run.name, shape))
 
     return affected(run_files(inputs), setting, is_touched, output_of)
+
+
+def _had_functions(gone: Sequence[Path]) -> bool:
+    """Whether a deleted file had functions or tasks, which runs of any file may name; true if there are too many."""
+    if len(gone) > _MOST_READ:
+        return True
+    return any(split_entities(parsed.documents)[1] for parsed in load_removed(gone))
+
+
+_MOST_READ = 20
+"""The most deleted files that are read; each takes several calls of git."""
 
 
 def _touches(files: Iterable[str]) -> IsTouched:

@@ -96,7 +96,7 @@ def removed_files(folder: Path) -> tuple[Path, ...] | None:
     None if that is unknown: git fails, or a merge is in progress, in which more has changed than the named files.
     Without a repository, nothing was removed. For a range of commits, pre-commit sets the first one.
     """
-    place = _Location(os.environ.get("PRE_COMMIT_FROM_REF") or "HEAD", folder, Layer.RUN)
+    place = _Location(_last_commit(), folder, Layer.RUN)
     try:
         done = _run(place, ".", "rev-parse", "--show-toplevel")
         if done.failed:
@@ -114,6 +114,15 @@ def removed_files(folder: Path) -> tuple[Path, ...] | None:
     names = (os.fsdecode(name) for name in listing.split(b"\0")[:-1])
     endings = (*SUFFIXES, TEMPLATE_SUFFIX)
     return tuple(path for name in names if name.endswith(endings) and not os.path.lexists(path := Path(top, name)))
+
+
+def load_removed(paths: Iterable[Path]) -> Iterator[Parsed]:
+    """The documents of removed files, as they were in the last commit."""
+    return load_revision(_last_commit(), (path for path in paths if path.suffix in SUFFIXES), Layer.FUNCTION)
+
+
+def _last_commit() -> str:
+    return os.environ.get("PRE_COMMIT_FROM_REF") or "HEAD"
 
 
 def _nearest_folder(path: Path) -> Path:

@@ -596,6 +596,26 @@ class TestChanged:
         replace("runs/team.yaml", "profile: cpu\n", "")
         assert "wrote manifests/clean.yaml\n" in call("check --fix --changed profiles/cpu.yaml")[1]
 
+    def test_a_removed_function_affects_all_runs(self, call: Call) -> None:
+        """Any run may name a function beside the runs."""
+        write(
+            {
+                "runs/tool.yaml": "kind: container\nproject: demo\nname: tool\nspec: {image: 'a/b:1'}\n",
+                "runs/exported.yaml": (
+                    "kind: container+job:run\nproject: demo\nname: exported\n"
+                    "spec: {function: 'container://demo/tool'}\n"
+                ),
+            }
+        )
+        assert call("render")[0] == 0
+        git("add", "--all")
+        git("commit", "--quiet", "--message", "function")
+        Path("runs/tool.yaml").unlink()
+        for paths in ("", "runs/tool.yaml"):
+            code, _, err = call(f"check --changed {paths}")
+            assert code == 1
+            assert "error[function/unknown]" in err
+
     def test_a_directory_means_all_files_in_it(self, call: Call) -> None:
         """As for a submodule, or a link to a directory."""
         assert "(checked 3 of 3 runs)" in call("check --changed profiles")[2]

@@ -272,6 +272,23 @@ def test_no_profiles_are_not_an_error(call: Any) -> None:
     assert call("lint") == Result(0, "", "no findings in 0 profiles\n")
 
 
+FUNCTION = "kind: container\nproject: demo\nname: tool\nspec: {image: 'a/b:1'}\n"
+EXPORTED = "kind: container+job:run\nproject: demo\nname: exported\nspec: {function: 'container://demo/tool'}\n"
+
+
+def test_functions_beside_runs_are_used_on_both_sides(call: Any) -> None:
+    """They are in the same directory, in the same file, named by an option, or by the project file."""
+    write({"runs/tool.yaml": FUNCTION, "runs/run.yaml": EXPORTED, "both.yaml": f"{EXPORTED}---\n{FUNCTION}"})
+    write({"old/p.yaml": "id: default\nfs_group: 5\n", "new/p.yaml": "id: default\nfs_group: 6\n"})
+    profiles = ("impact", "--old", "old", "--new", "new")
+    for paths in (["runs"], ["both.yaml"], ["runs/run.yaml", "--functions", "runs/tool.yaml"]):
+        result = call(*profiles, *paths)
+        assert (result.code, result.err) == (4, ""), result
+        assert "1 run:" in result.out
+    write({"speccompile.yaml": "runs: [runs/run.yaml]\nfunctions: [runs/tool.yaml]\nprofiles: [new]\n"})
+    assert call(*profiles).code == 4
+
+
 @pytest.mark.parametrize("arguments", [[], ["list"], ["show"], ["lint"], ["impact"]])
 def test_help_has_examples_and_fits_a_screen(
     arguments: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

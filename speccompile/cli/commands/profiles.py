@@ -27,7 +27,7 @@ from speccompile.compiler.documents.profiles import choose
 from speccompile.files.call_inputs import CallError, Flags, Inputs, settle
 from speccompile.files.find import identity
 from speccompile.files.git_revision import load_revision
-from speccompile.files.load_admin_config import read_setting, setting_for, setting_with
+from speccompile.files.load_admin_config import setting_for, setting_with
 from speccompile.files.run_files import run_files
 from speccompile.model.diagnostic import Diagnostic, Severity
 from speccompile.model.findings import CompileError, has_errors, stop_if_any
@@ -161,7 +161,8 @@ def _setting(arguments: argparse.Namespace) -> Setting:
 
 def _inputs(arguments: argparse.Namespace) -> Inputs:
     flags = Flags(profiles=arguments.profiles, platform=arguments.platform, project=arguments.project)
-    return settle(flags._replace(templates=arguments.templates), wants_runs=False)
+    flags = flags._replace(templates=arguments.templates, functions=arguments.functions)
+    return settle(flags, wants_runs=False)
 
 
 def _list(arguments: argparse.Namespace, _: TextIO) -> _Outcome:
@@ -196,7 +197,8 @@ def _impact(arguments: argparse.Namespace, stderr: TextIO) -> _Outcome:
     profiles = arguments.new or arguments.profiles
     flags = Flags(arguments.paths, profiles, arguments.platform, None, arguments.project)
     # An admin compares profiles, in a project that is theirs.
-    inputs = settle(flags._replace(templates=arguments.templates, trusts_found_project=True))
+    flags = flags._replace(templates=arguments.templates, functions=arguments.functions)
+    inputs = settle(flags._replace(trusts_found_project=True))
     if not inputs.profiles:
         raise CallError("no new profiles: pass --new PATH")
     old, new = _old_setting(arguments.old, inputs), setting_for(inputs)
@@ -208,7 +210,7 @@ def _impact(arguments: argparse.Namespace, stderr: TextIO) -> _Outcome:
 
 def _old_setting(old: str, inputs: Inputs) -> Setting:
     if identity(Path(old)):
-        return read_setting([Path(old)], inputs.platform, inputs.templates)
+        return setting_for(inputs._replace(profiles=(Path(old),)))
     return setting_with(load_revision(old, inputs.profiles, Layer.PROFILE), inputs)
 
 
