@@ -10,12 +10,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers.work import assert_near_linear
+from helpers.work import assert_near_linear, at_most_cpu_seconds
 
 from speccompile import Compiled, CompileError, compile_run
 from speccompile.cli.main import main
+from speccompile.compiler.documents.entities import with_letters
 from speccompile.compiler.duplicate_objects import RunClaim, refuse_duplicates
 from speccompile.files.load_admin_config import read_setting
+from speccompile.model.source import Layer, Source
+from speccompile.yaml_text.parse import parse
 
 RUN = "name: r{0}\naction: job\nimage: a/b:1\n"
 MEMORY = 256 * 1024 * 1024
@@ -77,6 +80,15 @@ def test_validate_takes_linear_work(kind: str, form: str, tmp_path: Path, capsys
         capsys.readouterr()
 
     assert_near_linear(validate, 50)
+
+
+def test_letters_of_entities_take_linear_time() -> None:
+    text = "kind: container+job:run\nspec:\n  args:\n" + "  - n\n" * 20_000
+    parsed = parse(Source("run.yaml", text, Layer.RUN))
+    assert len(parsed.findings) == 20_000
+    # Comparisons of findings are no calls.
+    with at_most_cpu_seconds(5):
+        assert with_letters(parsed).findings == ()
 
 
 LIST = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n"

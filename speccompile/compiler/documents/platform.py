@@ -120,8 +120,22 @@ def _apply(weaker: Platform, tree: Node, library: Library) -> tuple[Platform, tu
         rules=(*platform.rules, *rules),
         bans=(*platform.bans, *bans),
     )
+    if "enforce" in layers:
+        platform = _with_enforced_runtimes(platform, layers["enforce"], library)
     platform, runtime_findings = _with_runtimes(platform, tree, library)
     return platform, (*findings, *rule_findings, *ban_findings, *runtime_findings)
+
+
+def _with_enforced_runtimes(platform: Platform, enforced: Node, library: Library) -> Platform:
+    """The platform with what a file enforces over what its preset enforces for runtimes."""
+
+    def stronger(runtime: Runtime) -> Runtime:
+        fields = {name: node for name, node in enforced.fields.items() if name in runtime.enforced.fields}
+        if not fields:
+            return runtime
+        return runtime._replace(enforced=_merge(runtime.enforced, enforced.with_fields(fields), library))
+
+    return platform._replace(runtimes={name: stronger(one) for name, one in platform.runtimes.items()})
 
 
 def _with_runtimes(platform: Platform, tree: Node, library: Library) -> tuple[Platform, tuple[Diagnostic, ...]]:
