@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 
 from speccompile.compiler.container_resources import DISK, SCRATCH_DISK
-from speccompile.model.credentials import credential_kind
+from speccompile.model.credentials import credential_kind, credentials_in
 from speccompile.model.diagnostic import Diagnostic, Note, Severity, quote
 from speccompile.model.documents import Platform
 from speccompile.model.key_path import KeyPath
@@ -17,6 +17,7 @@ from speccompile.model.node import Node
 from speccompile.model.quantity import NANOS, parse_quantity
 from speccompile.model.source import USER_LAYERS
 from speccompile.schema.field_path import SIDES
+from speccompile.schema.library import Library
 from speccompile.schema.volume_types import CLAIM
 
 _LEAST_BYTES = 1024**2
@@ -26,11 +27,14 @@ _MANY_BYTES = 1024
 _BYTES = {"memory": "of memory", DISK: "of disk", SCRATCH_DISK: "of disk"}
 
 
-def likely_mistakes(fields: Node, platform: Platform) -> Iterator[Diagnostic]:
+def likely_mistakes(fields: Node, platform: Platform, library: Library) -> Iterator[Diagnostic]:
     """The warnings about the normalized fields of one layer."""
     for name, check in _CHECKS.items():
         if name in fields.fields:
             yield from check(fields.fields[name], platform)
+    for name, node in fields.fields.items():
+        if "x-targets" in library.fields.get(name, {}):
+            yield from _credentials(name, node)
 
 
 def _amounts(resources: Node, _: Platform) -> Iterator[Diagnostic]:
@@ -138,6 +142,25 @@ def _envs(envs: Node, _: Platform) -> Iterator[Diagnostic]:
                 severity=Severity.WARNING,
                 help="store it in the project's secret store and list its name under `secrets`",
             )
+
+
+def _credentials(name: str, field: Node) -> Iterator[Diagnostic]:
+    """Tokens and passwords in the values of a target's field, such as the URL of a source."""
+    for path, node in field.walk():
+        if isinstance(node.value, str) and any(map(_is_secret, credentials_in(node.value))):
+            yield Diagnostic(
+                code="policy/credential",
+                message="this value contains a token, a private key or a password",
+                span=node.span,
+                path=(name, *path),
+                severity=Severity.WARNING,
+                help="remove it, and list a secret of the project under `secrets`, which becomes a variable",
+            )
+
+
+def _is_secret(text: str) -> bool:
+    """Whether a part of a URL or text is secret by itself; `git@` is not, and a variable stands for its value."""
+    return "$" not in text and (":" in text or "PRIVATE KEY" in text or credential_kind(text) is not None)
 
 
 _CHECKS: Mapping[str, Callable[[Node, Platform], Iterator[Diagnostic]]] = {

@@ -60,7 +60,7 @@ def normalize(
     }
     tree = fields.with_fields(canonical)
     violations = (finding for check in LAYER_CHECKS for finding in check(tree, platform))
-    return tree, (*context.findings, *violations, *likely_mistakes(tree, platform))
+    return tree, (*context.findings, *violations, *likely_mistakes(tree, platform, library))
 
 
 def _executable(node: Node, _: NormalizeContext) -> Node:
