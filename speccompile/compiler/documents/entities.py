@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import TypeAlias
 
 from speccompile.model.diagnostic import Diagnostic, Note, quote
@@ -247,8 +248,9 @@ def find_entity(reference: EntityReference, entities: Entities) -> Entity | Diag
         return next((one for one in versions if one.version == reference.version), None) or _unknown(
             reference, entities
         )
-    newest = max((one.created for one in versions), default="")
-    candidates = [one for one in versions if one.created == newest]
+    ages = _ages(versions)
+    newest = max(ages, default=None)
+    candidates = [one for one, age in zip(versions, ages, strict=True) if age == newest]
     if len(candidates) > 1:
         return Diagnostic(
             code="function/ambiguous",
@@ -258,6 +260,20 @@ def find_entity(reference: EntityReference, entities: Entities) -> Entity | Diag
             help="add a version to the reference, or `metadata.created` to the functions",
         )
     return candidates[0] if candidates else _unknown(reference, entities)
+
+
+def _ages(versions: Iterable[Entity]) -> Sequence[str] | Sequence[datetime]:
+    """What orders the versions: the instants at which they were created, or the texts if one is not a time."""
+    texts = [one.created for one in versions]
+    try:
+        times = [datetime.fromisoformat(text) if text else _UNKNOWN_TIME for text in texts]
+        # Without a time zone, a time is in UTC.
+        return [time if time.tzinfo else time.replace(tzinfo=UTC) for time in times]
+    except ValueError:
+        return texts
+
+
+_UNKNOWN_TIME = datetime.min.replace(tzinfo=UTC)
 
 
 def _unknown(reference: EntityReference, entities: Entities) -> Diagnostic:
