@@ -23,6 +23,7 @@ from speccompile.schema.suggestions import unknown_key
 from speccompile.schema.validate import validate
 
 _RUN_KIND = r"(?P<runtime>[-.A-Za-z0-9]+)\+(?P<action>[a-z]+):run"
+_WHOLE_NUMBER = "-?[0-9]{1,18}"
 _REFERENCES = {"function": Layer.FUNCTION, "workflow": Layer.FUNCTION, "task": Layer.TASK}
 """Keys of a run that refer to other entities."""
 
@@ -285,10 +286,11 @@ def _split(
         if "x-missing" in keys.get(name, {}):
             reported.append(_not_reproduced(name, node, keys[name]))
         elif name in keys:
-            _add(special, name, written, node)
+            _add(special, name, written, _with_numbers(node, keys[name], library))
         elif (name := spelled(written, known)) not in known:
             name = spelled(written, library.fields)
-            _add(shared, name, written, _without_unused(name, node))
+            numbers = _with_numbers(node, library.fields.get(name, {}), library)
+            _add(shared, name, written, _without_unused(name, numbers))
         elif "x-missing" in known[name] and node.value not in ((), {}, ""):
             reported.append(_not_reproduced(name, node, known[name]))
     return shared, special
@@ -297,6 +299,28 @@ def _split(
 def _add(fields: dict[str, Node], name: str, written: str, node: Node) -> None:
     # A second spelling stays as it is, and the schema reports it.
     fields[name if name not in fields else written] = node
+
+
+def _with_numbers(node: Node, schema: Schema, library: Library) -> Node:
+    """The value with whole numbers in place of their texts, which DigitalHub accepts as well."""
+    schema = library.resolve(schema)
+    if isinstance(node.value, str):
+        is_number = schema.get("type") == "integer" and re.fullmatch(_WHOLE_NUMBER, node.value)
+        return node.but(value=int(node.value)) if is_number else node
+    if isinstance(node.value, tuple):
+        items = schema.get("items", {})
+        return node.mapped(lambda item: _with_numbers(item, items, library))
+    properties = schema.get("properties", {})
+    return (
+        node.with_fields(
+            {
+                key: _with_numbers(child, properties.get(spelled(key, properties), {}), library)
+                for key, child in node.fields.items()
+            }
+        )
+        if properties and node.fields
+        else node
+    )
 
 
 def _without_unused(name: str, node: Node) -> Node:
