@@ -70,12 +70,13 @@ def _required_fields_are_set(merged: Merged) -> Iterator[Diagnostic]:
 def _missing_field(merged: Merged, path: KeyPath) -> Iterator[Diagnostic]:
     # Exported runs have the keys of this field themselves.
     name = format_path(path[1:] if path[0] == merged.target.entity_field else path)
+    function = "the function, " if "function" in merged.run.facts else ""
     yield Diagnostic(
         code="target/missing-field",
-        message=f"target `{merged.target.name}` needs `{name}`, and neither the run nor its profile sets it",
+        message=f"target `{merged.target.name}` needs `{name}`, and neither {function}the run nor its profile sets it",
         span=merged.run.name.span,
         path=path,
-        help=f"add `{name}` to the run or its profile",
+        help=f"add `{name}` to {function}the run or its profile",
     )
 
 
