@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from base64 import b64encode
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from functools import cache
 from itertools import islice
 from pathlib import Path
@@ -25,6 +25,7 @@ from speccompile.files.admin_texts import (
     as_profiles,
     data_text,
     file_text,
+    path_fault,
     read_admin,
 )
 from speccompile.files.load_admin_config import parse_text, read_setting, setting_from
@@ -115,6 +116,8 @@ def compile_many(  # noqa: PLR0913  what a run is compiled with
     CompileError at once if profiles or platform have errors, with the findings of all runs. Their warnings are among
     the findings of the first result.
     """
+    # Anything else is one run, and refused as such.
+    runs = runs if isinstance(runs, Iterable) else (runs,)
     files = read_admin(profiles, platform, templates, project, _function_files(functions))
     setting = setting_from(files)
     if setting.is_broken:
@@ -151,10 +154,12 @@ _NO_RUN = Diagnostic(
 )
 
 
-def _function_files(functions: Iterable[FunctionInput] | FunctionInput) -> Iterator[AdminInput]:
+def _function_files(functions: Iterable[FunctionInput] | FunctionInput | None) -> Iterator[AdminInput]:
     """The paths and data of functions; a single function becomes a list of one."""
+    if functions is None:
+        return
     is_one = isinstance(functions, (str, Path, Mapping)) or hasattr(functions, "to_dict")
-    items: Iterable[Any] = (functions,) if is_one else functions or ()  # type: ignore[assignment]
+    items: Iterable[Any] = (functions,) if is_one or not isinstance(functions, Iterable) else functions
     for one in items:
         yield from (one,) if isinstance(one, (str, Path)) else entities_of(one)
 
@@ -215,7 +220,9 @@ class Function:
         match spec.get("source"):
             case {"code": str(code), **source} if "base64" not in source:
                 # As the SDK does.
-                spec["source"] = {**source, "base64": b64encode(code.encode()).decode("ascii")}
+                # What cannot be encoded is left for the compiler to refuse.
+                with suppress(UnicodeEncodeError):
+                    spec["source"] = {**source, "base64": b64encode(code.encode()).decode("ascii")}
         self._name = name
         # A reference to the function must be valid, whatever its name is.
         function = re.sub(r"[/:\s]", "-", str(name))
@@ -229,7 +236,7 @@ class Function:
         fixed = setting.platform.settings.fields.get("project")
         self._default_project = str(fixed.value) if fixed else "default"
         # By known field, whether it may have any content, such as objects of the SDK.
-        known = known_keys(kind, setting.platform, setting.library)
+        known = known_keys(str(kind), setting.platform, setting.library)
         self._is_opaque = {name: bool(schema.get("x-opaque")) for name, schema in known.items()}
         _describe_run()
 
@@ -243,6 +250,7 @@ class Function:
         templates: Path | str | None = None,
     ) -> Function:
         """Read a function that DigitalHub exported. Raises CompileError."""
+        stop_if_any(filter(None, (path_fault(path, "a file", Layer.FUNCTION),)))
         entity = _read_function(Path(path))
         function = cls(**entity, profiles=profiles, platform=platform, templates=templates)
         # Origins then show the lines of the file.

@@ -211,3 +211,60 @@ def test_compilations_are_values_and_can_be_sent() -> None:
     assert [str(line) for part in sent.explain() for line in part.lines] == [
         str(line) for part in one.explain() for line in part.lines
     ]
+
+
+class SdkFunction:
+    """A function of the SDK whose tasks are not what they should be."""
+
+    _tasks = 5
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"kind": "container", "project": "demo", "name": "tool", "spec": {"image": "a/b:1"}}
+
+
+ANY: Any = 5
+WRONG: dict[str, Callable[[], object]] = {
+    "profiles": lambda: compile_run({"name": "a", "action": "job", "image": "a/b:1"}, profiles=ANY),
+    "platform": lambda: compile_run({"name": "a", "action": "job", "image": "a/b:1"}, platform=ANY),
+    "templates": lambda: compile_run({"name": "a", "action": "job", "image": "a/b:1"}, templates=ANY),
+    "profiles of a function": lambda: Function("a", profiles=ANY),
+    "platform of a function": lambda: Function("a", platform=ANY),
+    "templates of a function": lambda: Function("a", templates=ANY),
+    "functions": lambda: compile_run({"name": "a", "action": "job", "image": "a/b:1"}, functions=ANY),
+    "path": lambda: Function.from_file(None),  # type: ignore[arg-type]
+    "kind": lambda: Function("a", kind=[], image="a/b:1").run("job"),  # type: ignore[arg-type]
+    "code": lambda: Function("a", kind="python", platform="digitalhub", source={"code": "\ud800"}).run("job"),
+    "object": lambda: Function("a", image="a/b:1").run("job", parameters={"a": object()}),
+    "function": lambda: Function("a", image="a/b:1").run("job", inputs={"a": [lambda: None]}),
+    "bytes": lambda: Function("a", image="a/b:1").run("job", parameters={"a": b"a"}),
+    "set": lambda: Function("a", image="a/b:1").run("job", parameters={"a": {"b": {"c"}}}),
+}
+
+
+@pytest.mark.parametrize("call", WRONG.values(), ids=WRONG)
+def test_wrong_types_are_findings(call: Callable[[], object]) -> None:
+    with pytest.raises(CompileError):
+        call()
+
+
+def test_what_is_no_run_is_a_finding() -> None:
+    values: list[Any] = [None, 5]
+    for runs in values:
+        (result,) = compile_many(runs)
+        assert isinstance(result, CompileError)
+
+
+def test_none_means_no_profiles_and_odd_tasks_no_tasks() -> None:
+    run = {"name": "a", "action": "job", "image": "a/b:1"}
+    nothing: Any = None
+    odd: Any = SdkFunction()
+    plain = compile_run(run).to_yaml()
+    assert compile_run(run, profiles=nothing, functions=[odd]).to_yaml() == plain
+    assert Function("a", image="a/b:1", profiles=nothing).run("job").name == "a"
+
+
+def test_a_function_without_a_project_belongs_to_the_one_that_the_platform_fixes() -> None:
+    platform = {"project": "demo"}
+    assert Function("a", image="a/b:1", platform=platform).run("job").project == "demo"
+    with pytest.raises(CompileError, match="function/reference"):
+        Function("a", image="a/b:1", project="other", platform=platform).run("job")

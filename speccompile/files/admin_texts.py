@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from os import PathLike
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from speccompile.files.call_inputs import CallError, Inputs
 from speccompile.files.find import Unlisted, template_files
 from speccompile.files.read import MAX_FILE_BYTES, expand, is_stream, no_templates, read_file
+from speccompile.model.diagnostic import Diagnostic
 from speccompile.model.documents import Document
 from speccompile.model.input_texts import AdminTexts, TemplateFile, Text
 from speccompile.model.light_namedtuple import NamedTuple
-from speccompile.model.source import Layer, Source
+from speccompile.model.source import Layer, Source, Span
 from speccompile.schema.bundled import preset_names
 from speccompile.schema.suggestions import near
 from speccompile.yaml_text.parsed import Parsed
@@ -53,7 +55,7 @@ class AdminFiles(NamedTuple):
 
 
 def read_admin(
-    profiles: Iterable[ProfileInput] | AdminInput,
+    profiles: Iterable[ProfileInput] | AdminInput | None,
     platform: AdminInput | None,
     templates: Path | str | None = None,
     project: str | None = None,
@@ -64,7 +66,7 @@ def read_admin(
     `project` is the project of every run.
     """
     texts = tuple(text for profile in as_profiles(profiles) for text in _profile_texts(profile))
-    custom = () if templates is None else tuple(read_templates(Path(templates)))
+    custom = () if templates is None else _templates(templates)
     fixed = None if project is None else data_text(({"project": project},), Source("<project>", "", Layer.PLATFORM))
     entities = read_functions(functions)
     return AdminFiles(texts, None if platform is None else platform_text(platform), custom, fixed, functions=entities)
@@ -102,6 +104,23 @@ def fixed_project(inputs: Inputs) -> Text | Parsed | None:
     return file_text(inputs.project, Layer.PLATFORM) if inputs.fixes_project else None
 
 
+def _templates(folder: Path | str) -> tuple[TemplateFile | Parsed, ...]:
+    fault = path_fault(folder, "a directory", Layer.TEMPLATE)
+    return (Parsed((), (fault,)),) if fault else tuple(read_templates(Path(folder)))
+
+
+def path_fault(path: object, what: str, layer: Layer) -> Diagnostic | None:
+    """The error for a value that is not a path."""
+    if isinstance(path, (str, PathLike)):
+        return None
+    return Diagnostic(
+        code="schema/wrong-type",
+        message=f"expected the path of {what}, found a value of type `{type(path).__name__}`",
+        span=Span(Source(f"<{layer}>", "", layer)),
+        help="pass a string or a `pathlib.Path`",
+    )
+
+
 def read_templates(folder: Path) -> Iterator[TemplateFile | Parsed]:
     """Read the templates in the target folders of a folder, named by their paths in it, with findings for the rest."""
     is_empty = True
@@ -120,15 +139,20 @@ def read_templates(folder: Path) -> Iterator[TemplateFile | Parsed]:
         yield no_templates(str(folder), None)
 
 
-def as_profiles(profiles: Iterable[ProfileInput] | AdminInput) -> tuple[ProfileInput, ...]:
+def as_profiles(profiles: Iterable[ProfileInput] | AdminInput | None) -> tuple[ProfileInput, ...]:
     """A list of profiles; a single one, which may be a string, becomes a list of one."""
-    return (profiles,) if isinstance(profiles, (str, Path, Mapping)) else tuple(profiles)
+    if profiles is None:
+        return ()
+    # Anything else that is not a list is one profile too, and refused later.
+    if isinstance(profiles, (str, Path, Mapping)) or not isinstance(profiles, Iterable):
+        return (profiles,)
+    return tuple(profiles)
 
 
 def platform_text(platform: AdminInput) -> Text | Parsed:
     if isinstance(platform, str) and platform in preset_names():
         platform = {"preset": platform}
-    if isinstance(platform, Mapping):
+    if not isinstance(platform, (str, PathLike)):
         return data_text((platform,), Source("<platform>", "", Layer.PLATFORM))
     text = file_text(Path(platform), Layer.PLATFORM)
     return _suggest_preset(text, str(platform)) if isinstance(text, Parsed) else text

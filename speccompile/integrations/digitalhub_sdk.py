@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Protocol, TypeAlias
 
@@ -47,8 +48,9 @@ def as_data(entity: EntityInput) -> Mapping[str, Any]:
 
 def entities_of(function: EntityInput) -> tuple[Mapping[str, Any], ...]:
     """A function as exported, followed by the tasks that the object of the SDK has loaded."""
-    tasks = getattr(function, "_tasks", None) or ()
-    return as_data(function), *map(as_data, tasks.values() if isinstance(tasks, Mapping) else tasks)
+    tasks: Any = getattr(function, "_tasks", None)
+    loaded = tasks.values() if isinstance(tasks, Mapping) else tasks if isinstance(tasks, (list, tuple)) else ()
+    return as_data(function), *map(as_data, loaded)
 
 
 def without_unused(fields: Mapping[str, Any], known: Collection[str]) -> tuple[dict[str, Any], tuple[Diagnostic, ...]]:
@@ -78,7 +80,7 @@ def _unused(name: str, known: Collection[str]) -> Diagnostic:
 
 
 def objects_as_keys(value: object) -> object:
-    """The value with the key, or else the text, of each object in it that is not JSON data."""
+    """The value with the key, or else the text, of each object in it that is not JSON data and has one."""
     return _as_plain(value, iter(range(MAX_EXPANDED)), 0)
 
 
@@ -91,4 +93,12 @@ def _as_plain(value: object, budget: Iterator[int], depth: int) -> object:
     if isinstance(value, (list, tuple)):
         return [_as_plain(item, budget, depth + 1) for item in value]
     key = getattr(value, "key", None)
-    return key if isinstance(key, str) else str(value)
+    if isinstance(key, str):
+        return key
+    text = None if isinstance(value, _WITHOUT_TEXT) else str(value)
+    # A memory address would differ between processes. The compiler refuses the object.
+    return value if text is None or re.search(r" at 0x[0-9A-Fa-f]+", text) else text
+
+
+_WITHOUT_TEXT = (bytes, bytearray, memoryview, set, frozenset)
+"""Types whose text is not their content, or has no order."""
