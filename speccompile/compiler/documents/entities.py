@@ -27,6 +27,7 @@ _PROVIDE = (
     "pass its file or directory with --functions, add it to `functions` of the project file, "
     "or put it beside the run, in the same directory or stream"
 )
+_EXPORT_TASK = "export the task too, with `digitalhub.get_task(ID, project=PROJECT).export()`"
 EntityFindings: TypeAlias = tuple[Diagnostic, ...]
 
 
@@ -262,7 +263,7 @@ def _unknown(reference: EntityReference, entities: Entities) -> Diagnostic:
         message=f"{reference.layer} {quote(reference.node.value, 120)} not found",
         span=reference.node.span,
         notes=notes,
-        help=_PROVIDE,
+        help=f"{_EXPORT_TASK}, and {_PROVIDE}" if reference.layer is Layer.TASK else _PROVIDE,
     )
 
 
