@@ -16,7 +16,7 @@ from speccompile.model.documents import Platform, Runtime
 from speccompile.model.key_path import KeyPath
 from speccompile.model.key_spelling import spelled
 from speccompile.model.light_namedtuple import NamedTuple
-from speccompile.model.node import Node, NodeValue
+from speccompile.model.node import Node
 from speccompile.model.origin import Override
 from speccompile.model.source import Layer
 from speccompile.model.spec import Target
@@ -27,7 +27,7 @@ from speccompile.schema.validate import validate
 _RUN_KIND = r"(?P<runtime>[-.A-Za-z0-9]+)\+(?P<action>[a-z]+):run"
 _REFERENCES = {"function": Layer.FUNCTION, "workflow": Layer.FUNCTION, "task": Layer.TASK}
 """Keys of a run that refer to other entities."""
-_EMPTY: tuple[NodeValue, ...] = ((), {}, "")
+_EMPTY: tuple[object, ...] = ((), {}, "")
 """Values that DigitalHub treats as unset."""
 
 
