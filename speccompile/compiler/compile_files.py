@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from speccompile.compiler.compiled import Result
 from speccompile.compiler.documents.admin_config import Setting
-from speccompile.compiler.documents.entities import split_entities, with_entities, with_letters
+from speccompile.compiler.documents.entities import as_exported, split_entities, with_entities
 from speccompile.compiler.documents.run import read_run
 from speccompile.compiler.duplicate_objects import ClaimStore, refuse_duplicates
 from speccompile.compiler.pipeline import compile_document
@@ -27,7 +27,7 @@ def compile_files(files: Iterable[Parsed], setting: Setting, memory: ClaimStore 
 def compile_file(parsed: Parsed, setting: Setting) -> Iterator[Result]:
     """Compile the runs of one file without comparing them; its functions and tasks are what these runs may name."""
     if has_errors(parsed.findings):
-        parsed = with_letters(parsed)
+        parsed = as_exported(parsed)
     if has_errors(parsed.findings):
         yield CompileError((*parsed.findings, *_other_faults(parsed, setting)))
         return

@@ -83,12 +83,17 @@ def _missing_field(merged: Merged, path: KeyPath) -> Iterator[Diagnostic]:
 def _missing_image(merged: Merged, _: KeyPath) -> Iterator[Diagnostic]:
     pods = (pod_of(base, merged.target.pods) for base in bases_of(merged).values())
     if not any(main and "image" in main.fields for main in map(main_of, pods)):
+        function = merged.run.facts.get("function")
         yield Diagnostic(
             code="policy/no-image",
-            message="neither the run nor its profile sets an image",
-            span=merged.run.name.span,
+            message=f"function {quote(function.value)} has no `image`, and neither the run nor its profile sets one"
+            if function
+            else "neither the run nor its profile sets an image",
+            span=function.span if function else merged.run.name.span,
             path=("image",),
-            help="add `image: <registry>/<name>:<tag>`",
+            help="set `image` on the function; if DigitalHub would build the image, build it in CI first"
+            if function
+            else "add `image: <registry>/<name>:<tag>`",
         )
 
 

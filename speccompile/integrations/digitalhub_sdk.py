@@ -42,8 +42,25 @@ EntityInput: TypeAlias = Mapping[str, Any] | SdkObject
 def as_data(entity: EntityInput) -> Mapping[str, Any]:
     """The entity as exported."""
     is_object = not isinstance(entity, Mapping) and hasattr(entity, "to_dict")
+    data: Any = entity.to_dict() if is_object else entity  # type: ignore[union-attr]
     # Anything else is left for the compiler to refuse.
-    return entity.to_dict() if is_object else entity  # type: ignore[union-attr, return-value]
+    if not isinstance(data, Mapping) or not {"kind", "spec"} <= data.keys() or _TIMED.isdisjoint(data):
+        return data  # type: ignore[no-any-return]
+    return {key: _with_times_as_text(value) if key in _TIMED else value for key, value in data.items()}
+
+
+_TIMED = frozenset({"metadata", "status"})
+"""Keys of an entity that contain times, which PyYAML reads as `datetime`."""
+
+
+def _with_times_as_text(value: object, depth: int = 0) -> object:
+    if isinstance(value, Mapping) and depth < MAX_DEPTH:
+        return {key: _with_times_as_text(child, depth + 1) for key, child in value.items()}
+    if isinstance(value, (list, tuple)) and depth < MAX_DEPTH:
+        return [_with_times_as_text(item, depth + 1) for item in value]
+    # Not isinstance: only the edges import `datetime`, which has a clock.
+    text = value.isoformat() if hasattr(value, "isoformat") else None
+    return text if isinstance(text, str) else value
 
 
 def entities_of(function: EntityInput) -> tuple[Mapping[str, Any], ...]:

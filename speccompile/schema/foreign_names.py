@@ -24,7 +24,7 @@ _TABLES = (
 _SIDES = frozenset({"requests", "limits"})
 _EXACT_TABLES = (("amount", _SIDES), ("variable", {"name", "value"}))
 """The same for mappings that allow these keys and no others."""
-_VALUE_TABLES = ("action", "volume_type")
+_VALUE_TABLES = ("action", "python_version", "volume_type")
 
 
 @cache

@@ -56,12 +56,21 @@ def validate_exactly(root: Node, name: str, library: Library) -> tuple[Node, tup
     tree = _conform(root, library.schemas[name], library, (), findings)
     document = CheckedDocument(root, tree, library.schemas[name], library)
     explained = (
-        improve(finding, error, document)
+        (error, improved)
         for error in library.validator(name).iter_errors(tree.plain())
         for finding in translate_error(error, tree, library)
+        if (improved := improve(finding, error, document))
     )
-    findings += islice(filter(None, explained), MAX_FINDINGS)
+    findings += _one_per_schema(list(islice(explained, MAX_FINDINGS)))
     return tree, tuple(_without_repetitions(findings))
+
+
+def _one_per_schema(explained: Sequence[tuple[ValidationError, Diagnostic]]) -> Iterator[Diagnostic]:
+    """The findings without those of `format` for values that the same schema refuses by another keyword too."""
+    others = {(finding.path, id(error.schema)) for error, finding in explained if error.validator != "format"}
+    for error, finding in explained:
+        if error.validator != "format" or (finding.path, id(error.schema)) not in others:
+            yield finding
 
 
 def without_faulty(tree: Node, findings: Iterable[Diagnostic]) -> Node:

@@ -13,10 +13,13 @@ from typing import Any
 
 import pytest
 import yaml
+from helpers.programs import digitalhub_python
 
 from speccompile import compile_run
 
 MAIN = """
+import functools
+
 limit = 0
 
 
@@ -34,9 +37,34 @@ def everything(**values):
     return values
 
 
+def of_run(run, event, size=1):
+    return [run, event.body, size]
+
+
+def doubled(function):
+    @functools.wraps(function)
+    def decorated(**values):
+        return function(**values) * 2
+
+    return decorated
+
+
+@doubled
+def double(size):
+    return size
+
+
 def predict(request):
     tensor = request.inputs[0]
     return [request.id, tensor.name, tensor.data, tensor.parameters, request.outputs, request.json()]
+"""
+DECORATED = """
+from digitalhub_runtime_python import handler
+
+
+@handler(outputs=["total", "report"])
+def train(project_size, epochs=1):
+    return [project_size, epochs]
 """
 CALL = """
 import json, sys
@@ -68,16 +96,16 @@ def unpacked(folder: Path, kind: str, spec: Mapping[str, Any], function: Mapping
         (folder / name).write_text(data[key], encoding="utf-8")
 
 
-def answers(folder: Path, *bodies: object) -> list[Any]:
+def answers(folder: Path, *bodies: object, python: str = sys.executable) -> list[Any]:
     """What the handler returns for events with these bodies."""
     (folder / "call.py").write_text(CALL, encoding="utf-8")
-    command = [sys.executable, "call.py", json.dumps(bodies)]
+    command = [python, "call.py", json.dumps(bodies)]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def source(**keys: str) -> dict[str, str]:
-    return {"base64": b64encode(MAIN.encode()).decode(), **keys}
+def source(code: str = MAIN, **keys: str) -> dict[str, str]:
+    return {"base64": b64encode(code.encode()).decode(), **keys}
 
 
 def test_a_job_gets_its_inputs_and_parameters(tmp_path: Path) -> None:
@@ -100,6 +128,25 @@ def test_a_function_with_keywords_gets_the_given_values_only(tmp_path: Path) -> 
     function = {"python_version": "PYTHON3_12", "source": source(handler="everything")}
     unpacked(tmp_path, "python+job", {"parameters": {"a": None, "b": 'it\'s "so"\n'}}, function)
     assert answers(tmp_path, {}) == [{"a": None, "b": 'it\'s "so"\n'}]
+
+
+def test_a_function_can_ask_for_its_run_which_is_none(tmp_path: Path) -> None:
+    function = {"python_version": "PYTHON3_12", "source": source(handler="of_run")}
+    unpacked(tmp_path, "python+job", {"parameters": {"size": 3}}, function)
+    assert answers(tmp_path, {}) == [[None, {}, 3]]
+
+
+def test_decorators_of_a_function_apply(tmp_path: Path) -> None:
+    function = {"python_version": "PYTHON3_12", "source": source(handler="double")}
+    unpacked(tmp_path, "python+job", {"parameters": {"size": 3}}, function)
+    assert answers(tmp_path, {}) == [6]
+
+
+def test_the_decorator_of_the_sdk_reports_no_outputs(tmp_path: Path) -> None:
+    """It expects a project and the key of a run as its first arguments."""
+    function = {"python_version": "PYTHON3_12", "source": source(DECORATED, handler="train")}
+    unpacked(tmp_path, "python+job", {"parameters": {"project_size": 3}}, function)
+    assert answers(tmp_path, {}, python=digitalhub_python()) == [[3, 1]]
 
 
 def test_a_model_gets_the_request(tmp_path: Path) -> None:

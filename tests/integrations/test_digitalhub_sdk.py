@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import pydoc
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -192,6 +193,21 @@ def test_a_function_of_the_sdk_brings_its_tasks(tasks: object) -> None:
 def test_an_exported_function_is_itself() -> None:
     function = {"kind": "container", "name": "tool"}
     assert entities_of(function) == (function,)
+
+
+def test_times_of_entities_may_be_objects() -> None:
+    """PyYAML reads times without quotes as `datetime`."""
+    early, late = (datetime(2026, 11, day, tzinfo=UTC) for day in (1, 2))
+    functions = [
+        {"kind": "container", "project": "demo", "name": "tool", "id": id_, "metadata": {"created": time}, "spec": spec}
+        for id_, time, spec in (("1", late, {"image": "new:1"}), ("2", early, {"image": "old:1"}))
+    ]
+    times = {"metadata": {"created": early}, "status": {"transitions": [{"time": late, "day": late.date()}]}}
+    run = {**RUN, **times, "spec": {"function": "container://demo/tool"}}
+    (manifest,) = compile_run(run, functions=functions).to_dicts()
+    assert manifest["spec"]["template"]["spec"]["containers"][0]["image"] == "new:1"
+    with pytest.raises(CompileError, match="a value of type `datetime` is not JSON data"):
+        compile_run({**RUN, "spec": {"image": "a:1", "args": [early]}})
 
 
 # Exported functions.

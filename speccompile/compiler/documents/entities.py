@@ -29,6 +29,7 @@ _PROVIDE = (
     "pass its file or directory with --functions, add it to `functions` of the project file, "
     "or put it beside the run, in the same directory or stream"
 )
+_EXPORT_TASK = "export the task too, with `digitalhub.get_task(ID, project=PROJECT).export()`"
 EntityFindings: TypeAlias = tuple[Diagnostic, ...]
 
 
@@ -91,6 +92,36 @@ def _is_letter(finding: Diagnostic) -> bool:
 _LETTERS = ("`y`", "`Y`", "`n`", "`N`")
 
 
+def as_exported(parsed: Parsed) -> Parsed:
+    """The file without findings that do not matter in entities: letters, and timestamps in keys that are not read."""
+    unread = (
+        [node.span for document in parsed.documents for node in _unread_in(document.root)] if parsed.findings else ()
+    )
+    kept = tuple(one for one in parsed.findings if not (one.code == _AMBIGUOUS and _is_inside(one.span, unread)))
+    return with_letters(parsed._replace(findings=kept) if len(kept) < len(parsed.findings) else parsed)
+
+
+_AMBIGUOUS = "yaml/ambiguous-scalar"
+_UNREAD = ("status", "version", "embedded", "relationships", "extensions")
+_READ_METADATA = ("name", "project")
+
+
+def _unread_in(root: Node) -> Iterator[Node]:
+    """The values of an entity that are not read, and when it was created, which is only compared as text."""
+    if type_of_entity(root):
+        yield from (root.fields[key] for key in _UNREAD if key in root.fields)
+        metadata = root.fields["metadata"].fields if "metadata" in root.fields else {}
+        yield from (node for key, node in metadata.items() if key not in _READ_METADATA)
+
+
+def _is_inside(span: Span | None, outer: Iterable[Span]) -> bool:
+    return span is not None and any(
+        (one.line, one.column) <= (span.line, span.column)
+        and (span.end_line, span.end_column) <= (one.end_line, one.end_column)
+        for one in outer
+    )
+
+
 class Entity(NamedTuple):
     """A function or task: its fields, and what references to it mention."""
 
@@ -124,7 +155,7 @@ def read_entities(
     findings: list[Diagnostic] = []
     entities: dict[EntityKey, tuple[Entity, ...]] = {}
     for file, is_function_file in (*((one, True) for one in files), *((one, False) for one in beside_runs)):
-        parsed = with_letters(file)
+        parsed = as_exported(file)
         findings += parsed.findings if is_function_file else ()
         for document in parsed.documents:
             kind = type_of_entity(document.root)
@@ -284,7 +315,7 @@ def _unknown(reference: EntityReference, entities: Entities) -> Diagnostic:
         message=f"{reference.layer} {quote(reference.node.value, 120)} not found",
         span=reference.node.span,
         notes=notes,
-        help=_PROVIDE,
+        help=f"{_EXPORT_TASK}, and {_PROVIDE}" if reference.layer is Layer.TASK else _PROVIDE,
     )
 
 

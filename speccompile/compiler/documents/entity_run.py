@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from types import MappingProxyType
 
-from speccompile.compiler.choose_manifests import actions_of
+from speccompile.compiler.choose_manifests import actions_of, applicable_fields
 from speccompile.compiler.documents.entities import Entities, Entity, EntityReference, find_entity, read_reference
+from speccompile.compiler.documents.entity_values import read_values
 from speccompile.compiler.documents.ignored_keys import ignored_keys
 from speccompile.compiler.documents.targets import targets_of
 from speccompile.model.diagnostic import Diagnostic, Note, Severity, quote
 from speccompile.model.documents import Platform, Runtime
+from speccompile.model.key_path import KeyPath
 from speccompile.model.key_spelling import spelled
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node, Part
@@ -19,13 +21,14 @@ from speccompile.model.origin import Override
 from speccompile.model.source import BUILT_IN, Layer
 from speccompile.model.spec import Target
 from speccompile.schema.library import Library, Schema
-from speccompile.schema.suggestions import unknown_key
+from speccompile.schema.suggestions import near, unknown_key
 from speccompile.schema.validate import validate
 
 _RUN_KIND = r"(?P<runtime>[-.A-Za-z0-9]+)\+(?P<action>[a-z]+):run"
-_WHOLE_NUMBER = "-?[0-9]{1,18}"
 _REFERENCES = {"function": Layer.FUNCTION, "workflow": Layer.FUNCTION, "task": Layer.TASK}
 """Keys of a run that refer to other entities."""
+_EMPTY: tuple[object, ...] = ((), {}, "")
+"""Values that DigitalHub treats as unset."""
 
 
 class EntityRun(NamedTuple):
@@ -61,7 +64,7 @@ def read_entity_run(root: Node, entities: Entities, platform: Platform, library:
     spec, reported, replaced = _join(envelope, named, runtime, library)
     project = project_of(_from_envelope(envelope).get("project") or spec.fields.get("project"), platform, library)
     findings = (*findings, *errors, *unresolved, *_mismatches(references, named, project))
-    spec, ignored = _for_action(spec, match["action"], library)
+    spec, ignored = _for_action(spec, match["action"], target, library)
     action = kind.but(value=match["action"], derived="the action in `kind`")
     facts = dict(_facts(envelope, references))
     facts["runtime"] = kind.but(value=match["runtime"], derived="the runtime in `kind`")
@@ -97,8 +100,13 @@ def _unsupported_action(kind: Node, runtime: str, action: str, target: Target) -
         message=f"action {quote(action)} of runtime {quote(runtime)} is not compiled",
         span=kind.span,
         path=("kind",),
-        help=f"use action {' or '.join(f'`{one}`' for one in sorted(actions_of(target)))}",
+        help=_BUILD_HELP
+        if action == "build"
+        else f"use action {' or '.join(f'`{one}`' for one in sorted(actions_of(target)))}",
     )
+
+
+_BUILD_HELP = "build the image in CI, and set `image` on the function"
 
 
 def _references(envelope: Node, runtime: str, action: str) -> tuple[list[EntityReference], list[Diagnostic]]:
@@ -219,6 +227,8 @@ def _join(
             for stronger, fields in zip(split, (shared, special), strict=True):
                 for key, node in stronger.items():
                     fields[key] = _over(key, node, fields[key], replaced) if key in fields else node
+    shared = _read(shared, library.fields, library, replaced)
+    special = _read(special, own.keys if own else {}, library, replaced)
     if own and own.name in shared:
         node = shared.pop(own.name)
         reported.append(unknown_key(own.name, node.key or node.span, ("spec", own.name), ()))
@@ -228,24 +238,50 @@ def _join(
     return envelope.with_fields(shared), reported, replaced
 
 
+def _read(
+    fields: Mapping[str, Node], schemas: Mapping[str, Schema], library: Library, replaced: list[Override]
+) -> dict[str, Node]:
+    """The fields as the platform reads them; one that is blank still overrides those of weaker layers."""
+    read = read_values(fields, schemas, library)
+    replaced += [
+        Override((key,), node.overridden[0], node)
+        for key, node in fields.items()
+        if key not in read and node.overridden and node.overridden[0].value
+    ]
+    return read
+
+
 def _over(key: str, node: Node, weaker: Node, replaced: list[Override]) -> Node:
     """The stronger value; only a scalar field can carry the value that it overrode to the manifest."""
-    if node.is_scalar and weaker.is_scalar and key != "profile":
+    if node.is_scalar and weaker.is_scalar and key not in _CONVERTED:
         return node.overriding(weaker)
     if not node.is_like(weaker):
         replaced.append(Override((key,), weaker, node))
     return node
 
 
-def _for_action(spec: Node, action: str, library: Library) -> tuple[Node, tuple[Diagnostic, ...]]:
-    """The fields that apply to the action, and a notice about the others, which the SDK accepts for every action."""
+_CONVERTED = ("command", "profile")
+"""Fields that are not scalars, or not fields, in the merged spec."""
+
+
+def _for_action(
+    spec: Node, action: str, target: Target | None, library: Library
+) -> tuple[Node, tuple[Diagnostic, ...]]:
+    """The fields that apply to action and target, and a notice about the others, which the SDK accepts for all."""
+    applicable = applicable_fields(target, library) if target else library.fields.keys()
     foreign = {
         name: node
         for name, node in spec.fields.items()
-        if action not in library.fields.get(name, {}).get("x-actions", (action,))
+        if name in library.fields and _is_foreign(name, library.fields[name], action, applicable)
     }
     kept = {name: node for name, node in spec.fields.items() if name not in foreign}
-    return spec.with_fields(kept), tuple(ignored_keys({("spec", name): node for name, node in foreign.items()}))
+    ignored: dict[KeyPath, Node] = {("spec", name): node for name, node in foreign.items() if node.value not in _EMPTY}
+    return spec.with_fields(kept), tuple(ignored_keys(ignored))
+
+
+def _is_foreign(name: str, schema: Schema, action: str, applicable: Collection[str]) -> bool:
+    is_shared = "x-targets" not in schema
+    return action not in schema.get("x-actions", (action,)) or (is_shared and name not in applicable)
 
 
 class RuntimeField(NamedTuple):
@@ -284,43 +320,31 @@ def _split(
         if node.value is None or keys.get(name, {}).get("x-ignored"):
             continue
         if "x-missing" in keys.get(name, {}):
-            reported.append(_not_reproduced(name, node, keys[name]))
+            reported += [_not_reproduced(name, node, keys[name])] if node.value not in _EMPTY else []
         elif name in keys:
-            _add(special, name, written, _with_numbers(node, keys[name], library))
+            _add(special, name, written, node)
         elif (name := spelled(written, known)) not in known:
             name = spelled(written, library.fields)
-            numbers = _with_numbers(node, library.fields.get(name, {}), library)
-            _add(shared, name, written, _without_unused(name, numbers))
-        elif "x-missing" in known[name] and node.value not in ((), {}, ""):
+            if misspelt := _misspelt(name, node, keys, library):
+                reported.append(misspelt)
+            else:
+                _add(shared, name, written, _without_unused(name, node))
+        elif "x-missing" in known[name] and node.value not in _EMPTY:
             reported.append(_not_reproduced(name, node, known[name]))
     return shared, special
+
+
+def _misspelt(name: str, node: Node, keys: Mapping[str, Schema], library: Library) -> Diagnostic | None:
+    """The error of a key that is no field, and probably a misspelling of a key of the runtime."""
+    known = (*library.fields, *library.schemas["run"]["properties"])
+    if name in known or near(name, known) or not near(name, keys):
+        return None
+    return unknown_key(name, node.key or node.span, ("spec", name), tuple(keys))._replace(notes=())
 
 
 def _add(fields: dict[str, Node], name: str, written: str, node: Node) -> None:
     # A second spelling stays as it is, and the schema reports it.
     fields[name if name not in fields else written] = node
-
-
-def _with_numbers(node: Node, schema: Schema, library: Library) -> Node:
-    """The value with whole numbers in place of their texts, which DigitalHub accepts as well."""
-    schema = library.resolve(schema)
-    if isinstance(node.value, str):
-        is_number = schema.get("type") == "integer" and re.fullmatch(_WHOLE_NUMBER, node.value)
-        return node.but(value=int(node.value)) if is_number else node
-    if isinstance(node.value, tuple):
-        items = schema.get("items", {})
-        return node.mapped(lambda item: _with_numbers(item, items, library))
-    properties = schema.get("properties", {})
-    return (
-        node.with_fields(
-            {
-                key: _with_numbers(child, properties.get(spelled(key, properties), {}), library)
-                for key, child in node.fields.items()
-            }
-        )
-        if properties and node.fields
-        else node
-    )
 
 
 def _without_unused(name: str, node: Node) -> Node:
@@ -359,7 +383,9 @@ def _from_envelope(envelope: Node) -> dict[str, Node]:
     metadata = fields["metadata"].fields if "metadata" in fields else {}
     name = fields.get("name") or metadata.get("name") or fields.get("id")
     project = fields.get("project") or metadata.get("project")
-    return {key: node for key, node in (("name", name), ("project", project)) if node}
+    found = {key: node for key, node in (("name", name), ("project", project)) if node}
+    # A name that is not a string is an error of the envelope, which is reported once.
+    return {key: node.but(value=str(node.value)) if node.is_scalar else node for key, node in found.items()}
 
 
 def _facts(envelope: Node, references: list[EntityReference]) -> Iterator[tuple[str, Node]]:
