@@ -65,13 +65,19 @@ class Plan:
     sizes: tuple[int, ...]
     rounds: int
     is_full: bool
+    is_quick: bool
     before: Path | None
     """Another checkout of speccompile to compare with."""
 
     @property
+    def sweep_tools(self) -> tuple[Tool, ...]:
+        """Tools to compare on runs of one shape; slow ones only if there is time."""
+        return tuple(tool for tool in self.tools if tool.max_runs > _LONG or not self.is_quick)
+
+    @property
     def zoo_tools(self) -> tuple[Tool, ...]:
         """Tools to compare on runs of different shapes."""
-        return (speccompile_calls.before(self.before), *self.tools) if self.before else self.tools
+        return (speccompile_calls.before(self.before), *self.sweep_tools) if self.before else self.sweep_tools
 
     @property
     def shaped_runs(self) -> int:
@@ -99,6 +105,7 @@ def main(words: Sequence[str] | None = None) -> int:
         sizes=arguments.sizes or (_SIZES[:1] if arguments.quick else _SIZES),
         rounds=arguments.rounds or (_QUICK_ROUNDS if arguments.quick else _ROUNDS),
         is_full=arguments.full,
+        is_quick=arguments.quick,
         before=arguments.before,
     )
     is_part = bool(arguments.components or arguments.measurements)
@@ -132,7 +139,7 @@ def _sections(plan: Plan, folder: Path, python: Path | None) -> Iterator[str]:
     """Measure with this interpreter and with another one, and yield each table as soon as it is complete."""
     date = ("date", f"{datetime.now(tz=UTC):%Y-%m-%d}")
     yield f"## Machine\n\n{tables.format_facts([*machine.machine(), date])}"
-    yield f"## Versions\n\n{tables.format_facts(machine.versions(plan.zoo_tools))}"
+    yield f"## Versions\n\n{tables.format_facts(machine.versions(dict.fromkeys((*plan.tools, *plan.zoo_tools))))}"
     yield from _measurements(plan, folder)
     if python:
         try:
@@ -176,7 +183,7 @@ def _measurements(plan: Plan, folder: Path) -> Iterator[str]:
         measure(comparisons.cold_start(plan.installed, inputs, plan.rounds))
         yield _section("Cold start", tables.cold_start(measured, plan.tools))
         batches = [(Workload(size), plan.tools) for size in plan.sizes]
-        batches.append((Workload(plan.shaped_runs, kind=Kind.SWEEP), plan.tools))
+        batches.append((Workload(plan.shaped_runs, kind=Kind.SWEEP), plan.sweep_tools))
         batches.append((Workload(plan.shaped_runs, kind=Kind.ZOO), plan.zoo_tools))
         for workload, tools in batches:
             installed = [tool for tool in tools if tool.version()]
@@ -203,7 +210,7 @@ def _equality_checks(plan: Plan) -> Iterator[tuple[Sequence[Tool], Sequence[Work
     yield plan.installed, [Workload(size) for size in sorted({min(size, max(plan.sizes)) for size in _EQUALITY_SIZES})]
     few = min(_FEW, plan.shaped_runs)
     zoo_tools = [tool for tool in plan.zoo_tools if tool.version()]
-    yield plan.installed, [Workload(few, kind=Kind.SWEEP)]
+    yield [tool for tool in plan.sweep_tools if tool.version()], [Workload(few, kind=Kind.SWEEP)]
     yield [tool for tool in zoo_tools if tool.max_runs < _SHAPED], [Workload(few, kind=Kind.ZOO)]
     yield [tool for tool in zoo_tools if tool.max_runs >= _SHAPED], [Workload(plan.shaped_runs, kind=Kind.ZOO)]
 
