@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from benchmarks import equality, speccompile_calls
 from benchmarks.figures import Cost, Series
 from benchmarks.timing import Launcher, Progress
 from benchmarks.tool import Call, Tool
-from benchmarks.workload import Workload
+from benchmarks.workload import Kind, Workload
 
 COLD = "cold start"
 GROWTH = "growth"
 
 
-def batch_name(size: int) -> str:
-    """Name of the comparison of all tools on this many runs."""
-    return f"batch of {size:,}"
+def batch_name(size: int, kind: Kind = Kind.MIXED) -> str:
+    """Name of the comparison of all tools on this many runs of a kind."""
+    return f"batch of {format_runs(size, kind)}"
 
 
 def workers_name(size: int) -> str:
@@ -26,8 +26,8 @@ def workers_name(size: int) -> str:
     return f"workers at {size:,}"
 
 
-def format_runs(size: int) -> str:
-    return f"{size:,} run{'s' * (size != 1)}"
+def format_runs(size: int, kind: Kind = Kind.MIXED) -> str:
+    return f"{size:,} {kind if size != 1 else kind.replace('runs', 'run')}"
 
 
 @dataclass(frozen=True)
@@ -55,16 +55,16 @@ class MismatchError(Exception):
 
 
 class Inputs:
-    """Input folders of tools, written once for each number of runs."""
+    """Input folders of tools, written once for each number and kind of runs."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._calls: dict[tuple[str, int], Call] = {}
+        self._calls: dict[tuple[str, Workload], Call] = {}
 
-    def call(self, tool: Tool, size: int) -> Call:
-        key = (tool.name, size)
+    def call(self, tool: Tool, workload: Workload) -> Call:
+        key = (tool.name, workload)
         if key not in self._calls:
-            self._calls[key] = tool.prepare(Workload(size), self.new_folder())
+            self._calls[key] = tool.prepare(workload, self.new_folder())
         return self._calls[key]
 
     def new_folder(self) -> Path:
@@ -74,18 +74,19 @@ class Inputs:
 
 
 def ensure_equal(
-    tools: Sequence[Tool], sizes: Sequence[int], inputs: Inputs, launcher: Launcher, progress: Progress
+    tools: Sequence[Tool], workloads: Sequence[Workload], inputs: Inputs, launcher: Launcher, progress: Progress
 ) -> None:
-    """Raise MismatchError unless all tools produce the same manifests, as data, for each number of runs."""
+    """Raise MismatchError unless all tools produce the same manifests, as data, for each workload."""
     output = inputs.new_folder() / "output"
-    for size in sizes:
-        launcher.measure(inputs.call(speccompile_calls.SPECCOMPILE, size), output)
+    for workload in workloads:
+        launcher.measure(inputs.call(speccompile_calls.SPECCOMPILE, workload), output)
         expected = equality.read(output.read_text(encoding="utf-8"))
         for tool in tools:
-            if size < tool.min_runs:
+            if workload.size < tool.min_runs:
                 continue
-            progress(f"comparing {format_runs(size)} of {tool.name}")
-            call = inputs.call(tool, size)
+            runs = format_runs(workload.size, workload.kind)
+            progress(f"comparing {runs} of {tool.name}")
+            call = inputs.call(tool, workload)
             launcher.measure(call, output)
             actual = (
                 equality.read_folder(call.results)
@@ -95,7 +96,7 @@ def ensure_equal(
             differences = equality.differences(expected, actual, keeps_variable_order=tool.keeps_variable_order)
             if differences:
                 lines = "\n  ".join(differences)
-                raise MismatchError(f"{tool.name}: different manifests for {format_runs(size)}:\n  {lines}")
+                raise MismatchError(f"{tool.name}: different manifests for {runs}:\n  {lines}")
 
 
 def cold_start(tools: Sequence[Tool], inputs: Inputs, rounds: int) -> Comparison:
@@ -104,23 +105,30 @@ def cold_start(tools: Sequence[Tool], inputs: Inputs, rounds: int) -> Comparison
     entries = {
         name: Entry(calls, succeeds=name != speccompile_calls.INVALID) for name, calls in calls_by_name.items() if calls
     }
-    peers = {tool.name: Entry([inputs.call(tool, 1)]) for tool in tools if tool.min_runs == 1}
+    peers = {tool.name: Entry([inputs.call(tool, Workload(1))]) for tool in tools if tool.min_runs == 1}
     return Comparison(COLD, entries | peers, rounds)
 
 
-def batch(size: int, tools: Sequence[Tool], inputs: Inputs, rounds: int, *, is_full: bool = False) -> Comparison:
+def batch(
+    workload: Workload, tools: Sequence[Tool], inputs: Inputs, rounds: int, *, is_full: bool = False
+) -> Comparison:
     """All tools on the same runs; slow tools on fewer of them."""
-    entries = {speccompile_calls.NAME: Entry([inputs.call(speccompile_calls.SPECCOMPILE, size)])}
+    size = workload.size
+    serial = inputs.call(speccompile_calls.SPECCOMPILE, workload)
+    entries = {
+        speccompile_calls.NAME: Entry([serial]),
+        speccompile_calls.PARALLEL: Entry([speccompile_calls.automatic_workers(serial)]),
+    }
     for tool in tools:
         measured = size if is_full else min(size, tool.max_runs)
-        entries[tool.name] = Entry([inputs.call(tool, measured)], factor=size / measured)
-    return Comparison(batch_name(size), entries, rounds)
+        entries[tool.name] = Entry([inputs.call(tool, replace(workload, size=measured))], factor=size / measured)
+    return Comparison(batch_name(size, workload.kind), entries, rounds)
 
 
 def growth(sizes: Sequence[int], inputs: Inputs, rounds: int) -> Comparison:
     """Speccompile on increasing numbers of runs."""
     tool = speccompile_calls.SPECCOMPILE
-    entries = {format_runs(size): Entry([inputs.call(tool, size)]) for size in (1, *sizes)}
+    entries = {format_runs(size): Entry([inputs.call(tool, Workload(size))]) for size in (1, *sizes)}
     return Comparison(GROWTH, entries, rounds)
 
 

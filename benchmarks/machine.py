@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import platform
-import sysconfig
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -27,7 +26,6 @@ def machine() -> list[tuple[str, str]]:
         ("processor", f"{_processor()}, {os.cpu_count()} cores"),
         ("memory", f"{memory:.0f} GB"),
         ("system", f"{_system()}, {platform.system()} {platform.release()}"),
-        ("Python", f"{platform.python_version()}, {_build()}"),
     ]
 
 
@@ -49,8 +47,3 @@ def _system() -> str:
         return platform.freedesktop_os_release()["PRETTY_NAME"]
     except (OSError, KeyError):
         return platform.system()
-
-
-def _build() -> str:
-    optimised = "--enable-optimizations" in str(sysconfig.get_config_var("CONFIG_ARGS"))
-    return "an optimised build" if optimised else "not built with --enable-optimizations"

@@ -5,6 +5,7 @@ Needs the extra `bench`. `python -m benchmarks.ray_check [RUNS]`
 
 from __future__ import annotations
 
+import logging
 import sys
 import time
 from collections.abc import Callable
@@ -45,7 +46,7 @@ def main(arguments: list[str]) -> int:
         start = time.perf_counter()
         local = [_text(result) for result in compile_many(runs, profiles=[profile])]
         middle = time.perf_counter()
-        ray.init(num_cpus=2, include_dashboard=False, logging_level="ERROR")
+        ray.init(num_cpus=2, include_dashboard=False, logging_level=logging.ERROR)
         ready = time.perf_counter()
         remote = [_text(result) for result in compile_many(runs, profiles=[profile], executor=RayExecutor(2))]
         end = time.perf_counter()

@@ -11,10 +11,13 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
+from benchmarks.timing import compile_bytecode
 from benchmarks.tool import ROOT, Call, Tool, package_versions, run_files, write_files
 from benchmarks.workload import Workload, add_mistakes
 
 NAME = "speccompile"
+PARALLEL = f"{NAME}, automatic workers"
+BEFORE = f"{NAME} before"
 VALID = "speccompile render"
 EDITED = f"{VALID}, warm cache, edited run"
 UNCHANGED = f"{VALID}, warm cache, unchanged run"
@@ -25,6 +28,9 @@ BARE, IMPORT = "python -c pass", "import speccompile"
 HELP, VERSION = "speccompile --help", "speccompile --version"
 COLD = (BARE, IMPORT, HELP, VERSION, VALID, EDITED, UNCHANGED, CUSTOM, CUSTOM_EDITED, INVALID)
 SERIAL, TWO, AUTOMATIC = "--jobs 1", "--jobs 2", "automatic"
+_SERIAL = ("--jobs", "1")
+_PACKAGED = ("speccompile", "templates", "schemas", "presets", "starter")
+"""Folders of a checkout that are installed."""
 
 
 @cache
@@ -38,10 +44,36 @@ def batch(workload: Workload, folder: Path) -> Call:
     """One process without a cache: the baseline of comparisons."""
     write_files(folder / "runs", run_files(workload))
     write_files(folder, {"profile.yaml": workload.profile})
-    return _render(folder, "runs", *_if_available("--no-cache"), *_if_available("--jobs", "1"))
+    return _render(folder, "runs", *_if_available("--no-cache"), *_if_available(*_SERIAL))
 
 
 SPECCOMPILE = Tool(NAME, batch, lambda: package_versions(NAME))
+
+
+def before(checkout: Path) -> Tool:
+    """Another checkout of speccompile, with this interpreter, its packages and the same options."""
+
+    def prepare(workload: Workload, folder: Path) -> Call:
+        # Bytecode goes to a copy, because the checkout may be in use.
+        copy = folder / "checkout"
+        for name in _PACKAGED:
+            shutil.copytree(checkout / name, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copy(checkout / "pyproject.toml", copy)  # marks a checkout, where these folders are not in the package
+        compile_bytecode(copy)
+        call = batch(workload, folder)
+        # These modules precede those of the installed version.
+        return replace(call, environment={**call.environment, "PYTHONPATH": str(copy)})
+
+    def version() -> str | None:
+        command = ["git", "-C", str(checkout), "describe", "--always", "--dirty"]
+        return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip() or "no commit"
+
+    return Tool(BEFORE, prepare, version)
+
+
+def automatic_workers(serial: Call) -> Call:
+    """The same call with the automatic number of processes."""
+    return replace(serial, command=serial.command[: -len(_SERIAL)]) if has("--jobs") else serial
 
 
 def cold_start(folder: Path, rounds: int) -> Mapping[str, Sequence[Call]]:
@@ -80,7 +112,7 @@ def workers(workload: Workload, folder: Path) -> Mapping[str, Call | None]:
     return {
         SERIAL: serial,
         TWO: replace(serial, command=(*words[:-1], "2")),
-        AUTOMATIC: replace(serial, command=words[:-2]),
+        AUTOMATIC: automatic_workers(serial),
     }
 
 

@@ -8,8 +8,9 @@ from benchmarks import speccompile_calls, stages, warm
 from benchmarks.comparisons import COLD, GROWTH, batch_name, format_runs, workers_name
 from benchmarks.figures import Series, best_cpu, best_wall, peak, ratio
 from benchmarks.peers import helm
-from benchmarks.targets import MEGABYTES, TARGETS, WARM, Measured
+from benchmarks.targets import SMALL, TARGETS, WARM, Measured
 from benchmarks.tool import Tool
+from benchmarks.workload import Workload
 
 _NOT_AVAILABLE, _NOT_INSTALLED = "not available", "not installed"
 _WORKERS = (speccompile_calls.SERIAL, speccompile_calls.TWO, speccompile_calls.AUTOMATIC)
@@ -49,14 +50,12 @@ def targets(measured: Measured) -> str:
     rows = []
     for target in TARGETS:
         figure = target.figure(measured)
-        unit = MEGABYTES if target.unit == MEGABYTES else f" {target.unit}"
-        bound = f"{'at most' if target.is_maximum else 'at least'} {target.bound:g}{unit}"
         if figure is None:
-            rows.append((target.name, bound, "", "not measured"))
+            rows.append((target.name, target.limit, "", "not measured"))
             continue
         miss = target.miss(figure)
         result = "met" if miss <= 0 else f"missed by {miss:.0%}"
-        rows.append((target.name, bound, f"{format_number(figure)}{unit}", result))
+        rows.append((target.name, target.limit, f"{format_number(figure)}{target.unit}", result))
     return format_table(("target", "bound", "measured", ""), rows)
 
 
@@ -74,9 +73,10 @@ def cold_start(measured: Measured, tools: Sequence[Tool]) -> str:
     return format_table(header, rows)
 
 
-def batch(size: int, measured: Measured, tools: Sequence[Tool], *, is_full: bool) -> str:
+def batch(workload: Workload, measured: Measured, tools: Sequence[Tool], *, is_full: bool) -> str:
     """All tools on the same runs; times measured with fewer runs are marked as scaled."""
-    series = measured[batch_name(size)]
+    size, kind = workload.size, workload.kind
+    series = measured[batch_name(size, kind)]
     scaled = {} if is_full else {tool.name: f"scaled from {tool.max_runs:,}" for tool in tools if tool.max_runs < size}
     rows = [
         (
@@ -85,9 +85,9 @@ def batch(size: int, measured: Measured, tools: Sequence[Tool], *, is_full: bool
             *(_times(ratio(series, name, other)) for other in (speccompile_calls.NAME, helm.ONE_CALL.name)),
             scaled.get(name, "") if name in series else "",
         )
-        for name in (speccompile_calls.NAME, *(tool.name for tool in tools))
+        for name in (speccompile_calls.NAME, speccompile_calls.PARALLEL, *(tool.name for tool in tools))
     ]
-    return format_table((format_runs(size), "wall", "CPU", "peak", "vs speccompile", "vs helm", ""), rows)
+    return format_table((format_runs(size, kind), "wall", "CPU", "peak", "vs speccompile", "vs helm", ""), rows)
 
 
 def growth(sizes: Sequence[int], measured: Measured, tools: Sequence[Tool]) -> str:
@@ -121,19 +121,19 @@ def workers(sizes: Sequence[int], measured: Measured) -> str:
 
 def warm_process(measured: Measured) -> str:
     """Cost per run in a long-running process, such as a service."""
-    series = measured[WARM]
-    names = (warm.WHOLE, warm.YAML_ONLY, warm.VERIFIED)
+    groups = ((WARM, warm.WHOLE, warm.PYYAML, (warm.VERIFIED,)), (SMALL, warm.SMALL, warm.SMALL_PYYAML, ()))
     rows = [
         (
             name,
             f"{format_number(best_wall(series[name]) * _MICROSECONDS)} µs" if name in series else _NOT_AVAILABLE,
-            _times(ratio(series, name, warm.YAML_ONLY)),
-            _times(ratio(series, name, warm.WHOLE)),
+            _times(ratio(series, name, pyyaml)),
+            _times(ratio(series, name, whole)),
         )
-        for name in names
+        for comparison, whole, pyyaml, others in groups
+        for series in (measured[comparison],)
+        for name in (whole, *others, pyyaml)
     ]
-    header = ("warm, one process", "per run", "vs YAML only", "vs compile and serialize")
-    return format_table(header, rows)
+    return format_table(("warm, one process", "per run", "vs PyYAML", "vs compile and serialize"), rows)
 
 
 def stage_times(costs: Mapping[str, float]) -> str:

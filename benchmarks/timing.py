@@ -65,6 +65,6 @@ def environment() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if name not in _IGNORED_VARIABLES}
 
 
-def compile_bytecode() -> None:
-    """Compile speccompile's bytecode; other packages compile theirs on first import."""
-    compileall.compile_dir(ROOT / "speccompile", quiet=2)
+def compile_bytecode(checkout: Path = ROOT) -> None:
+    """Compile the bytecode of a checkout of speccompile; other packages compile theirs on first import."""
+    compileall.compile_dir(checkout / "speccompile", quiet=2)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from functools import cached_property
 from random import Random
 from types import MappingProxyType
+
+from benchmarks import shapes
 
 SEED = 2
 _TEAMS = ("retail", "vision", "language", "fraud", "maps", "search")
@@ -84,19 +87,33 @@ _EXTRAS: Mapping[str, Callable[[Random], str]] = MappingProxyType(
 )
 
 
+class Kind(StrEnum):
+    """What the runs of a workload have in common."""
+
+    MIXED = "runs"
+    """Most have one shape, the others one or two more keys."""
+    SWEEP = "runs of one shape"
+    ZOO = "runs of different shapes"
+    """No two have the same keys."""
+    SMALL = "small runs"
+    """Ten lines each, one shape, under a small profile; measured in one process only."""
+
+
 @dataclass(frozen=True)
 class Workload:
-    """The first `size` runs of a seed; they are the same in larger workloads."""
+    """The first `size` runs of a kind and seed; they are the same in larger workloads."""
 
     size: int
     seed: int = SEED
+    kind: Kind = Kind.MIXED
     profile: str = field(default=PROFILE, init=False)
     fixed: str = field(default=FIXED, init=False)
 
     @cached_property
     def runs(self) -> Mapping[str, str]:
         """Texts by the names of their runs, in order."""
-        return {name(self.seed, index): run(self.seed, index) for index in range(self.size)}
+        texts = (_GENERATORS[self.kind](self.seed, index) for index in range(self.size))
+        return {text.partition("\n")[0].removeprefix("name: "): text for text in texts}
 
 
 def name(seed: int, index: int) -> str:
@@ -158,3 +175,13 @@ def add_mistakes(text: str) -> str:
 
 def _random(seed: int, index: int) -> Random:
     return Random(f"{seed}/{index}")  # noqa: S311  must be reproducible
+
+
+_GENERATORS: Mapping[Kind, Callable[[int, int], str]] = MappingProxyType(
+    {
+        Kind.MIXED: run,
+        Kind.SWEEP: lambda seed, index: shapes.sweep(_random(seed, index), index),
+        Kind.ZOO: lambda seed, index: shapes.zoo(_random(seed, index), index),
+        Kind.SMALL: lambda seed, index: shapes.small(_random(seed, index), index),
+    }
+)

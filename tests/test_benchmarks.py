@@ -13,15 +13,16 @@ import pytest
 import yaml
 from helpers.programs import program
 
-from benchmarks import comparisons, equality, speccompile_calls, tables
+from benchmarks import comparisons, equality, interpreters, speccompile_calls, tables
 from benchmarks.__main__ import main
 from benchmarks.comparisons import Comparison, Entry, Inputs, MismatchError
 from benchmarks.figures import Cost, best_cpu, best_wall, peak, ratio
 from benchmarks.peers import PEERS, helm, jinja, kustomize
+from benchmarks.shapes import SMALL_PROFILE
 from benchmarks.targets import TARGETS, Target
 from benchmarks.timing import FailedError, Launcher, launcher
 from benchmarks.tool import ROOT, Call, Tool
-from benchmarks.workload import PROFILE, Workload, add_mistakes
+from benchmarks.workload import PROFILE, Kind, Workload, add_mistakes
 from speccompile import Compiled, CompileError, compile_many, compile_run
 
 _PROGRAMS = {helm.ONE_CALL: "helm", helm.CALL_PER_RUN: "helm", kustomize.KUSTOMIZE: "kubectl"}
@@ -46,7 +47,10 @@ def _costs(*walls: float) -> list[Cost]:
 
 
 def test_a_workload_is_the_same_bytes_whatever_the_hash_seed() -> None:
-    program = "from benchmarks.workload import Workload; print(*Workload(50).runs.values())"
+    program = (
+        "from benchmarks.workload import Kind, Workload\n"
+        "for kind in Kind: print(*Workload(50, kind=kind).runs.values())"
+    )
     texts = {
         subprocess.run(
             [sys.executable, "-c", program], capture_output=True, check=True, cwd=ROOT, env={"PYTHONHASHSEED": seed}
@@ -54,13 +58,14 @@ def test_a_workload_is_the_same_bytes_whatever_the_hash_seed() -> None:
         for seed in ("0", "1")
     }
     assert len(texts) == 1
-    assert len(texts.pop()) > 30_000
+    assert len(texts.pop()) > 100_000
 
 
-def test_a_small_workload_is_part_of_a_larger_one_and_depends_on_the_seed() -> None:
-    small, large = Workload(5).runs, Workload(50).runs
+@pytest.mark.parametrize("kind", Kind)
+def test_a_small_workload_is_part_of_a_larger_one_and_depends_on_the_seed(kind: Kind) -> None:
+    small, large = Workload(5, kind=kind).runs, Workload(50, kind=kind).runs
     assert list(large.items())[:5] == list(small.items())
-    assert not set(Workload(50, seed=99).runs.values()) & set(large.values())
+    assert not set(Workload(50, seed=99, kind=kind).runs.values()) & set(large.values())
 
 
 def test_a_workload_compiles_and_a_third_of_its_runs_have_extra_fields(tmp_path: Path) -> None:
@@ -78,8 +83,24 @@ def test_a_workload_compiles_and_a_third_of_its_runs_have_extra_fields(tmp_path:
         assert "merge/overridden" in {finding.code for finding in result.diagnostics}
 
 
+@pytest.mark.parametrize(("kind", "shapes"), [(Kind.SWEEP, 1), (Kind.ZOO, 1000), (Kind.SMALL, 1)])
+def test_a_sweep_has_one_shape_and_a_zoo_as_many_as_runs(kind: Kind, shapes: int, tmp_path: Path) -> None:
+    workload = Workload(1000, kind=kind)
+    assert len(workload.runs) == len(set(workload.runs.values())) == 1000
+    assert len({_shape(text) for text in workload.runs.values()}) == shapes
+    profile = tmp_path / "profile.yaml"
+    profile.write_text(SMALL_PROFILE if kind is Kind.SMALL else PROFILE, encoding="utf-8")
+    for name, result in zip(workload.runs, compile_many([*workload.runs.values()], profiles=[profile]), strict=True):
+        assert isinstance(result, Compiled)
+        assert name in {manifest.data["metadata"]["name"] for manifest in result.manifests}
+
+
+def test_small_runs_have_ten_lines() -> None:
+    assert {len(text.splitlines()) for text in Workload(50, kind=Kind.SMALL).runs.values()} == {10}
+
+
 def _shape(text: str) -> str:
-    return repr(_without_values(yaml.safe_load(text)))
+    return repr(_without_values(yaml.load(text, Loader=yaml.CSafeLoader)))
 
 
 def _without_values(value: object) -> object:
@@ -105,7 +126,20 @@ INSTALLED = [tool for tool in PEERS if tool in _PROGRAMS or tool.version()]
 def test_tools_produce_the_same_manifests(tool: Tool, inputs: Inputs, starter: Launcher) -> None:
     if tool in _PROGRAMS:
         program(_PROGRAMS[tool])
-    comparisons.ensure_equal([tool], [3], inputs, starter, lambda _: None)
+    workloads = [Workload(3), Workload(2, kind=Kind.SWEEP), Workload(10, kind=Kind.ZOO)]
+    comparisons.ensure_equal([tool], workloads, inputs, starter, lambda _: None)
+
+
+def test_another_checkout_is_copied_and_measured(inputs: Inputs, starter: Launcher, tmp_path: Path) -> None:
+    tool = speccompile_calls.before(ROOT)
+    workload = Workload(2, kind=Kind.ZOO)
+    comparisons.ensure_equal([tool], [workload], inputs, starter, lambda _: None)
+    environment = inputs.call(tool, workload).environment
+    call = Call((sys.executable, "-c", "import speccompile; print(speccompile.__file__)"), tmp_path, None, environment)
+    starter.measure(call, tmp_path / "output")
+    path = (tmp_path / "output").read_text(encoding="utf-8").strip()
+    assert Path(path).is_relative_to(tmp_path)
+    assert [*Path(path).parent.glob("__pycache__/*.pyc")]
 
 
 def test_a_tool_with_other_manifests_stops_the_benchmark(inputs: Inputs, starter: Launcher) -> None:
@@ -116,7 +150,9 @@ def test_a_tool_with_other_manifests_stops_the_benchmark(inputs: Inputs, starter
         return call
 
     with pytest.raises(MismatchError, match=r"different manifests for 2 runs") as caught:
-        comparisons.ensure_equal([replace(jinja.JINJA, prepare=prepare)], [2], inputs, starter, lambda _: None)
+        comparisons.ensure_equal(
+            [replace(jinja.JINJA, prepare=prepare)], [Workload(2)], inputs, starter, lambda _: None
+        )
     assert ".spec.template.spec.securityContext.fsGroup: expected 1000, found 1001" in str(caught.value)
 
 
@@ -209,7 +245,7 @@ def test_numbers_have_three_significant_digits(value: float, text: str) -> None:
 
 def test_a_batch_marks_scaled_times_and_missing_tools() -> None:
     measured = {
-        "batch of 100": {
+        comparisons.batch_name(100): {
             speccompile_calls.NAME: _costs(1, 2),
             helm.ONE_CALL.name: _costs(4, 6),
             helm.CALL_PER_RUN.name: _costs(50, 60),
@@ -218,38 +254,53 @@ def test_a_batch_marks_scaled_times_and_missing_tools() -> None:
     tools = (helm.ONE_CALL, helm.CALL_PER_RUN, jinja.JINJA)
     rows = [
         [cell.strip() for cell in line.strip("|").split("|")]
-        for line in tables.batch(100, measured, tools, is_full=False).splitlines()
+        for line in tables.batch(Workload(100), measured, tools, is_full=False).splitlines()
     ]
     assert rows[2] == [speccompile_calls.NAME, "1.00 s", "2.00 s", "20 MB", "1.00 ×", "0.29 ×", ""]
-    assert rows[3] == [helm.ONE_CALL.name, "4.00 s", "8.00 s", "60 MB", "3.50 ×", "1.00 ×", ""]
-    assert rows[4][4:] == ["40.0 ×", "11.2 ×", "scaled from 20"]
-    assert rows[5] == [jinja.JINJA.name, "not installed", "", "", "", "", ""]
-    assert "scaled" not in tables.batch(100, measured, tools, is_full=True)
+    assert rows[3][:2] == [speccompile_calls.PARALLEL, "not installed"]
+    assert rows[4] == [helm.ONE_CALL.name, "4.00 s", "8.00 s", "60 MB", "3.50 ×", "1.00 ×", ""]
+    assert rows[5][4:] == ["40.0 ×", "11.2 ×", "scaled from 20"]
+    assert rows[6] == [jinja.JINJA.name, "not installed", "", "", "", "", ""]
+    assert "scaled" not in tables.batch(Workload(100), measured, tools, is_full=True)
 
 
 def test_targets_compute_how_far_they_are_missed() -> None:
     upper, lower = Target("", lambda _: None, 2), Target("", lambda _: None, 4, is_maximum=False)
     assert [round(upper.miss(figure), 2) for figure in (1, 2, 3)] == [-0.5, 0, 0.5]
     assert [round(lower.miss(figure), 2) for figure in (5, 4, 3)] == [-0.25, 0, 0.25]
+    stable = Target("", lambda _: None, 2, tolerance=0.1)
+    assert [round(stable.miss(figure), 2) for figure in (1, 2.1, 2.3)] == [-0.5, 0, 0.15]
+    assert (upper.limit, lower.limit, stable.limit) == ("at most 2 ×", "at least 4 ×", "no worse than 2 ×")
 
 
 def test_the_table_of_targets_lists_all_of_them() -> None:
     series = {
         "cold start": {
             speccompile_calls.BARE: _costs(1, 1),
-            speccompile_calls.IMPORT: _costs(1.4, 1.4),
-            speccompile_calls.HELP: _costs(4.5, 4.5),
+            speccompile_calls.IMPORT: _costs(1, 1),
+            speccompile_calls.HELP: _costs(3.75, 3.75),
         },
-        "growth": {"1 run": _costs(1), "1,000 runs": _costs(2), "10,000 runs": _costs(20.4)},
+        comparisons.batch_name(10_000): {
+            helm.ONE_CALL.name: _costs(36),
+            speccompile_calls.NAME: _costs(7),
+            speccompile_calls.PARALLEL: _costs(6),
+        },
+        comparisons.batch_name(1000, Kind.SWEEP): {helm.ONE_CALL.name: _costs(6), speccompile_calls.NAME: _costs(2)},
+        comparisons.batch_name(1000, Kind.ZOO): {speccompile_calls.NAME: _costs(2)},
     }
     rows = {line.split("|")[1].strip(): line for line in tables.targets(series).splitlines()[2:]}
     assert len(rows) == len(TARGETS)
-    assert " at most 1.5 × |   1.40 × |" in rows["import speccompile vs python -c pass"]
+    assert " no worse than 0.94 × |   1.00 × |" in rows["import speccompile vs python -c pass"]
     assert " met |" in rows["import speccompile vs python -c pass"]
-    assert "missed by 50% |" in rows["--help vs python -c pass"]
-    assert "not measured |" in rows["--version vs python -c pass"]
-    assert "10.2 × |" in rows["time: 10,000 runs vs 1,000 runs"]
-    assert "194 MB |" in rows["peak memory: increase from 1 run to 10,000 runs"]
+    assert "missed by 50% |" in rows["speccompile --help vs python -c pass"]
+    assert "not measured |" in rows["speccompile --version vs python -c pass"]
+    automatic = rows["10,000 runs, automatic workers: helm template, one call vs speccompile"]
+    assert " at least 5 × |   6.00 × |" in automatic
+    sweep = rows["1,000 runs of one shape, one process: helm template, one call vs speccompile"]
+    assert "missed by 25% |" in sweep
+    zoo = rows["1,000 runs of different shapes, one process: speccompile vs speccompile before"]
+    assert "not measured |" in zoo
+    assert "missed by 46% |" in rows["peak memory, 10,000 runs"]
 
 
 # The whole
@@ -260,15 +311,25 @@ def test_a_small_benchmark_prints_its_tables_and_does_not_write_the_results(caps
     before = results.read_bytes() if results.exists() else None
     assert main(["--only", "jinja", "--sizes", "2,3", "--rounds", "1"]) == 0
     captured = capsys.readouterr()
-    for title in ("Machine", "Versions", "Cold start", "A batch of 3", "Growth", "Workers", "Warm", "Targets"):
-        assert f"## {title}\n" in captured.out
+    for title in ("Machine", "Versions", interpreters.describe()):
+        assert f"\n## {title}\n" in f"\n{captured.out}"
+    batches = ("A batch of 3 runs", "A batch of 3 runs of one shape", "A batch of 3 runs of different shapes")
+    for title in ("Cold start", *batches, "Growth", "Workers", "Warm", "Targets"):
+        assert f"\n### {title}\n" in captured.out
     assert captured.err == ""
     assert (results.read_bytes() if results.exists() else None) == before
 
 
 @pytest.mark.parametrize(
     ("words", "is_written"),
-    [([], True), (["--full"], True), (["--quick"], False), (["--rounds", "15"], False), (["--only", "helm"], False)],
+    [
+        ([], True),
+        (["--full"], True),
+        (["--before", str(ROOT)], True),
+        (["--quick"], False),
+        (["--rounds", "15"], False),
+        (["--only", "helm"], False),
+    ],
 )
 def test_only_a_complete_benchmark_writes_the_results(
     words: list[str], is_written: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -284,9 +345,39 @@ def test_only_a_complete_benchmark_writes_the_results(
         assert text.endswith("\n\n## One\n\n## Two\n")
 
 
-@pytest.mark.parametrize("words", [["--sizes", "0"], ["--sizes", "1,x"], ["--rounds", "-1"], ["--only", "nonesuch"]])
+@pytest.mark.parametrize(
+    "words", [["--sizes", "0"], ["--sizes", "1,x"], ["--rounds", "-1"], ["--only", "nonesuch"], ["--before", "x"]]
+)
 def test_a_wrong_call_is_refused(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as caught:
         main(words)
     assert caught.value.code == 2
     assert f"'{words[1].rpartition(',')[2]}'" in capsys.readouterr().err
+
+
+# Another interpreter
+
+
+def test_another_interpreter_has_the_same_packages(tmp_path: Path) -> None:
+    folder = tmp_path / "environment"
+    python = interpreters.create_environment(Path(sys.executable), folder)
+    program = "import sys, speccompile, yaml; print(sys.prefix)"
+    command = [str(python), "-c", program]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip() == str(folder)
+    assert subprocess.run([folder / "bin" / "speccompile", "--version"], capture_output=True, check=True).stdout
+
+
+def test_an_interpreter_that_cannot_be_used_is_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert interpreters.is_running(Path(sys.executable))
+    with pytest.raises(interpreters.UnavailableError, match="not present"):
+        interpreters.is_running(tmp_path / "python")
+    other = tmp_path / "other"
+    other.write_text("#!/bin/sh\nprintf 'cpython-27\\n/other\\n'\n", encoding="utf-8")
+    other.chmod(0o700)
+    with pytest.raises(interpreters.UnavailableError, match="cannot import the installed packages"):
+        interpreters.create_environment(other, tmp_path / "environment")
+    monkeypatch.setattr("benchmarks.__main__._measurements", lambda *_: iter(["## Python\n"]))
+    assert main(["--quick", "--python", str(tmp_path / "python")]) == 0
+    assert "\n## Another Python\n\nNot measured: " in capsys.readouterr().out

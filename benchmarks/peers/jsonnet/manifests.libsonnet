@@ -43,7 +43,7 @@ local container(run) = {
   image: run.image,
   [if std.objectHas(run, 'command') then 'command']: run.command,
   args: run.args,
-  ports: [{ containerPort: target(port) } for port in run.service_ports],
+  [if std.objectHas(run, 'service_ports') then 'ports']: [{ containerPort: target(port) } for port in run.service_ports],
   env: [
     { name: secret, valueFrom: { secretKeyRef: { name: run.project + '-secrets', key: secret } } }
     for secret in std.get(run, 'secrets', [])
@@ -56,16 +56,19 @@ local container(run) = {
   securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } },
 };
 
-local deployment(run) = {
-  apiVersion: 'apps/v1',
-  kind: 'Deployment',
+local workload(run) = {
+  local isJob = run.action == 'job',
+  apiVersion: if isJob then 'batch/v1' else 'apps/v1',
+  kind: if isJob then 'Job' else 'Deployment',
   metadata: { name: run.name } + metadata(run),
   spec: {
     [if std.objectHas(run, 'replicas') then 'replicas']: run.replicas,
-    selector: { matchLabels: selector(run) },
+    [if isJob then 'backoffLimit']: 0,
+    [if !isJob then 'selector']: { matchLabels: selector(run) },
     template: {
       metadata: metadata(run),
       spec: {
+        [if isJob then 'restartPolicy']: 'Never',
         serviceAccountName: run.service_account,
         priorityClassName: run.priority_class,
         runtimeClassName: run.runtime_class,
@@ -99,7 +102,8 @@ local service(run, name) = {
 local manifests(run) =
   [claim(run, volume) for volume in run.volumes if volume.volume_type == 'persistent_volume_claim']
   + [configMap(run, volume) for volume in run.volumes if volume.volume_type == 'config_map']
-  + [deployment(run), service(run, run.name)]
+  + [workload(run)]
+  + (if std.objectHas(run, 'service_ports') then [service(run, run.name)] else [])
   + (if std.objectHas(run, 'service_name') then [service(run, run.service_name)] else []);
 
 function(fixed, runs)

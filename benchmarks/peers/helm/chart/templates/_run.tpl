@@ -65,20 +65,32 @@ data: {{- toYaml .spec.data | nindent 2 }}
 {{- end }}
 {{- end }}
 ---
+{{- if eq .action "job" }}
+apiVersion: batch/v1
+kind: Job
+{{- else }}
 apiVersion: apps/v1
 kind: Deployment
+{{- end }}
 metadata:
   name: {{ .name }}
 {{- include "metadata" . }}
 spec:
+  {{- if eq .action "job" }}
+  backoffLimit: 0
+  {{- else }}
   {{- with .replicas }}
   replicas: {{ . }}
   {{- end }}
   selector:
     matchLabels: {{- include "selector" . | nindent 6 }}
+  {{- end }}
   template:
     metadata: {{- include "metadata" . | indent 4 }}
     spec:
+      {{- if eq .action "job" }}
+      restartPolicy: Never
+      {{- end }}
       serviceAccountName: {{ .service_account }}
       priorityClassName: {{ .priority_class }}
       runtimeClassName: {{ .runtime_class }}
@@ -98,9 +110,11 @@ spec:
         command: {{- toYaml . | nindent 8 }}
         {{- end }}
         args: {{- toYaml .args | nindent 8 }}
+        {{- if .service_ports }}
         ports:
         {{- range .service_ports }}
         - containerPort: {{ .target_port | default .port }}
+        {{- end }}
         {{- end }}
         env:
         {{- range .secrets }}
@@ -145,7 +159,9 @@ spec:
           sizeLimit: {{ .spec.size_limit }}
         {{- end }}
       {{- end }}
-{{ include "service" (dict "run" . "as" .name) }}
+{{ if .service_ports }}
+{{- include "service" (dict "run" . "as" .name) }}
+{{- end }}
 {{- with .service_name }}
 {{- include "service" (dict "run" $run "as" .) }}
 {{- end }}
