@@ -93,7 +93,7 @@ LATE: dict[tuple[str, str], str] = {
     ("schema.bundled", "speccompile.model.diagnostic_codes"): f"tomllib: {_HEAVY}",
     ("schema.bundled", "importlib.resources"): _HEAVY,
     ("schema.library", "hashlib"): _HEAVY,
-    ("schema.suggestions", "speccompile.schema.foreign_names"): f"tomllib: {_HEAVY}",
+    ("schema.suggestions", "speccompile.schema.foreign_names"): _ERRORS,
     ("schema.validate", "speccompile.schema.validation_help"): "shlex and tomllib; valid documents need none",
     ("model.object_names", "hashlib"): _HEAVY,
     ("model.quantity", "decimal"): _HEAVY,

@@ -38,7 +38,7 @@ def make_validator(name: str, schemas: Mapping[str, Mapping[str, Any]]) -> Valid
     strict: Any = validators.extend(  # type: ignore[no-untyped-call]
         Draft202012Validator, {"pattern": _check_pattern}, type_checker=types
     )
-    validator: Validator = strict(undeclared[name], registry=registry.crawl(), format_checker=checker)
+    validator: Validator = strict(undeclared[name], registry=registry, format_checker=checker)
     return validator
 
 
