@@ -94,7 +94,7 @@ LATE: dict[tuple[str, str], str] = {
     ("schema.bundled", "importlib.resources"): _HEAVY,
     ("schema.library", "hashlib"): _HEAVY,
     ("schema.suggestions", "speccompile.schema.foreign_names"): _ERRORS,
-    ("schema.validate", "speccompile.schema.validation_help"): "shlex and tomllib; valid documents need none",
+    ("schema.validate", "speccompile.schema.validation_help"): "shlex; valid documents need none",
     ("model.object_names", "hashlib"): _HEAVY,
     ("model.quantity", "decimal"): _HEAVY,
     ("model.quantity", "fractions"): _HEAVY,

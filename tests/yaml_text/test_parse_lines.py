@@ -15,9 +15,11 @@ from typing import Any, NamedTuple
 
 import pytest
 from helpers import programs
+from helpers.paths import ROOT
 from hypothesis import event, example, given, settings
 from hypothesis import strategies as st
 
+from benchmarks.workload import Workload, add_mistakes
 from speccompile.model.findings import CompileError
 from speccompile.model.full_path import full_path
 from speccompile.model.node import Node
@@ -378,6 +380,32 @@ def test_the_fast_parser_declines_unusual_text(text: str) -> None:
 )
 def test_the_fast_parser_accepts_common_text(text: str) -> None:
     assert agreed(text) is not None
+
+
+def files(root: Path, folder: str) -> list[str]:
+    paths = (
+        path for path in sorted((root / folder).rglob("*")) if path.suffix in {".yaml", ".json"} and path.is_file()
+    )
+    return [path.read_bytes().decode("utf-8", "replace") for path in paths]
+
+
+def test_both_parsers_agree_on_all_bundled_files_and_pages(root: Path) -> None:
+    folders = ("golden/reject", "templates", "presets", "starter", "schemas", "speccompile", "benchmarks", "contrib")
+    texts = [text for folder in folders for text in files(root, folder) if len(text) < 100_000]
+    for page in sorted((root / "docs").rglob("*.md")):
+        texts += re.findall(r"(?ms)^```(?:yaml|json)[^\n]*\n(.*?)^```", page.read_text(encoding="utf-8"))
+    workload = Workload(100)
+    texts += [*workload.runs.values(), workload.profile, *map(add_mistakes, workload.runs.values())]
+    assert sum(agreed(text) is not None for text in texts) > 1000
+
+
+GOLDEN = st.deferred(lambda: st.sampled_from([text for text in files(ROOT, "golden") if len(text) < 2000]))
+
+
+@settings(max_examples=settings().max_examples * 4)
+@given(st.builds(edited, GOLDEN, EDITS))
+def test_both_parsers_agree_on_edited_golden_files(text: str) -> None:
+    event("fast" if agreed(text) else "exact")
 
 
 def test_the_fast_parser_accepts_the_examples_and_nearly_all_golden_runs(root: Path) -> None:
