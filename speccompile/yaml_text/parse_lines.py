@@ -96,13 +96,13 @@ class _Reader:
         while self.number < count:
             line = lines[self.number]
             self.number = number = self.number + 1
-            body = line.lstrip(" ")
+            body = line.strip(" ")
             if not body or body[0] == "#":
                 continue
-            column = len(line) - len(body)
+            first = body[0]
+            column = line.index(first)
             if " #" in body:
                 body = _without_comment(body)
-            first = body[0]
             is_dash = False
             if first == "-":
                 if not column and body.startswith(_DOCUMENT):
@@ -110,7 +110,7 @@ class _Reader:
                     continue
                 is_dash = body[1:2] in _BLANK
             block = self.block
-            if self.awaited or column != block.indent or block.fields is None:
+            if is_dash or self.awaited or column != block.indent or block.fields is None:
                 self._end_blocks(column, is_dash=is_dash)
                 while is_dash:
                     if self.awaited:
@@ -141,25 +141,27 @@ class _Reader:
                     raise _Declined
                 block.key = key
                 block.key_span = _new_span(Span, (source, number, column + 1, number, column + 1 + colon))
-                rest = body[colon + 1 :].lstrip(" ")
-                if not rest or rest[0] == "#":
+                rest = body[colon + 2 :]
+                first = rest[:1]
+                if first == " ":
+                    rest = rest.lstrip(" ")
+                    first = rest[0]
+                if not first or first == "#":
                     self.awaited = (number, column + colon + 2)
                     continue
                 column += len(body) - len(rest)
                 body = rest
-                first = body[0]
-            elif not self.awaited:
+            elif self.awaited:
+                self.awaited = None
+            else:
                 raise _Declined
-            self.awaited = None
             if first in _INDICATORS and (first != "-" or body[1:2] in _BLANK):
                 value, end_line, end_column = self._other_value(first, body, column)
-            elif number < count and lines[number][block.indent : block.indent + 1] == " ":
+            elif number < count and lines[number][block.indent : block.indent + 1] == " " and " #" not in line:
                 value, end_line, end_column = self._plain_lines(body, column)
             else:
                 if " #" in body:
                     body = body[: body.index(" #")].rstrip(" ")
-                elif body[-1] == " ":
-                    body = body.rstrip(" ")
                 if ": " in body or body[-1] == ":":
                     raise _Declined
                 value = _cached_plain(body) if len(body) <= _LONGEST_CACHED else _plain(body)

@@ -399,11 +399,48 @@ def test_both_parsers_agree_on_all_bundled_files_and_pages(root: Path) -> None:
     assert sum(agreed(text) is not None for text in texts) > 1000
 
 
+def rearranged(text: str, changes: list[tuple[int, int, str]]) -> str:
+    """The text with some of its lines moved, repeated, removed, or with another beginning."""
+    lines = text.split("\n")
+    for source, target, change in changes:
+        line = lines[source % len(lines)] if lines else ""
+        if change == "move" and lines:
+            lines.remove(line)
+        changed = {"move": line, "repeat": line, "remove": None, "dedent": line[1:], "flat": line.lstrip(" ")}
+        new = changed.get(change, change + line)
+        at = target % (len(lines) + 1)
+        lines[at : at + (change not in {"move", "repeat"})] = [] if new is None else [new]
+    return "\n".join(lines)
+
+
+BEGINNINGS = (
+    "move",
+    "repeat",
+    "remove",
+    "dedent",
+    "flat",
+    " ",
+    "  ",
+    "- ",
+    "-",
+    "# ",
+    "'",
+    '"',
+    "[",
+    "k: ",
+    "k:",
+    "? ",
+)
+LINES = st.lists(st.tuples(st.integers(0, 99), st.integers(0, 99), st.sampled_from(BEGINNINGS)), min_size=1, max_size=4)
 GOLDEN = st.deferred(lambda: st.sampled_from([text for text in files(ROOT, "golden") if len(text) < 2000]))
 
 
 @settings(max_examples=settings().max_examples * 4)
-@given(st.builds(edited, GOLDEN, EDITS))
+@given(st.builds(edited, st.builds(rearranged, GOLDEN, LINES), EDITS) | st.builds(rearranged, GOLDEN, LINES))
+@example("a: b\n- c: d\n")
+@example("- a\nb: c\n")
+@example("a: b # c\n  d\n")
+@example("a:\n- b\n  - c: d\n")
 def test_both_parsers_agree_on_edited_golden_files(text: str) -> None:
     event("fast" if agreed(text) else "exact")
 
