@@ -50,6 +50,10 @@ INPUTS: dict[str, Callable[[int], str]] = {
     "equal runs": lambda number: documents("name: r\naction: job\nimage: a/b:1\n", number),
     "unknown keys": lambda number: documents("a{0}: 1\n", number),
     "tiny documents": lambda number: documents("a\n", number),
+    "lines of a quoted scalar": lambda number: items("args: ['a'", 1) + ",\n 'b\n  c'" * number + "]\n",
+    "lines of a plain scalar": lambda number: items("description: a\n", 1) + "  b\n" * number,
+    "lines between brackets": lambda number: items("args: [a", 1) + ",\nb" * number + "]\n",
+    "an open quote": lambda number: items('description: "a\n', 1) + " b\n" * number,
     "directives": lambda number: "%YAML 1.2\n---\na: b\n...\n" * number,
     "clashing volumes": lambda number: (
         items("volumes:\n", 1) + "- {volume_type: empty_dir, name: v, mount_path: /v}\n" * number

@@ -44,7 +44,7 @@ def test_the_wheel_holds_the_package_and_the_bundled_folders(root: Path, wheel: 
         for name in (
             "py.typed",
             "model/diagnostic_codes.toml",
-            "schema/foreign_names.toml",
+            "schema/foreign_names.yaml",
             "compiler/rendering/prebuilt_skeletons.json",
         )
     }

@@ -22,7 +22,7 @@ from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.terminal.display_width import printable
 
 _BACKUP = ".old"
-_TEMPORARY = re.compile(rf"\.speccompile-([0-9]{{1,9}})-[0-9a-f]{{16}}-[0-9]+(?:{re.escape(_BACKUP)})?", re.ASCII)
+_TEMPORARY = rf"\.speccompile-([0-9]{{1,9}})-[0-9a-f]{{16}}-[0-9]+(?:{re.escape(_BACKUP)})?"
 """A temporary name, with the process that uses it."""
 
 
@@ -226,7 +226,7 @@ def remove_stale(folder: Path, *, below: bool) -> None:
             if below and entry.is_dir(follow_symlinks=False):
                 remove_stale(Path(entry.path), below=False)
                 continue
-            match = _TEMPORARY.fullmatch(entry.name)
+            match = re.fullmatch(_TEMPORARY, entry.name)
             # The backup of a link is a link.
             if match and (entry.is_file(follow_symlinks=False) or entry.is_symlink()):
                 stale += () if _is_running(int(match[1])) else (entry.path,)

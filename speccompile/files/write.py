@@ -20,7 +20,7 @@ from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.object_names import object_name
 
 DONE, FAILED = 0, 1
-_FIRST_OBJECT = re.compile(r'.*?\n *"?name"?: [^\n]*', re.DOTALL)
+_FIRST_OBJECT = r'(?s).*?\n *"?name"?: [^\n]*'
 """The beginning of manifests up to the first name, which identifies the first object."""
 _MAX_SCANNED = 2 * 1024 * 1024
 """Bytes of a file that are searched for the label of generated manifests.
@@ -225,7 +225,7 @@ def _ownership_patterns(text: str) -> Iterator[re.Pattern[str]]:
     No run can set the label. A platform can change or remove it; then the first object must be the same.
     """
     manager = _labels(r'([^\s",]+)').search(text)
-    head = _FIRST_OBJECT.match(text)
+    head = re.match(_FIRST_OBJECT, text)
     first = rf"\A{re.escape(head[0] if head else text)}\n"
     if manager is None:
         yield re.compile(first)

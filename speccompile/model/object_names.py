@@ -26,8 +26,8 @@ PLACEHOLDERS = (
 )
 """The facts of a run that patterns of names, labels and variables can use."""
 _VALID = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?", re.ASCII)
-_INVALID = re.compile(r"[^a-z0-9]+", re.ASCII)
-_BETWEEN = re.compile(r"\}([^{}]*)(?=\{)", re.ASCII)
+_INVALID = r"[^a-z0-9]+"
+_BETWEEN = r"\}([^{}]*)(?=\{)"
 _PAIR = 2
 _HASHED = re.compile(r".*-x[0-9a-f]{10}", re.ASCII)
 
@@ -51,7 +51,7 @@ def _parts(pattern: str) -> tuple[tuple[bool, str], ...]:
 
 @lru_cache(maxsize=256)
 def _has_dashes_between(pattern: str) -> bool:
-    return all(between == "-" for between in _BETWEEN.findall(pattern))
+    return all(between == "-" for between in re.findall(_BETWEEN, pattern))
 
 
 def build_name(pattern: str, values: Mapping[str, str], longest: int = LABEL, *, letter: bool = False) -> str:
@@ -109,5 +109,5 @@ def _hashed(text: str, identity: tuple[str, ...], longest: int) -> str:
     # The lengths distinguish ("a", "bc") from ("ab", "c").
     key = "".join(f"{len(part)}:{part}" for part in identity)
     digest = sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:10]
-    stem = _INVALID.sub("-", text.lower()).strip("-")[: longest - len(digest) - 2].strip("-")
+    stem = re.sub(_INVALID, "-", text.lower()).strip("-")[: longest - len(digest) - 2].strip("-")
     return f"{stem or 'run'}-x{digest}"

@@ -18,7 +18,7 @@ from speccompile.model.node import Node
 from speccompile.model.source import Source, Span
 from speccompile.verify.kubectl_scalars import as_kubernetes_reads
 from speccompile.yaml_text.parse import parse
-from speccompile.yaml_text.parse_libyaml import parse_fast
+from speccompile.yaml_text.parse_lines import parse_fast
 from speccompile.yaml_text.parsed import MAX_DEPTH, Parsed
 
 _LIST = "apiVersion: v1\nitems:\n"

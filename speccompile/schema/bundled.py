@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _SCHEMA = ".schema.json"
 _YAML = ".yaml"
 _CODES = "model/diagnostic_codes.toml"
-_FOREIGN_NAMES = "schema/foreign_names.toml"
+_FOREIGN_NAMES = "schema/foreign_names.yaml"
 _PREBUILT = "compiler/rendering/prebuilt_skeletons.json"
 _PACKAGE = Path(__file__).resolve().parent.parent
 

@@ -1,14 +1,15 @@
-"""Names that other tools use for fields, and what to write instead, from `foreign_names.toml`."""
+"""Names that other tools use for fields, and what to write instead, from `foreign_names.yaml`."""
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Collection, Mapping
 from functools import cache
 
 from speccompile.model.key_path import KeyPath
 from speccompile.model.key_spelling import snake_case
+from speccompile.model.source import Layer, Source
 from speccompile.schema.bundled import foreign_names_text
+from speccompile.yaml_text.parse import parse
 
 _TABLES = (
     ("run", {"action", "service_ports"}),
@@ -29,7 +30,8 @@ _VALUE_TABLES = ("action", "python_version", "volume_type")
 
 @cache
 def _tables() -> Mapping[str, Mapping[str, str]]:
-    tables: Mapping[str, Mapping[str, str]] = tomllib.loads(foreign_names_text())
+    text = Source("foreign_names.yaml", foreign_names_text(), Layer.TEMPLATE)
+    tables: Mapping[str, Mapping[str, str]] = parse(text).documents[0].root.plain()
     return tables
 
 

@@ -21,7 +21,7 @@ from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
 from speccompile.model.source import Source, Span
 from speccompile.yaml_text.parse import parse
-from speccompile.yaml_text.parse_libyaml import Declined, fast_events
+from speccompile.yaml_text.parse_lines import parse_fast
 from speccompile.yaml_text.plain_scalars import resolve
 from speccompile.yaml_text.serialize import serialize
 
@@ -120,10 +120,47 @@ def read_outline(source: Source) -> Outline:
 
 def _fast_parts(source: Source) -> Sequence[YamlPart] | None:
     """The parts of a text without aliases; None if only the exact parser can locate them."""
-    try:
-        return _build_parts(fast_events(source.text), source)
-    except Declined:
+    parsed = parse_fast(source)
+    if parsed is None:
         return None
+    lines = [0, *(match.end() for match in re.finditer("\n", source.text))]
+    return [_part(document.root, lines) for document in parsed.documents]
+
+
+def _part(node: Node, lines: Sequence[int], depth: int = 0) -> YamlPart:
+    """The part for a node of the fast parser; `lines` are the indexes at which lines begin."""
+    span, text = node.span, node.span.source.text
+    start = _start(span, lines)
+    is_flow = not node.is_scalar and text[start] in "[{"
+    if node.is_scalar:
+        end = _end(span, lines)
+        is_plain = node.value is None or text[start] not in "\"'|>"
+        value = node.value if node.value is None or isinstance(node.value, str) else text[start:end]
+        return YamlPart(start, end, span, value, is_plain)
+    last = node
+    while not (last.is_scalar or text[_start(last.span, lines)] in "[{"):
+        last = last.items[-1] if last.items else list(last.fields.values())[-1]
+    end = _end(last.span, lines)
+    is_beside_key = bool(node.items) and node.key is not None and node.key.column == span.column
+    opening = span._replace(end_line=span.line, end_column=span.column + (is_flow or is_beside_key))
+    if isinstance(node.value, tuple):
+        items = tuple(_part(item, lines, depth + 1) for item in node.items) if depth < _DEPTH else ()
+        return YamlPart(start, end, opening, is_flow=is_flow, items=items)
+    fields: dict[str, tuple[YamlPart, YamlPart]] = {}
+    for key, child in node.fields.items() if depth < _DEPTH else ():
+        assert child.key is not None
+        at = _start(child.key, lines)
+        name = YamlPart(at, _end(child.key, lines), child.key, key, text[at] not in "\"'")
+        fields[key] = (name, _part(child, lines, depth + 1))
+    return YamlPart(start, end, opening, is_flow=is_flow, fields=fields)
+
+
+def _start(span: Span, lines: Sequence[int]) -> int:
+    return lines[span.line - 1] + span.column - 1
+
+
+def _end(span: Span, lines: Sequence[int]) -> int:
+    return lines[span.end_line - 1] + span.end_column - 1
 
 
 def _record_aliases(events: Iterable[Any], source: Source, aliases: list[Alias]) -> Iterator[Any]:

@@ -7,7 +7,7 @@ from speccompile.model.documents import Document
 from speccompile.model.full_path import FULL_PATH
 from speccompile.model.source import Source
 from speccompile.yaml_text.json_commas import trailing_commas
-from speccompile.yaml_text.parse_libyaml import parse_fast
+from speccompile.yaml_text.parse_lines import parse_fast
 from speccompile.yaml_text.parsed import Parsed
 
 

@@ -1,4 +1,4 @@
-"""Parse YAML 1.2 exactly, with all findings; slower than libyaml, but it explains errors."""
+"""Parse YAML 1.2 exactly, with all findings; slower than the line reader, but it explains errors."""
 
 from __future__ import annotations
 

@@ -38,8 +38,7 @@ _LONGEST_NUMBER = 64
 _LARGEST = 2**63 - 1
 _SURE_DIGITS = 18
 """Any number of this many digits fits 64 bits."""
-_NUMBER_CHARACTERS = frozenset("0123456789abcdefABCDEF+-._:xoinIN")
-"""The characters of numbers and dates; a date may have others after the day."""
+_NUMBER_SIGNS = "0123456789+-._:"
 _YEAR_DIGITS = len("2026")
 
 
@@ -81,7 +80,13 @@ def resolve(text: str) -> Resolved:
 def _resolve_number(text: str) -> Resolved:
     if text.isdecimal() and text.isascii() and len(text) <= _SURE_DIGITS and (text[0] != "0" or text == "0"):
         return int(text)
-    if not _NUMBER_CHARACTERS.issuperset(text) and text[_YEAR_DIGITS : _YEAR_DIGITS + 1] != "-":
+    if text[_YEAR_DIGITS : _YEAR_DIGITS + 1] == "-":
+        return match_number(text)  # a date may have other characters after the day
+    letters = text.lstrip(_NUMBER_SIGNS)
+    before = text[: len(text) - len(letters)].lstrip("+-")
+    if letters and not (
+        letters[0] in "eE" or (before == "0" and letters[0] in "xob") or (before == "." and letters[0] in "iInN")
+    ):
         return text
     return match_number(text)
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 import ast
 import re
-import tomllib
 from collections.abc import Iterator
 
 import pytest
+import yaml
 from helpers.paths import PACKAGE
 
 from speccompile import CompileError, compile_many, compile_run
@@ -42,7 +42,7 @@ def texts_with_options() -> list[str]:
         docs = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
         strings = (node for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str))
         texts += [str(node.value) for node in strings if id(node) not in docs]
-    texts += strings_in(tomllib.loads((PACKAGE / "schema" / "foreign_names.toml").read_text(encoding="utf-8")))
+    texts += strings_in(yaml.safe_load((PACKAGE / "schema" / "foreign_names.yaml").read_text(encoding="utf-8")))
     return [text for text in texts if options.search(text)]
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
 import pytest
+import yaml
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -25,7 +25,7 @@ from speccompile.yaml_text.from_python import wrap
 from speccompile.yaml_text.parse import parse
 
 LIBRARY = bundled_library()
-TABLES: Mapping[str, Mapping[str, str]] = tomllib.loads(foreign_names_text())
+TABLES: Mapping[str, Mapping[str, str]] = yaml.safe_load(foreign_names_text())
 HERE = Source("run.yaml", "", Layer.RUN)
 
 

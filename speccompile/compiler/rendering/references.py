@@ -20,7 +20,7 @@ TOKEN = re.compile(f"{_OPEN}([0-9]+){_CLOSE}")
 RESERVED = re.compile("[\ue000-\ue003]")
 _ESCAPES = {0xE000 + number: 0xDC00 + number for number in range(4)}
 _UNESCAPES = {escape: char for char, escape in _ESCAPES.items()}
-_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+_LONE_SURROGATE = "[\ud800-\udfff]"
 _MAX_INTEGER = 2**63 - 1
 MOST_STEPS = 1_000_000
 """The step limit of one rendering: questions, loop iterations, calls, and the size of values."""
@@ -41,7 +41,7 @@ def _translated(value: Any, table: Mapping[int, int]) -> Any:
 def _can_be_written(value: object) -> bool:
     """Whether a manifest can contain this scalar."""
     if isinstance(value, str):
-        return not _LONE_SURROGATE.search(value)
+        return not re.search(_LONE_SURROGATE, value)
     if isinstance(value, float):
         return math.isfinite(value)
     return not isinstance(value, int) or abs(value) <= _MAX_INTEGER
