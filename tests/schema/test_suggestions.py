@@ -104,7 +104,7 @@ def test_names_of_other_tools_are_unknown_here_and_translated(table: str) -> Non
 
 
 def test_every_table_is_used() -> None:
-    assert TABLES.keys() == {*PLACES, "action", "volume_type"}
+    assert TABLES.keys() == {*PLACES, "action", "python_version", "volume_type"}
 
 
 @pytest.mark.parametrize(

@@ -94,11 +94,22 @@ _LETTERS = ("`y`", "`Y`", "`n`", "`N`")
 
 def as_exported(parsed: Parsed) -> Parsed:
     """The file without findings that do not matter in entities: letters, and timestamps in keys that are not read."""
-    unread = (
-        [node.span for document in parsed.documents for node in _unread_in(document.root)] if parsed.findings else ()
+    if not any(one.code == _AMBIGUOUS for one in parsed.findings):
+        return parsed
+    unread = {
+        (span.line, span.column)
+        for document in parsed.documents
+        for value in _unread_in(document.root)
+        for _, node in value.walk()
+        for span in (node.span, node.key)
+        if span
+    }
+    kept = tuple(
+        one
+        for one in parsed.findings
+        if one.code != _AMBIGUOUS or one.span is None or (one.span.line, one.span.column) not in unread
     )
-    kept = tuple(one for one in parsed.findings if not (one.code == _AMBIGUOUS and _is_inside(one.span, unread)))
-    return with_letters(parsed._replace(findings=kept) if len(kept) < len(parsed.findings) else parsed)
+    return with_letters(parsed._replace(findings=kept))
 
 
 _AMBIGUOUS = "yaml/ambiguous-scalar"
@@ -112,14 +123,6 @@ def _unread_in(root: Node) -> Iterator[Node]:
         yield from (root.fields[key] for key in _UNREAD if key in root.fields)
         metadata = root.fields["metadata"].fields if "metadata" in root.fields else {}
         yield from (node for key, node in metadata.items() if key not in _READ_METADATA)
-
-
-def _is_inside(span: Span | None, outer: Iterable[Span]) -> bool:
-    return span is not None and any(
-        (one.line, one.column) <= (span.line, span.column)
-        and (span.end_line, span.end_column) <= (one.end_line, one.end_column)
-        for one in outer
-    )
 
 
 class Entity(NamedTuple):
