@@ -111,8 +111,11 @@ def agree(document: Document, noun: str) -> None:
 
 def _is_read_otherwise(value: object, document: Document) -> bool:
     """Whether the compiler reads a value of an exported run as another one, which editors report."""
-    is_blank = isinstance(value, str) and not value.strip()
-    return type_of_entity(document.root) is Layer.RUN and (is_blank or isinstance(value, (int, float)))
+    is_converted = isinstance(value, (int, float)) or (
+        # A blank string is unset, and a whole number may be in quotes.
+        isinstance(value, str) and (not value.strip() or re.fullmatch("-?[0-9]{1,18}", value) is not None)
+    )
+    return type_of_entity(document.root) is Layer.RUN and is_converted
 
 
 def _is_null(key: object, document: Document) -> bool:

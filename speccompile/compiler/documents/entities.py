@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
 from typing import TypeAlias
 
 from speccompile.model.diagnostic import Diagnostic, Note, quote
@@ -296,18 +295,45 @@ def find_entity(reference: EntityReference, entities: Entities) -> Entity | Diag
     return candidates[0] if candidates else _unknown(reference, entities)
 
 
-def _ages(versions: Iterable[Entity]) -> Sequence[str] | Sequence[datetime]:
+def _ages(versions: Iterable[Entity]) -> Sequence[str] | Sequence[_Instant]:
     """What orders the versions: the instants at which they were created, or the texts if one is not a time."""
     texts = [one.created for one in versions]
-    try:
-        times = [datetime.fromisoformat(text) if text else _UNKNOWN_TIME for text in texts]
-        # Without a time zone, a time is in UTC.
-        return [time if time.tzinfo else time.replace(tzinfo=UTC) for time in times]
-    except ValueError:
-        return texts
+    instants = [_instant(text) if text else _UNKNOWN for text in texts]
+    known = [one for one in instants if one]
+    return known if len(known) == len(texts) else texts
 
 
-_UNKNOWN_TIME = datetime.min.replace(tzinfo=UTC)
+class _Instant(NamedTuple):
+    """A time as seconds and the digits of their fraction, whatever its time zone."""
+
+    seconds: int
+    fraction: str
+
+
+_UNKNOWN = _Instant(-1, "")
+"""Before all others."""
+
+
+def _instant(text: str) -> _Instant | None:
+    """The instant of a time in ISO 8601, which is in UTC if it names no time zone; None for another text."""
+    match = re.fullmatch(_TIME, text)
+    if match is None:
+        return None
+    year, month, day, hour, minute, second = (int(match[name] or 0) for name in _TIME_PARTS)
+    # Years that begin in March end with the leap day.
+    year, month = (year, month - 3) if month > 2 else (year - 1, month + 9)  # noqa: PLR2004  February
+    days = 365 * year + year // 4 - year // 100 + year // 400 + (153 * month + 2) // 5 + day
+    offset = int(match["hours"] or 0) * 60 + int(match["minutes"] or 0)
+    minutes = (days * 24 + hour) * 60 + minute - (-offset if match["sign"] == "-" else offset)
+    return _Instant(minutes * 60 + second, (match["fraction"] or "").rstrip("0"))
+
+
+_TIME = (
+    r"(?P<year>[0-9]{4})-(?P<month>0[1-9]|1[0-2])-(?P<day>[0-3][0-9])"
+    r"[T ](?P<hour>[0-2][0-9]):(?P<minute>[0-5][0-9])(?::(?P<second>[0-6][0-9])(?:[.,](?P<fraction>[0-9]+))?)?"
+    r" ?(?:Z|(?P<sign>[-+])(?P<hours>[0-2][0-9])(?::?(?P<minutes>[0-5][0-9]))?)?"
+)
+_TIME_PARTS = ("year", "month", "day", "hour", "minute", "second")
 
 
 def _unknown(reference: EntityReference, entities: Entities) -> Diagnostic:
