@@ -87,7 +87,10 @@ def entities_beside_runs(inputs: Inputs) -> tuple[Text, ...]:
     """
     paths = (path for path in inputs.runs if isinstance(path, Path) and not is_stream(path))
     texts = (file_text(path, Layer.FUNCTION) for path in paths)
-    found = tuple(text for text in texts if isinstance(text, Text) and re.search(_ENTITY, text.text))
+    # Most runs have no kind, and the search for it is short.
+    found = tuple(
+        text for text in texts if isinstance(text, Text) and "kind" in text.text and re.search(_ENTITY, text.text)
+    )
     # Manifests, which `verify` reads, can contain the text of functions.
     has_others = any("apiVersion" in text.text or re.search(_RUN, text.text) for text in found)
     if found and len(found) == len(inputs.runs) and not has_others:
