@@ -170,9 +170,10 @@ def _with_findings(result: Result, findings: tuple[Diagnostic, ...]) -> Result:
     return result.with_findings(findings)
 
 
-def _run(run: RunInput) -> Parsed:
+def _run(run: RunInput) -> Source | Parsed:
     if isinstance(run, (str, Path)):
-        return parse_text(_text(run))
+        text = _text(run)
+        return text if isinstance(text, Parsed) else Source(text.name, text.text, Layer.RUN)
     return wrap(as_data(run), Source("<run>", "", Layer.RUN))
 
 

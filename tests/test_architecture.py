@@ -81,6 +81,7 @@ LATE: dict[tuple[str, str], str] = {
     ("batch.accelerate", "speccompile.batch.dispatch"): "concurrent.futures; `--jobs` and `--dask` only",
     ("batch.accelerate", "speccompile.batch.executors"): "multiprocessing; `--jobs` and `--dask` only",
     ("api", "speccompile.batch.with_executor"): "concurrent.futures; only with an executor",
+    ("compiler.compile_files", "speccompile.compiler.shapes.known_shapes"): "a single run needs none",
     ("compiler.compiled", "speccompile.compiler.explain"): "dataclasses; `explain` only",
     ("compiler.documents.run", "speccompile.compiler.documents.wrong_document"): _ERRORS,
     ("compiler.documents.run_forms", "speccompile.compiler.documents.wrong_document"): _ERRORS,

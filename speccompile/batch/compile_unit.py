@@ -8,7 +8,7 @@ from typing import Any
 from speccompile.batch.compiler_fingerprint import text_digest
 from speccompile.batch.wire_format import Sources, to_portable
 from speccompile.batch.work_units import UnitOutcome, WorkUnit, sources_of
-from speccompile.compiler.compile_files import compile_file
+from speccompile.compiler.compile_files import CompileSource, compile_file, source_compiler
 from speccompile.compiler.compiled import Rendered, Result
 from speccompile.compiler.documents.admin_config import Setting, parsed, setting_of
 from speccompile.files.manifest_text import rendered
@@ -83,12 +83,14 @@ class Compiler(NamedTuple):
     profiles: RecordingProfiles
     shape: str
     sources: Sources
+    compile_source: CompileSource
 
     @classmethod
     def of(cls, setting: Setting, shape: str, sources: Sources) -> Compiler:
         # A copy for this compiler: other threads may use the same setting.
         profiles = RecordingProfiles(setting.profiles)
-        return cls(setting._replace(profiles=profiles), profiles, shape, sources)
+        setting = setting._replace(profiles=profiles)
+        return cls(setting, profiles, shape, sources, source_compiler(setting))
 
     def compile(self, unit: WorkUnit) -> UnitOutcome:
         """Compile a file, and record the profiles that it depends on."""
@@ -98,7 +100,11 @@ class Compiler(NamedTuple):
 
     def render(self, unit: WorkUnit) -> Iterator[Rendered]:
         """Compile each run of a file, with its text and trees."""
-        return rendered(compile_file(parsed(unit.text, Layer.RUN), self.setting), self.shape)
+        is_data = unit.text.is_data
+        results = (
+            compile_file(parsed(unit.text, Layer.RUN), self.setting) if is_data else self.compile_source(unit.source)
+        )
+        return rendered(results, self.shape)
 
     def recompile(self, unit: WorkUnit, number: int) -> Result:
         """Compile one run of a file for its trees, which packed results lack."""

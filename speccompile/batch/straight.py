@@ -11,4 +11,4 @@ from speccompile.files.work import Work
 
 def compile_here(work: Work, shape: str, memory: ClaimStore) -> Results:
     """Compile the runs of a call."""
-    return work.setting.findings, rendered(compile_files(work.files, work.setting, memory), shape)
+    return work.setting.findings, rendered(compile_files(work.texts, work.setting, memory), shape)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, TypeAlias
 
 from speccompile.compiler.compiled import Result
 from speccompile.compiler.documents.admin_config import Setting
@@ -12,16 +13,55 @@ from speccompile.compiler.duplicate_objects import ClaimStore, refuse_duplicates
 from speccompile.compiler.pipeline import compile_document
 from speccompile.model.diagnostic import Diagnostic
 from speccompile.model.findings import CompileError, has_errors
+from speccompile.model.full_path import FULL_PATH
+from speccompile.model.source import Source
+from speccompile.yaml_text.parse import parse
 from speccompile.yaml_text.parsed import Parsed
 
+if TYPE_CHECKING:
+    from speccompile.compiler.shapes.known_shapes import KnownShapes
 
-def compile_files(files: Iterable[Parsed], setting: Setting, memory: ClaimStore | None = None) -> Iterator[Result]:
+
+CompileSource: TypeAlias = Callable[[Source], Iterable[Result]]
+"""Compiles the runs of a text without comparing them with others."""
+
+
+def compile_files(
+    files: Iterable[Source | Parsed], setting: Setting, memory: ClaimStore | None = None
+) -> Iterator[Result]:
     """One result per document, and one error per file that could not be parsed.
 
     `memory` stores the runs so far, to find two that create the same object; a list by default.
     """
-    results = (result for parsed in files for result in compile_file(parsed, setting))
+    compile_source = source_compiler(setting)
+    results = (
+        result
+        for file in files
+        for result in (compile_source(file) if isinstance(file, Source) else compile_file(file, setting))
+    )
     return refuse_duplicates(results, lambda: setting.platform, memory)
+
+
+def source_compiler(setting: Setting) -> CompileSource:
+    """A function that compiles one text after the other, each shape of runs once; for one thread."""
+    seen = 0
+    shapes: KnownShapes | None = None
+
+    def compile_usually(source: Source) -> list[Result]:
+        return list(compile_file(parse(source), setting))
+
+    def compile_source(source: Source) -> list[Result]:
+        nonlocal seen, shapes
+        seen += 1
+        if seen == 1 or FULL_PATH.get():
+            return compile_usually(source)
+        if shapes is None:
+            from speccompile.compiler.shapes.known_shapes import KnownShapes  # a single run needs none
+
+            shapes = KnownShapes(setting, compile_usually)
+        return shapes.compile(source)
+
+    return compile_source
 
 
 def compile_file(parsed: Parsed, setting: Setting) -> Iterator[Result]:

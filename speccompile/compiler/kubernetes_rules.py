@@ -167,6 +167,11 @@ def refused_annotations(annotations: Mapping[str, Node], seccomp: Node | None) -
             yield _refused(message, node, path, "remove it")
 
 
+def reads_annotation(key: str) -> bool:
+    """Whether it depends on the annotation's value whether Kubernetes accepts it."""
+    return key == _SECCOMP or key in _ANNOTATIONS or f"{key.partition('/')[0]}/" in _ANNOTATIONS
+
+
 def _unknown_containers(annotations: Mapping[str, Node], names: frozenset[object]) -> Iterator[Diagnostic]:
     for key, node in annotations.items():
         if key.startswith(_APPARMOR) and key.removeprefix(_APPARMOR) not in names:

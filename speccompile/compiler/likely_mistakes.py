@@ -59,6 +59,11 @@ def _unlikely_amount(node: Node, path: KeyPath, message: str, advice: str) -> Di
     )
 
 
+def is_unlikely_amount(resource: str, text: str) -> bool:
+    """Whether an amount of CPU, memory, disk or storage is reported."""
+    return _unlikely(resource, text) is not None
+
+
 @lru_cache(maxsize=1024)
 def _unlikely(resource: str, text: str) -> tuple[str, str] | None:
     """Message and help for an amount that is likely a mistake; zero is not."""

@@ -47,7 +47,7 @@ def merge(
     """Merge a run with its profile and platform; every node of the spec carries the values it overrode."""
     platform, namespaces = _with_namespace(platform, run)
     action = str(run.action.value)
-    admin = _layers(profile, platform, target, action, run.runtime, library)
+    admin = admin_layers(profile, platform, target, action, run.runtime, library)
     defaults, fixed, enforced = admin.defaults, admin.fixed, admin.enforced
     # Weakest first.
     layers = [
@@ -92,7 +92,7 @@ def _with_namespace(platform: Platform, run: Run) -> tuple[Platform, tuple[Overr
     return platform._replace(settings=settings), overridden
 
 
-class _Layers(NamedTuple):
+class AdminLayers(NamedTuple):
     """The admin's layers for all runs of one action under one profile."""
 
     defaults: Node
@@ -110,14 +110,15 @@ class _Layers(NamedTuple):
 
 
 @by_identity(64)
-def _layers(  # noqa: PLR0913, PLR0917  compared by identity, which keywords would hide
+def admin_layers(  # noqa: PLR0913, PLR0917  compared by identity, which keywords would hide
     profile: Profile | None,
     platform: Platform,
     target: Target,
     action: str,
     runtime: Runtime | None,
     library: Library,
-) -> _Layers:
+) -> AdminLayers:
+    """The admin's layers for runs of an action under a profile."""
     names = _fields_for(target, action, library)
     fixed, notices = _fixed_fields(profile, action, target, library)
     # What the platform sets for a runtime overrides what it sets for all runs.
@@ -134,10 +135,10 @@ def _layers(  # noqa: PLR0913, PLR0917  compared by identity, which keywords wou
     envs = {"envs"} if has_own_envs(platform) else set()
     fields, contested = frozenset({*set_fields, *envs}), frozenset({*repeated, *overriding, *envs})
     gpu = fixed_gpu((enforced, fixed), platform, profile)
-    return _Layers(defaults, fixed, enforced, fields, contested, notices, gpu, named_devices(layers, profile))
+    return AdminLayers(defaults, fixed, enforced, fields, contested, notices, gpu, named_devices(layers, profile))
 
 
-def _no_other_devices(run: Run, admin: _Layers) -> Node:
+def _no_other_devices(run: Run, admin: AdminLayers) -> Node:
     """A layer that sets the run's other devices to 0, if an admin fixes `gpu`."""
     resources = run.fields.fields.get("resources")
     if admin.gpu is None or resources is None:

@@ -38,13 +38,13 @@ class CompileError(Exception):
         return str(self).split("\n")
 
 
-def in_order(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
-    """Sort the findings in source order, without duplicates and secrets."""
-    findings = tuple(diagnostics)
-    if not findings:
-        return ()
-    hidden = map(redacted, findings)
-    return tuple(hidden) if len(findings) == 1 else tuple(sorted(dict.fromkeys(hidden), key=lambda one: one.order))
+def in_order(diagnostics: Iterable[Diagnostic], *, has_secrets: bool = True) -> tuple[Diagnostic, ...]:
+    """Sort the findings in source order, without duplicates and secrets.
+
+    `has_secrets` is False if it is known that their sources contain none.
+    """
+    findings = tuple(map(redacted, diagnostics) if has_secrets else diagnostics)
+    return findings if len(findings) <= 1 else tuple(sorted(dict.fromkeys(findings), key=lambda one: one.order))
 
 
 def has_errors(diagnostics: Iterable[Diagnostic]) -> bool:

@@ -58,6 +58,11 @@ def secrets_in(source: Source) -> Secrets:
     return Secrets(frozenset(found.lines), frozenset(near), frozenset(found.values), frozenset(texts))
 
 
+def may_contain_secrets(text: str) -> bool:
+    """Whether a part of the text may be secret because of its words, whatever is around it."""
+    return re.search(_TRIGGER, text) is not None
+
+
 class _Place(Enum):
     """What a part of the tree belongs to."""
 

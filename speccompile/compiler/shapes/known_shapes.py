@@ -1,0 +1,260 @@
+"""Compile each shape once: the shapes of the runs so far, and the pages of those that appeared again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Final, TypeAlias, TypeVar
+
+from speccompile.compiler.choose_manifests import target_of
+from speccompile.compiler.compiled import Compiled, CompiledTrees, Result
+from speccompile.compiler.documents.admin_config import Setting
+from speccompile.compiler.documents.profiles import choose
+from speccompile.compiler.documents.run import profile_name
+from speccompile.compiler.documents.targets import DEFAULT_TARGET
+from speccompile.compiler.pipeline import compile_document
+from speccompile.compiler.policy import DEFAULT_PROFILE
+from speccompile.compiler.shapes.page import MOST_SCALARS, NotUniformError, ShapedRun, ShapePage, marker
+from speccompile.compiler.shapes.split_text import SplitText, positions, scalar_value, split_text
+from speccompile.compiler.shapes.varying import NAME, AdminReading, Value, Varying, reading_of, varying_values
+from speccompile.model.documents import Document
+from speccompile.model.findings import CompileError
+from speccompile.model.light_namedtuple import NamedTuple
+from speccompile.model.node import Node
+from speccompile.model.source import Source
+from speccompile.schema.validate import validate
+from speccompile.yaml_text.parse import parse
+
+_MOST_SHAPES = 512
+"""Structures, and shapes, that are remembered; those that were not used for longest are forgotten first."""
+KeyT = TypeVar("KeyT", bound=Hashable)
+ItemT = TypeVar("ItemT")
+
+
+class _Example(NamedTuple):
+    """A run that was compiled as usual; the page of its shape must produce the same."""
+
+    source: Source
+    scalars: tuple[str, ...]
+    output: tuple[object, ...]
+
+
+class _Holes(NamedTuple):
+    """The scalars of a structure that may vary under one profile."""
+
+    varying: tuple[Varying | None, ...]
+    """By the number of the scalar; None for scalars that do not vary."""
+    profile: str
+    number: int
+    """Distinguishes the shapes of this structure and profile from others."""
+    others: frozenset[object]
+    """Values that are parts of the structure."""
+    in_flow: bool
+    """Whether a scalar may be in a flow collection, where a comma ends it."""
+
+
+class _Structure:
+    """What is known about texts of one structure."""
+
+    def __init__(self, first: _Example) -> None:
+        self.first: Final = first
+        self.profile: int | None = None
+        """The number of the scalar that names the profile."""
+        self.holes: dict[str, _Holes | None] = {}
+        """By that scalar; None if nothing may vary. Empty until the structure appears again."""
+
+    def profile_in(self, split: SplitText) -> str:
+        return "" if self.profile is None else split.scalars[self.profile]
+
+
+_Shape: TypeAlias = "_Example | ShapePage | None"
+"""An example of a shape that was seen once, its page, or None if its runs are compiled one by one."""
+
+
+class KnownShapes:
+    """The shapes of the runs of one call."""
+
+    def __init__(self, setting: Setting, compile_usually: Callable[[Source], list[Result]]) -> None:
+        self._setting: Final = setting
+        self._compile_usually: Final = compile_usually
+        self._structures: Final[dict[tuple[str, ...], _Structure]] = {}
+        self._shapes: Final[dict[tuple[object, ...], _Shape]] = {}
+        self._readings: Final[dict[tuple[str, str], AdminReading]] = {}
+        """By profile and action."""
+        self._count = 0
+        self._applies: Final = not setting.is_broken and not setting.library.has_custom_templates
+
+    def compile(self, source: Source) -> list[Result]:
+        """The results of a text: those of its page if its shape is known, else as usual."""
+        split = self._split(source)
+        if split is None:
+            return self._compile_usually(source)
+        structure = _used(self._structures, split.structure)
+        if structure is None:
+            return self._compile_first(source, split, lambda example: self._add_structure(split, example))
+        if not structure.holes:
+            # Now that the structure appears again, it is worth a closer look.
+            self._add_holes(structure, split, structure.first)
+        name = structure.profile_in(split)
+        if name not in structure.holes:
+            return self._compile_first(source, split, lambda example: self._add_holes(structure, split, example))
+        holes = structure.holes[name]
+        if holes is None:
+            return self._compile_usually(source)
+        key, values = _key(split.scalars, holes)
+        if key not in self._shapes:
+            return self._compile_first(source, split, lambda example: _remember(self._shapes, key, example))
+        shape = _used(self._shapes, key)
+        if isinstance(shape, _Example):
+            shape = self._shapes[key] = self._page(shape, source, split, holes)
+        run = ShapedRun(source, split.scalars, values)
+        compiled = shape.fill(run, lambda: self._whole(source)) if shape else None
+        if compiled is None:
+            return self._compile_usually(source)
+        # A cache records which profiles a run depends on.
+        self._setting.profiles.get(holes.profile)
+        return [compiled]
+
+    def _split(self, source: Source) -> SplitText | None:
+        # JSON has findings of its own.
+        return None if not self._applies or source.name.endswith(".json") else split_text(source.text)
+
+    def _compile_first(self, source: Source, split: SplitText, remember: Callable[[_Example], None]) -> list[Result]:
+        """Compile a run as usual, and remember it if it is valid and alone in its text."""
+        results = self._compile_usually(source)
+        match results:
+            case [Compiled() as compiled]:
+                remember(_Example(source, split.scalars, _output(compiled)))
+        return results
+
+    def _whole(self, source: Source) -> CompiledTrees:
+        return compile_document(parse(source).documents[0], self._setting).whole
+
+    def _add_structure(self, split: SplitText, example: _Example) -> None:
+        _remember(self._structures, split.structure, _Structure(example))
+
+    def _add_holes(self, structure: _Structure, split: SplitText, example: _Example) -> None:
+        """Find out what may vary in a structure, under the profile of the example, which becomes that of its shape."""
+        split = split._replace(scalars=example.scalars)
+        tree, findings = validate(parse(example.source).documents[0].root, "run", self._setting.library)
+        numbers = _numbers_of(tree, split)
+        wanted = profile_name(tree.fields.get("profile"))
+        structure.profile = numbers.get(id(wanted))
+        is_flat = not {"kind", "apiVersion"} & tree.fields.keys() and not findings
+        has_known_profile = wanted is None or structure.profile is not None
+        holes = self._find_holes(tree, wanted, numbers, split) if is_flat and has_known_profile else None
+        structure.holes[structure.profile_in(split)] = holes
+        if holes is not None:
+            _remember(self._shapes, _key(example.scalars, holes)[0], example)
+
+    def _find_holes(
+        self, tree: Node, wanted: Node | None, numbers: Mapping[int, int], split: SplitText
+    ) -> _Holes | None:
+        setting = self._setting
+        profile, _ = choose(wanted, setting.profiles)
+        target = target_of(profile, setting.library)
+        if target.name != DEFAULT_TARGET or (profile and profile.bases) or len(split.scalars) > MOST_SCALARS:
+            return None
+        action = str(tree.fields["action"].value)
+        name = str(wanted.value) if wanted else DEFAULT_PROFILE
+        if (name, action) not in self._readings:
+            self._readings[name, action] = reading_of(profile, setting.platform, target, action, setting.library)
+        varying: list[Varying | None] = [None] * len(split.scalars)
+        for node, one in varying_values(tree, self._readings[name, action], setting.library):
+            if id(node) in numbers:
+                varying[numbers[id(node)]] = one
+        self._count += 1
+        return _Holes(
+            tuple(varying),
+            name,
+            self._count,
+            frozenset(node.value for _, node in tree.walk() if node.is_scalar and id(node) not in numbers),
+            any("[" in part or "{" in part for part in split.structure),
+        )
+
+    def _page(self, example: _Example, source: Source, split: SplitText, holes: _Holes) -> ShapePage | None:
+        """The page of a shape, made from its second run and compared with its first."""
+        document = parse(source).documents[0]
+        _, values = _key(split.scalars, holes)
+        varying = [one if value is not None else None for one, value in zip(holes.varying, values, strict=True)]
+        numbers = _numbers_of(document.root, split)
+        markers = {
+            node: marker(number, one, value)
+            for node, number in numbers.items()
+            if (one := varying[number]) is not None and (value := values[number]) is not None
+        }
+        marked = Document(document.source, _with_markers(document.root, markers))
+        try:
+            fixed = [scalar_value(one) for one, value in zip(split.scalars, values, strict=True) if value is None]
+            page = ShapePage(compile_document(marked, self._setting), split, varying, holes.others.union(fixed))
+            _, first = _key(example.scalars, holes)
+            filled = page.fill(ShapedRun(example.source, example.scalars, first), lambda: self._whole(example.source))
+        except (CompileError, NotUniformError):
+            return None
+        return page if filled is not None and _output(filled) == example.output else None
+
+
+def _numbers_of(tree: Node, split: SplitText) -> dict[int, int]:
+    """The numbers of scalars by the identity of their nodes; without those that are not the whole value of one node."""
+    places = {place: number for number, place in enumerate(positions(split))}
+    found: dict[int, list[int]] = {}
+    for _, node in tree.walk():
+        number = places.get((node.span.line, node.span.column)) if node.is_scalar else None
+        if number is not None and _is_value(split.scalars[number], node):
+            found.setdefault(number, []).append(id(node))
+    # An alias makes two values of one scalar.
+    return {nodes[0]: number for number, nodes in found.items() if len(nodes) == 1}
+
+
+def _is_value(scalar: str, node: Node) -> bool:
+    value, span = scalar_value(scalar), node.span
+    is_whole = "\n" in scalar or (span.end_line, span.end_column) == (span.line, span.column + len(scalar))
+    return is_whole and value.__class__ is node.value.__class__ and value == node.value
+
+
+def _key(scalars: Sequence[str], holes: _Holes) -> tuple[tuple[object, ...], list[Value | None]]:
+    """What all runs of a shape have in common, and the values that vary, by the number of their scalar."""
+    key: list[object] = [holes.number]
+    values: list[Value | None] = []
+    for scalar, varying in zip(scalars, holes.varying, strict=True):
+        value = varying.read(scalar) if varying and not (holes.in_flow and _has_comma(scalar)) else None
+        values.append(value)
+        # Text is never equal to a mark.
+        key.append(scalar if value is None else _mark(scalar, varying))
+    return tuple(key), values
+
+
+def _has_comma(scalar: str) -> bool:
+    return "," in scalar and scalar[0] not in "\"'|"
+
+
+def _mark(scalar: str, varying: Varying | None) -> object:
+    """What the varying values of a shape have in common: lines, and whether a name has a dash."""
+    if varying is not None and varying.kind == NAME:
+        return "-" in scalar
+    return scalar.count("\n") if scalar[0] == "|" else None
+
+
+def _with_markers(node: Node, markers: Mapping[int, Value]) -> Node:
+    if id(node) in markers:
+        return node.but(value=markers[id(node)])
+    return node.mapped(lambda child: _with_markers(child, markers))
+
+
+def _output(compiled: Compiled) -> tuple[object, ...]:
+    """All of a compilation that is not made on demand; without its trees, which are large."""
+    place, objects, findings = compiled.place, compiled.objects, compiled.diagnostics
+    return compiled.name, compiled.project, place, objects, findings, compiled.to_yaml()
+
+
+def _used(cache: dict[KeyT, ItemT], key: KeyT) -> ItemT | None:
+    """The item, which becomes the most recently used one."""
+    if key not in cache:
+        return None
+    item = cache[key] = cache.pop(key)
+    return item
+
+
+def _remember(cache: dict[KeyT, ItemT], key: KeyT, item: ItemT) -> None:
+    cache[key] = item
+    if len(cache) > _MOST_SHAPES:
+        del cache[next(iter(cache))]

@@ -1,0 +1,239 @@
+"""Values of a run that decide nothing: they are written to its manifests and to messages, and have no other effect.
+
+The schemas mark such fields with `x-varies`. What the reading at hand reads does not vary: the fields of rules
+and bans, images where registries are limited, amounts that are limited, scaled or compared.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
+from typing import TypeAlias
+
+from speccompile.compiler.kubernetes_rules import reads_annotation
+from speccompile.compiler.likely_mistakes import is_unlikely_amount
+from speccompile.compiler.merge import AdminLayers, admin_layers
+from speccompile.compiler.own_envs import has_own_envs
+from speccompile.compiler.shapes.split_text import scalar_value
+from speccompile.model.credentials import credentials_in
+from speccompile.model.documents import Platform, Profile
+from speccompile.model.key_path import KeyPath
+from speccompile.model.light_namedtuple import NamedTuple
+from speccompile.model.node import Node
+from speccompile.model.object_names import is_hashed
+from speccompile.model.quantity import Quantity, parse_quantity
+from speccompile.model.secret_positions import may_contain_secrets
+from speccompile.model.spec import Target
+from speccompile.schema.library import Library, Schema
+from speccompile.schema.validate_fast_keywords import applicable_schemas, scalar_checks
+
+Value: TypeAlias = str | int
+TEXT, NAME, PATH, PORT, AMOUNT = "text", "name", "path", "port", "amount"
+"""The kinds of varying values, as `x-varies` names them."""
+_NAME = re.compile(r"[a-z](?:-?[a-z0-9])*", re.ASCII)
+LONGEST_NAME = 40
+"""Longer names of objects may have to be shortened."""
+_LONGEST = 4096
+_SHORTEST_CREDENTIAL = 13
+"""A prefix of three characters and ten others; anything shorter has an `@`."""
+_TYPES: Mapping[str, tuple[type, ...]] = {TEXT: (str,), NAME: (str,), PATH: (str,), PORT: (int,), AMOUNT: (str, int)}
+
+
+class Varying(NamedTuple):
+    """A value that differs between runs of one shape."""
+
+    kind: str
+    path: KeyPath
+    read: Callable[[str], Value | None]
+    """The value of a scalar as written; None for one that may have an effect, and so is a part of the shape."""
+
+
+class AdminReading(NamedTuple):
+    """What an admin's reading reads of the runs with one profile and action."""
+
+    read: frozenset[str]
+    """Fields, and resources, whose values decide something."""
+    values: Mapping[str, frozenset[object]]
+    """Values that admins set, by field: an equal value of a run is not reported as overridden."""
+    amounts: frozenset[Quantity]
+    """The same for resources, whose amounts are compared, not their spellings."""
+    reserved: frozenset[object]
+    """Mount paths of other volumes, and names of the platform's variables."""
+    has_envs: bool
+    """Whether the platform sets variables."""
+    readers: dict[tuple[int, KeyPath], Callable[[str], Value | None]]
+    """By schema and field."""
+
+
+def varying_values(tree: Node, reading: AdminReading, library: Library) -> Iterator[tuple[Node, Varying]]:
+    """The values of a validated run that may vary under its profile and platform."""
+    properties = library.resolve(library.schemas["run"])["properties"]
+    for name, field in tree.fields.items():
+        if name not in reading.read and not _is_compared(name, field):
+            for path, node, schema in _marked(field, properties[name], (name,), library):
+                if not _is_read(path, reading):
+                    yield node, Varying(schema["x-varies"], path, _reader(path, schema, reading, library))
+
+
+def _is_compared(name: str, field: Node) -> bool:
+    """Whether amounts of the run are compared with each other."""
+    return name == "resources" and any(not node.is_scalar for node in field.fields.values())
+
+
+def _marked(node: Node, schema: Schema, path: KeyPath, library: Library) -> Iterator[tuple[KeyPath, Node, Schema]]:
+    """The scalars at or below a node that the schema marks."""
+    resolved = library.resolve(schema)
+    if node.is_scalar:
+        if "x-varies" in resolved:
+            yield path, node, resolved
+    elif resolved.get("x-opaque"):
+        yield from (((*path, *below), inner, resolved) for below, inner in node.walk() if inner.is_scalar)
+    elif isinstance(node.value, dict):
+        properties, others = resolved.get("properties", {}), resolved.get("additionalProperties")
+        for key, child in node.fields.items():
+            below = properties.get(key, others)
+            if isinstance(below, Mapping):
+                yield from _marked(child, below, (*path, key), library)
+    elif "items" in resolved:
+        for index, item in enumerate(node.items):
+            yield from _marked(item, resolved["items"], (*path, index), library)
+
+
+def _is_read(path: KeyPath, reading: AdminReading) -> bool:
+    name = path[0]
+    return (
+        (name == "resources" and path[1] in reading.read)
+        or (name == "annotations" and reads_annotation(str(path[1])))
+        # In a list, the name of the variable is another value.
+        or (name == "envs" and reading.has_envs and (path[1].__class__ is int or path[1] in reading.reserved))
+    )
+
+
+def reading_of(
+    profile: Profile | None, platform: Platform, target: Target, action: str, library: Library
+) -> AdminReading:
+    """What profile and platform read of the runs of an action."""
+    settings = platform.settings
+    admin = admin_layers(profile, platform, target, action, None, library)
+    layers = (admin.defaults, admin.fixed, admin.enforced)
+    sides = (platform, profile) if profile else (platform,)
+    read = {str(one.path[0]) for side in sides for constraints in (side.rules, side.bans) for one in constraints}
+    read.update(*(fields for setting, fields in _READ_BY_SETTINGS.items() if settings.at(setting) is not None))
+    read.update(key for key, name in _COMPARED.items() if _has_other_limit(name, admin))
+    values = {
+        name: frozenset(
+            node.value
+            for layer in layers
+            if name in layer.fields
+            for _, node in layer.fields[name].walk()
+            if node.is_scalar
+        )
+        for name in admin.fields
+    }
+    envs = settings.fields.get("own_envs")
+    disk = settings.fields["disk"].fields["mount_path"].value
+    return AdminReading(
+        read=frozenset(read),
+        values=values,
+        amounts=frozenset(parse_quantity(str(value)) for value in values.get("resources", ())),
+        reserved=frozenset(
+            (disk, *target.reserved_volumes, *values.get("volumes", ()), *(envs.fields if envs else ()))
+        ),
+        has_envs=has_own_envs(platform),
+        readers={},
+    )
+
+
+_READ_BY_SETTINGS: Mapping[KeyPath, tuple[str, ...]] = {
+    ("allowed_registries",): ("image",),
+    ("ceilings", "cpu"): ("resources",),
+    ("ceilings", "mem"): ("resources", "volumes"),
+    ("ceilings", "gpu"): ("resources",),
+    ("ceilings", "disk"): ("resources", "volumes"),
+    ("ceilings", "pvc"): ("volumes",),
+    ("cpu_limit_factor",): ("cpu",),
+    ("memory_limit_factor",): ("mem",),
+    ("project",): ("project",),
+    ("project_profiles",): ("project",),
+}
+"""Settings of the platform, and the fields and resources that they read."""
+_COMPARED: Mapping[str, str] = {"cpu": "cpu", "mem": "memory"}
+"""Resources whose request must not be above the limit, by key in a run."""
+
+
+def _has_other_limit(resource: str, admin: AdminLayers) -> bool:
+    """Whether a run's request is compared with an admin's limit."""
+    is_replaced = any(layer.at(("resources", "requests", resource)) for layer in (admin.fixed, admin.enforced))
+    limits = (layer.at(("resources", "limits", resource)) for layer in (admin.defaults, admin.fixed, admin.enforced))
+    return not is_replaced and any(limits)
+
+
+def _reader(path: KeyPath, schema: Schema, reading: AdminReading, library: Library) -> Callable[[str], Value | None]:
+    """The function that reads the scalars of a field; the same one for all its items."""
+    field = (path[0], path[-1]) if schema["x-varies"] == AMOUNT else (path[0],)
+    key = (id(schema), field)
+    if key not in reading.readers:
+        reading.readers[key] = _new_reader(field, schema, reading, library)
+    return reading.readers[key]
+
+
+def _new_reader(
+    field: KeyPath, schema: Schema, reading: AdminReading, library: Library
+) -> Callable[[str], Value | None]:
+    kind, parts = schema["x-varies"], tuple(applicable_schemas((schema,), library))
+    checks = {one: tuple(scalar_checks(parts, one)) for one in _TYPES[kind]}
+    values = reading.values.get(str(field[0]), frozenset())
+    is_free = _CHECKS[kind]
+
+    @lru_cache(maxsize=256)
+    def read(scalar: str) -> Value | None:
+        value = scalar_value(scalar)
+        if value is None or value.__class__ not in checks or value in values or len(scalar) > _LONGEST:
+            return None
+        is_valid = all(check(value) for check in checks[value.__class__]) and is_free(value, field, reading)
+        return value if is_valid else None
+
+    return read
+
+
+def _is_free_text(value: Value, field: KeyPath, _: AdminReading) -> bool:
+    text = str(value)
+    # Kubernetes expands `$(NAME)`, and a command that is a string should be one word.
+    is_read = (field[0] == "envs" and "$" in text) or (field[0] == "command" and " " in text)
+    return bool(text) and not is_read and not _may_be_secret(text)
+
+
+def _may_be_secret(text: str) -> bool:
+    return may_contain_secrets(text) or (
+        (len(text) >= _SHORTEST_CREDENTIAL or "@" in text) and any(credentials_in(text))
+    )
+
+
+def _is_free_name(value: Value, _: KeyPath, __: AdminReading) -> bool:
+    name = str(value)
+    is_plain = _NAME.fullmatch(name) and len(name) <= LONGEST_NAME and not is_hashed(name)
+    return bool(is_plain) and not _may_be_secret(name)
+
+
+def _is_free_path(value: Value, field: KeyPath, reading: AdminReading) -> bool:
+    is_free = value not in reading.reserved and not str(value).endswith("/")
+    return is_free and _is_free_text(value, field, reading)
+
+
+def _is_free_amount(value: Value, field: KeyPath, reading: AdminReading) -> bool:
+    quantity = parse_quantity(str(value))
+    if quantity.nano <= 0 or (field[0] == "resources" and quantity in reading.amounts):
+        return False
+    resource = _COMPARED.get(str(field[-1]), str(field[-1]))
+    return resource == "gpu" or not is_unlikely_amount(resource, str(value))
+
+
+_CHECKS: Mapping[str, Callable[[Value, KeyPath, AdminReading], bool]] = {
+    TEXT: _is_free_text,
+    NAME: _is_free_name,
+    PATH: _is_free_path,
+    PORT: lambda value, _, reading: value not in reading.values.get("service_ports", ()),
+    AMOUNT: _is_free_amount,
+}
+"""What a value must satisfy beyond its schema to decide nothing."""
