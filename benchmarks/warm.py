@@ -22,7 +22,6 @@ from speccompile.compiler.compiled import Compiled
 from speccompile.compiler.documents.admin_config import Setting
 from speccompile.files.load_admin_config import read_setting
 from speccompile.model.source import Layer, Source
-from speccompile.yaml_text.parse import parse
 
 WHOLE, VERIFIED, PYYAML = "compile and serialize", "compile, serialize and verify", "PyYAML, load and dump"
 SMALL, SMALL_PYYAML = f"small runs: {WHOLE}", f"small runs: {PYYAML}"
@@ -41,7 +40,7 @@ def sources(workload: Workload) -> list[Source]:
 
 def compile_all(texts: Iterable[Source], setting: Setting) -> Iterable[Compiled]:
     """Compile texts of runs one by one, the way all measurements in one process do; all runs are valid."""
-    for result in compile_files(map(parse, texts), setting):
+    for result in compile_files(texts, setting):
         assert isinstance(result, Compiled), result
         yield result
 
