@@ -14,7 +14,7 @@ from helpers.work import assert_near_linear, at_most_cpu_seconds
 
 from speccompile import Compiled, CompileError, compile_run
 from speccompile.cli.main import main
-from speccompile.compiler.documents.entities import with_letters
+from speccompile.compiler.documents.entities import as_exported
 from speccompile.compiler.duplicate_objects import RunClaim, refuse_duplicates
 from speccompile.files.load_admin_config import read_setting
 from speccompile.model.source import Layer, Source
@@ -92,7 +92,7 @@ def test_letters_of_entities_take_linear_time() -> None:
     assert len(parsed.findings) == 20_000
     # Comparisons of findings are no calls.
     with at_most_cpu_seconds(5):
-        assert with_letters(parsed).findings == ()
+        assert as_exported(parsed).findings == ()
 
 
 LIST = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n"

@@ -10,7 +10,7 @@ from typing import Any
 from speccompile.compiler.compile_files import compile_files
 from speccompile.compiler.compiled import Compiled, Result
 from speccompile.compiler.documents.admin_config import Setting
-from speccompile.compiler.documents.entities import split_entities, with_entities, with_letters
+from speccompile.compiler.documents.entities import as_exported, split_entities, with_entities
 from speccompile.diff.manifests import ManifestChange, difference
 from speccompile.model.diagnostic import Diagnostic, Severity, quote
 from speccompile.model.findings import CompileError, has_errors
@@ -98,7 +98,7 @@ def outcomes(files: Iterable[Parsed], old: Setting, new: Setting) -> Iterator[Ou
 
 def _labels(parsed: Parsed, setting: Setting) -> Iterator[RunLabel]:
     """The labels of runs before they are compiled, one for each result of `compile_files`."""
-    parsed = with_letters(parsed)
+    parsed = as_exported(parsed)
     runs, others = split_entities(parsed.documents)
     findings = parsed.findings
     if others and not has_errors(findings):

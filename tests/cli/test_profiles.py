@@ -273,7 +273,14 @@ def test_no_profiles_are_not_an_error(call: Any) -> None:
 
 
 FUNCTION = "kind: container\nproject: demo\nname: tool\nspec: {image: 'a/b:1'}\n"
-EXPORTED = "kind: container+job:run\nproject: demo\nname: exported\nspec: {function: 'container://demo/tool'}\n"
+# PyYAML, which wrote a time without quotes, means text.
+EXPORTED = """\
+kind: container+job:run
+project: demo
+name: exported
+metadata: {created: 2026-11-18T08:00:00Z}
+spec: {function: 'container://demo/tool'}
+"""
 
 
 def test_functions_beside_runs_are_used_on_both_sides(call: Any) -> None:

@@ -67,7 +67,7 @@ def split_entities(documents: Iterable[Document]) -> tuple[list[Document], list[
     return runs, others
 
 
-def with_letters(parsed: Parsed) -> Parsed:
+def _with_letters(parsed: Parsed) -> Parsed:
     """The file without findings about `y` and `n` in entities: PyYAML, which wrote them, means letters."""
     if not any(map(_is_letter, parsed.findings)):
         return parsed
@@ -108,7 +108,7 @@ def as_exported(parsed: Parsed) -> Parsed:
         for one in parsed.findings
         if one.code != _AMBIGUOUS or one.span is None or (one.span.line, one.span.column) not in unread
     )
-    return with_letters(parsed._replace(findings=kept))
+    return _with_letters(parsed._replace(findings=kept))
 
 
 _AMBIGUOUS = "yaml/ambiguous-scalar"
