@@ -28,6 +28,11 @@ def reserved_names(run: Run, objects: Sequence[CreatedObject], platform: Platfor
         yield from _reserved("Namespace", str(namespace.value), namespace.span, platform)
 
 
+def has_reserved_name(created: CreatedObject, platform: Platform) -> bool:
+    """Whether an object has a reserved name."""
+    return any(True for _ in _reserved(created.kind, created.name, created.place, platform))
+
+
 def _reserved(kind: str, name: str, place: Span, platform: Platform) -> Iterator[Diagnostic]:
     setting = platform.settings.fields.get("reserved_names")
     added = setting.fields.get(kind) if setting else None

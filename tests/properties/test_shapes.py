@@ -31,7 +31,20 @@ SCALARS = [
     *('"1"', '"true"', "''", '""', "'a b'", '"a, b"', "a,b", "a, b", "a b", "a:b", "a: b", "a #b", "#a", "a#b", "[a]"),
     *("{a: b}", "- a", "*a", "&a b", "!a b", "|", ">", "@a", "`a`", "%a", "?", "? a", '"a', "a\n  b", "é", "“a”"),
     *("/a", "/a/", "/scratch", "/data", "/shared", "../a", "$(HOME)", "$$", "hf_abcdefghijklmnop1", "https://u:p@h/x"),
-    *("my-secret", "env: a", "a@b", "ghcr.io/acme/a:1", "a" * 70, "a" * 300, "zq1qz", "731001Mi", "41001", "%s", "50%"),
+    *(
+        "my-secret",
+        "webhook",
+        "env: a",
+        "a@b",
+        "ghcr.io/acme/a:1",
+        "a" * 70,
+        "a" * 300,
+        "zq1qz",
+        "731001Mi",
+        "41001",
+        "%s",
+        "50%",
+    ),
     *(
         "name",
         "default",
@@ -149,7 +162,7 @@ service_ports:
 - port: 80
   target_port: 8080
 - {port: 81, target_port: 8081}
-service_name: web
+service_name: site
 """
 JOB = """\
 name: train
@@ -197,6 +210,7 @@ ADMINS: list[tuple[Data, Data | None]] = [
         {"id": "big", "forbid": ["priority_class"], "command": ["python"]},
         {"ceilings": {"cpu": 3, "pvc": "20Gi"}, "allowed_registries": ["ghcr.io/acme", "docker.io/library"]},
     ),
+    ({"id": "big"}, {"reserved_names": {"Service": ["web*"], "Job": ["a"]}, "service_type": "NodePort"}),
     ({"id": "big"}, {"project_profiles": {"vision": ["big"], "*": ["big"]}, "project": "vision"}),
 ]
 

@@ -13,6 +13,7 @@ from speccompile.compiler.documents.run import profile_name
 from speccompile.compiler.documents.targets import DEFAULT_TARGET
 from speccompile.compiler.pipeline import compile_document
 from speccompile.compiler.policy import DEFAULT_PROFILE
+from speccompile.compiler.reserved_names import has_reserved_name
 from speccompile.compiler.shapes.page import MOST_SCALARS, NotUniformError, ShapedRun, ShapePage, marker
 from speccompile.compiler.shapes.split_text import SplitText, positions, scalar_value, split_text
 from speccompile.compiler.shapes.varying import NAME, AdminReading, Value, Varying, reading_of, varying_values
@@ -108,7 +109,7 @@ class KnownShapes:
             shape = self._shapes[key] = self._page(shape, source, split, holes)
         run = ShapedRun(source, split.scalars, values)
         compiled = shape.fill(run, lambda: self._whole(source)) if shape else None
-        if compiled is None:
+        if compiled is None or any(has_reserved_name(one, self._setting.platform) for one in compiled.objects):
             return self._compile_usually(source)
         # A cache records which profiles a run depends on.
         self._setting.profiles.get(holes.profile)
