@@ -1,0 +1,139 @@
+"""Every scalar of a run is replaced by others, and the page of its shape gives what the ordinary path gives."""
+
+from __future__ import annotations
+
+import pytest
+from helpers.shapes import SCALARS, outcome, scalars_in, source, with_scalars
+
+from speccompile.compiler.compile_files import compile_file
+from speccompile.compiler.shapes.known_shapes import KnownShapes, _key
+from speccompile.compiler.shapes.page import ShapePage
+from speccompile.compiler.shapes.split_text import split_text
+from speccompile.files.load_admin_config import read_setting
+from speccompile.testing.plain_data import Data
+from speccompile.yaml_text.parse import parse
+
+SERVER = """\
+name: serve-a
+project: vision
+action: serve
+profile: big
+image: ghcr.io/acme/serve:1.0
+command: python
+args: [--port, "8080", --model, m1]
+labels: {team: blue}
+annotations:
+  acme.example/owner: me
+  controller.kubernetes.io/pod-deletion-cost: "5"
+envs:
+  MODE: fast
+  HF_HOME: /tmp/hf
+  NAME: other
+secrets: [HF_TOKEN]
+resources:
+  cpu: "2"
+  mem: 4Gi
+  gpu: 2
+  disk: 5Gi
+replicas: 2
+parameters: {rate: "0.1", deep: [a, {b: c}]}
+volumes:
+- name: data
+  volume_type: persistent_volume_claim
+  mount_path: /data
+  spec: {size: 10Gi, access_mode: ReadWriteMany}
+- name: files
+  volume_type: config_map
+  mount_path: /etc/files
+  spec:
+    data:
+      a.toml: |
+        rate = 1
+        name = "x"
+- {name: tmp, volume_type: empty_dir, mount_path: /tmp, spec: {size_limit: 1Gi}}
+service_ports:
+- port: 80
+  target_port: 8080
+- {port: 81, target_port: 8081}
+service_name: site
+"""
+JOB = """\
+name: train
+action: job
+profile: big
+image: python:3.12
+command: [python, -m, train]
+args:
+- --lr
+- "0.1"
+envs:
+- name: MODE
+  value: fast
+- {name: LEVEL, value: info}
+labels:
+- name: team
+  value: blue
+resources: {cpu: 2, mem: 4Gi}
+node_selector: {zone: a}
+schedule: "5 4 * * *"
+backoff_limit: 1
+volumes:
+- name: data
+  volume_type: ephemeral
+  mount_path: /data
+  spec:
+    size: 10Gi
+"""
+BIG: Data = {
+    "id": "big",
+    "resources": {"gpu": 1, "mem": "8Gi"},
+    "envs": {"HF_HOME": "/models", "EXTRA": "m1"},
+    "labels": {"team": "green"},
+    "volumes": [{"name": "shared", "volume_type": "empty_dir", "mount_path": "/cache"}],
+}
+ADMINS: list[tuple[Data, Data | None]] = [
+    ({"id": "big"}, None),
+    (BIG, {"names": {"service": "{name}-{project}"}, "own_envs": {"NAME": "run {name} of {project}"}}),
+    (BIG | {"defaults": {"resources": {"limits": {"cpu": 4}}}}, {"disk": {"as": "volume", "mount_path": "/scratch"}}),
+    (
+        {"id": "big", "rules": {"envs.MODE": {"options": ["fast", "a"]}}},
+        {"memory_limit_factor": 2, "cpu_limit_factor": 1},
+    ),
+    (
+        {"id": "big", "forbid": ["priority_class"], "command": ["python"]},
+        {"ceilings": {"cpu": 3, "pvc": "20Gi"}, "allowed_registries": ["ghcr.io/acme", "docker.io/library"]},
+    ),
+    ({"id": "big"}, {"reserved_names": {"Service": ["web*"], "Job": ["a"]}, "service_type": "NodePort"}),
+    ({"id": "big"}, {"project_profiles": {"vision": ["big"], "*": ["big"]}, "project": "vision"}),
+]
+
+
+@pytest.mark.parametrize("text", [SERVER, JOB], ids=["server", "job"])
+@pytest.mark.parametrize(("profile", "platform"), ADMINS)
+def test_every_scalar_may_be_any_other(text: str, profile: Data, platform: Data | None) -> None:
+    """Each scalar of a run is replaced by many others, one at a time, after the shape of the run is known."""
+    setting = read_setting([profile], platform)
+    split = split_text(text)
+    assert split is not None
+    others = [*dict.fromkeys([*SCALARS, *split.scalars, *scalars_in(profile), *scalars_in(platform)])]
+    shapes = KnownShapes(setting, lambda one: [*compile_file(parse(one), setting)])
+    for number in range(3):
+        shapes.compile(source(text, f"{number}.yaml"))
+    structure = shapes._structures[split.structure]
+    holes = structure.holes[structure.profile_in(split)]
+    assert holes is not None
+    shape, _ = _key(split.scalars, holes)
+    assert isinstance(shapes._shapes[shape], ShapePage)
+    for number in range(len(split.scalars)):
+        for other in others:
+            scalars = (*split.scalars[:number], other, *split.scalars[number + 1 :])
+            changed = with_scalars(split, scalars)
+            # Runs of other shapes take the ordinary path.
+            if (
+                (again := split_text(changed))
+                and again == (split.structure, scalars)
+                and _key(scalars, holes)[0] == shape
+            ):
+                one = source(changed)
+                expected = [outcome(result) for result in compile_file(parse(one), setting)]
+                assert [outcome(result) for result in shapes.compile(one)] == expected, changed
