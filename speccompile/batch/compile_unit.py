@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -116,7 +117,26 @@ def compile_chunk(task: ChunkTask) -> tuple[str, Any]:
     if task.compiler != text_digest():
         return OTHER_VERSION, text_digest()
     try:
-        compiler = Compiler.of(setting_of(task.admin), task.shape, sources_of(task.admin))
+        compiler = _compiler_for(task)
         return DONE, tuple(compiler.compile(WorkUnit.of(text)) for text in task.runs)
     except Exception as error:  # noqa: BLE001  an internal error, to be distinguished from a failure of the executor
         return CRASHED, traceback_text(error)
+
+
+class _LastCompiler(threading.local):
+    """The compiler of the last chunk in this thread, which knows the shapes of its runs."""
+
+    setting: Setting | None = None
+    compiler: Compiler | None = None
+
+
+_last = _LastCompiler()
+
+
+def _compiler_for(task: ChunkTask) -> Compiler:
+    setting = setting_of(task.admin)
+    compiler = _last.compiler
+    if compiler is None or _last.setting is not setting or compiler.shape != task.shape:
+        compiler = Compiler.of(setting, task.shape, sources_of(task.admin))
+        _last.setting, _last.compiler = setting, compiler
+    return compiler

@@ -25,7 +25,7 @@ from hypothesis import strategies as st
 from speccompile import Compiled, CompileError, compile_many, compile_run
 from speccompile.batch import compiler_fingerprint
 from speccompile.batch.accelerate import cores
-from speccompile.batch.compile_unit import ChunkTask, RecordingProfiles, compile_chunk
+from speccompile.batch.compile_unit import DONE, ChunkTask, RecordingProfiles, compile_chunk
 from speccompile.batch.disk_spool import Ledger, Spool
 from speccompile.batch.dispatch import CHUNK
 from speccompile.batch.executor_error import ExecutorError
@@ -34,14 +34,16 @@ from speccompile.batch.wire_format import from_portable, sources_by_name, to_por
 from speccompile.batch.work_units import WorkUnit
 from speccompile.cli.findings import GroupedFindings, assign_severities, print_findings
 from speccompile.cli.main import main
+from speccompile.compiler import compile_files
 from speccompile.compiler.compile_files import compile_file
 from speccompile.compiler.compiled import Result
 from speccompile.compiler.documents.admin_config import parsed
 from speccompile.compiler.duplicate_objects import HashIndex, RunClaim
+from speccompile.compiler.pipeline import compile_document
 from speccompile.files.load_admin_config import read_setting
 from speccompile.files.manifest_text import TEXTS, rendered
 from speccompile.model.diagnostic import Diagnostic, Note, Severity, quote
-from speccompile.model.input_texts import Text
+from speccompile.model.input_texts import AdminTexts, Text
 from speccompile.model.redaction import redacted
 from speccompile.model.source import Layer, Source, Span
 from speccompile.report.formats import as_format
@@ -122,6 +124,23 @@ def _never() -> Compiled:
 
 def _plain(data: object) -> bool:
     return type(data) in (str, int, type(None)) or (type(data) is tuple and all(map(_plain, data)))
+
+
+def test_a_worker_remembers_shapes_between_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled: list[object] = []
+
+    def counted(*arguments: Any) -> Compiled:
+        compiled.append(arguments)
+        return compile_document(*arguments)
+
+    monkeypatch.setattr(compile_files, "compile_document", counted)
+    admin = AdminTexts((Text("gpu.yaml", PROFILE),), None)
+    for chunk in range(4):
+        runs = tuple(Text(f"{number}.yaml", run_text(number)) for number in range(10 * chunk, 10 * chunk + 10))
+        kind, outcomes = compile_chunk(ChunkTask(compiler_fingerprint.text_digest(), admin, "yaml", runs))
+        assert (kind, len(outcomes)) == (DONE, len(runs))
+    # The first run of the call, and the first of its shape.
+    assert len(compiled) == 2
 
 
 def test_an_unpacked_result_has_everything() -> None:
