@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from speccompile.compiler.shapes.known_shapes import KnownShapes
 
 
-CompileSource: TypeAlias = Callable[[Source], Iterable[Result]]
+CompileSource: TypeAlias = Callable[[Source], list[Result]]
 """Compiles the runs of a text without comparing them with others."""
 
 

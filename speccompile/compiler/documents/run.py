@@ -50,7 +50,7 @@ def read_run(document: Document, setting: Setting) -> ReadRun:
 
         if wrong := wrong_document(document.root, "run", setting.library):
             raise CompileError((wrong,))
-    profile, unknown = choose(profile_name(tree.fields.get("profile")), setting.profiles)
+    profile, unknown = choose(_profile_name(tree.fields.get("profile")), setting.profiles)
     gpu_key = str(profile.gpu_key.value) if profile and profile.gpu_key else None
     fields, field_errors = normalize(without_faulty(tree, errors), setting.platform, setting.library, gpu_key)
     target = target_of(profile, setting.library, flat.runtime)
@@ -68,7 +68,7 @@ def read_run(document: Document, setting: Setting) -> ReadRun:
         name=top["name"],
         project=project_of(top.get("project"), setting.platform, setting.library),
         action=top["action"],
-        profile=profile_name(top.get("profile")),
+        profile=_profile_name(top.get("profile")),
         facts=flat.facts,
         fields=fields,
         runtime=flat.runtime,
@@ -88,7 +88,7 @@ def _for_exported_runs(run: Node, target: Target, profile: Profile | None) -> Di
     )
 
 
-def profile_name(profile: Node | None) -> Node | None:
+def _profile_name(profile: Node | None) -> Node | None:
     """The profile that a run names; None for null, an empty string and values of the wrong type."""
     return profile if profile is not None and profile.is_scalar and profile.value != "" else None
 

@@ -9,7 +9,6 @@ from speccompile.compiler.choose_manifests import target_of
 from speccompile.compiler.compiled import Compiled, CompiledTrees, Result
 from speccompile.compiler.documents.admin_config import Setting
 from speccompile.compiler.documents.profiles import choose
-from speccompile.compiler.documents.run import profile_name
 from speccompile.compiler.documents.targets import DEFAULT_TARGET
 from speccompile.compiler.pipeline import compile_document
 from speccompile.compiler.policy import DEFAULT_PROFILE
@@ -19,12 +18,15 @@ from speccompile.compiler.shapes.split_text import SplitText, positions, scalar_
 from speccompile.compiler.shapes.varying import NAME, AdminReading, Value, Varying, reading_of, varying_values
 from speccompile.model.documents import Document
 from speccompile.model.findings import CompileError
+from speccompile.model.key_spelling import spelled
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
 from speccompile.model.source import Source
 from speccompile.schema.validate import validate
 from speccompile.yaml_text.parse import parse
 
+_DECIDING = ("profile", "action")
+"""The fields that decide what an admin's configuration reads."""
 _MOST_SHAPES = 512
 """Structures, and shapes, that are remembered; those that were not used for longest are forgotten first."""
 KeyT = TypeVar("KeyT", bound=Hashable)
@@ -40,13 +42,13 @@ class _Example(NamedTuple):
 
 
 class _Holes(NamedTuple):
-    """The scalars of a structure that may vary under one profile."""
+    """The scalars of a structure that may vary with one profile and action."""
 
     varying: tuple[Varying | None, ...]
     """By the number of the scalar; None for scalars that do not vary."""
     profile: str
     number: int
-    """Distinguishes the shapes of this structure and profile from others."""
+    """Distinguishes the shapes of this structure, profile and action from others."""
     others: frozenset[object]
     """Values that are parts of the structure."""
     in_flow: bool
@@ -58,13 +60,13 @@ class _Structure:
 
     def __init__(self, first: _Example) -> None:
         self.first: Final = first
-        self.profile: int | None = None
-        """The number of the scalar that names the profile."""
-        self.holes: dict[str, _Holes | None] = {}
-        """By that scalar; None if nothing may vary. Empty until the structure appears again."""
+        self.deciding: tuple[int, ...] = ()
+        """The numbers of the scalars that decide what may vary: profile and action."""
+        self.holes: dict[tuple[str, ...], _Holes | None] = {}
+        """By these scalars; None if nothing may vary. Empty until the structure appears again."""
 
-    def profile_in(self, split: SplitText) -> str:
-        return "" if self.profile is None else split.scalars[self.profile]
+    def decided_by(self, split: SplitText) -> tuple[str, ...]:
+        return tuple([split.scalars[number] for number in self.deciding])
 
 
 _Shape: TypeAlias = "_Example | ShapePage | None"
@@ -95,7 +97,7 @@ class KnownShapes:
         if not structure.holes:
             # Now that the structure appears again, it is worth a closer look.
             self._add_holes(structure, split, structure.first)
-        name = structure.profile_in(split)
+        name = structure.decided_by(split)
         if name not in structure.holes:
             return self._compile_first(source, split, lambda example: self._add_holes(structure, split, example))
         holes = structure.holes[name]
@@ -134,23 +136,27 @@ class KnownShapes:
         _remember(self._structures, split.structure, _Structure(example))
 
     def _add_holes(self, structure: _Structure, split: SplitText, example: _Example) -> None:
-        """Find out what may vary in a structure, under the profile of the example, which becomes that of its shape."""
+        """Find out what may vary in a structure, with the profile and action of the example, an example of a shape."""
         split = split._replace(scalars=example.scalars)
-        tree, findings = validate(parse(example.source).documents[0].root, "run", self._setting.library)
+        root = parse(example.source).documents[0].root
+        tree, findings = validate(root, "run", self._setting.library)
         numbers = _numbers_of(tree, split)
-        wanted = profile_name(tree.fields.get("profile"))
-        structure.profile = numbers.get(id(wanted))
-        is_flat = not {"kind", "apiVersion"} & tree.fields.keys() and not findings
-        has_known_profile = wanted is None or structure.profile is not None
-        holes = self._find_holes(tree, wanted, numbers, split) if is_flat and has_known_profile else None
-        structure.holes[structure.profile_in(split)] = holes
+        fields = self._setting.library.resolve(self._setting.library.schemas["run"])["properties"]
+        written = {spelled(key, fields) for key in root.fields}
+        deciding = [tree.fields.get(name) for name in _DECIDING if name in written]
+        # Anything but text, such as null, is not recognized in other texts.
+        is_clear = all(node is not None and id(node) in numbers and node.value for node in deciding)
+        is_flat = not {"kind", "apiVersion"} & root.fields.keys() and not findings
+        if is_clear and not structure.holes:
+            structure.deciding = tuple(numbers[id(node)] for node in deciding)
+        holes = self._find_holes(tree, numbers, split) if is_clear and is_flat else None
+        structure.holes[structure.decided_by(split)] = holes
         if holes is not None:
             _remember(self._shapes, _key(example.scalars, holes)[0], example)
 
-    def _find_holes(
-        self, tree: Node, wanted: Node | None, numbers: Mapping[int, int], split: SplitText
-    ) -> _Holes | None:
+    def _find_holes(self, tree: Node, numbers: Mapping[int, int], split: SplitText) -> _Holes | None:
         setting = self._setting
+        wanted = tree.fields.get("profile")
         profile, _ = choose(wanted, setting.profiles)
         target = target_of(profile, setting.library)
         if target.name != DEFAULT_TARGET or (profile and profile.bases) or len(split.scalars) > MOST_SCALARS:

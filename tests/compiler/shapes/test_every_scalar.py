@@ -120,7 +120,7 @@ def test_every_scalar_may_be_any_other(text: str, profile: Data, platform: Data 
     for number in range(3):
         shapes.compile(source(text, f"{number}.yaml"))
     structure = shapes._structures[split.structure]
-    holes = structure.holes[structure.profile_in(split)]
+    holes = structure.holes[structure.decided_by(split)]
     assert holes is not None
     shape, _ = _key(split.scalars, holes)
     assert isinstance(shapes._shapes[shape], ShapePage)

@@ -121,6 +121,19 @@ def test_what_admins_override_varies(compilations: Compilations) -> None:
     assert compilations.of(texts(COUNT), profile) == SHAPED
 
 
+@pytest.mark.parametrize("profile", ['""', "null", "other"])
+def test_what_varies_depends_on_the_profile(profile: str) -> None:
+    """Runs without a profile, or with another one, come first."""
+    rule = {"id": "big", "rules": {"image": {"pattern": "[a-z0-9:./]*"}}}
+    compile_source = source_compiler(read_setting([rule, {"id": "other"}], None))
+    runs = [f"profile: {name}\n{one}" for name in (profile, "big") for one in texts(COUNT)]
+    *valid, wrong = [
+        compile_source(Source("run.yaml", one, Layer.RUN))[0] for one in (*runs, f"profile: big\n{text(tag='A')}")
+    ]
+    assert all(isinstance(result, Compiled) for result in valid)
+    assert [finding.code for finding in wrong.diagnostics] == ["rule/pattern"]
+
+
 def test_base_documents_take_the_ordinary_path(compilations: Compilations) -> None:
     base = {"apiVersion": "batch/v1", "kind": "Job", "spec": {"backoffLimit": 2}}
     assert compilations.of(texts(COUNT), [{"id": "default"}, base]) == COUNT
