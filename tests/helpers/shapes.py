@@ -73,6 +73,8 @@ a#b
 /scratch
 /data
 /shared
+/cache
+3Ti
 ../a
 $(HOME)
 $$

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from typing import TypeAlias
 
+from speccompile.compiler.container_resources import DISK
 from speccompile.compiler.kubernetes_rules import reads_annotation
 from speccompile.compiler.likely_mistakes import is_unlikely_amount
 from speccompile.compiler.merge import AdminLayers, admin_layers
@@ -132,33 +133,37 @@ def reading_of(
         for name in admin.fields
     }
     envs = settings.fields.get("own_envs")
+    own_names = envs.fields if envs else ()
     disk = settings.fields["disk"].fields["mount_path"].value
     return AdminReading(
         read=frozenset(read),
         values=values,
         amounts=frozenset(parse_quantity(str(value)) for value in values.get("resources", ())),
         reserved=frozenset(
-            (disk, *target.reserved_volumes, *values.get("volumes", ()), *(envs.fields if envs else ()))
+            map(_without_slash, (disk, *target.reserved_volumes, *values.get("volumes", ()), *own_names))
         ),
         has_envs=has_own_envs(platform),
         readers={},
     )
 
 
+def _without_slash(value: object) -> object:
+    """A mount path without the slash at its end, which does not matter."""
+    return value.rstrip("/") if isinstance(value, str) else value
+
+
+_AMOUNTS = ("resources", "volumes")
+"""Fields with amounts; `disk` can become a volume, and volumes count towards limits of disk and memory."""
 _READ_BY_SETTINGS: Mapping[KeyPath, tuple[str, ...]] = {
     ("allowed_registries",): ("image",),
-    ("ceilings", "cpu"): ("resources",),
-    ("ceilings", "mem"): ("resources", "volumes"),
-    ("ceilings", "gpu"): ("resources",),
-    ("ceilings", "disk"): ("resources", "volumes"),
-    ("ceilings", "pvc"): ("volumes",),
+    **{("ceilings", name): _AMOUNTS for name in ("cpu", "mem", "gpu", "disk", "pvc")},
     ("cpu_limit_factor",): ("cpu",),
     ("memory_limit_factor",): ("mem",),
     ("project",): ("project",),
     ("project_profiles",): ("project",),
 }
 """Settings of the platform, and the fields and resources that they read."""
-_COMPARED: Mapping[str, str] = {"cpu": "cpu", "mem": "memory"}
+_COMPARED: Mapping[str, str] = {"cpu": "cpu", "mem": "memory", "disk": DISK}
 """Resources whose request must not be above the limit, by key in a run."""
 
 

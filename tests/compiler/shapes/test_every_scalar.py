@@ -89,7 +89,7 @@ BIG: Data = {
     "resources": {"gpu": 1, "mem": "8Gi"},
     "envs": {"HF_HOME": "/models", "EXTRA": "m1"},
     "labels": {"team": "green"},
-    "volumes": [{"name": "shared", "volume_type": "empty_dir", "mount_path": "/cache"}],
+    "volumes": [{"name": "shared", "volume_type": "empty_dir", "mount_path": "/cache/"}],
 }
 ADMINS: list[tuple[Data, Data | None]] = [
     ({"id": "big"}, None),
@@ -103,6 +103,8 @@ ADMINS: list[tuple[Data, Data | None]] = [
         {"id": "big", "forbid": ["priority_class"], "command": ["python"]},
         {"ceilings": {"cpu": 3, "pvc": "20Gi"}, "allowed_registries": ["ghcr.io/acme", "docker.io/library"]},
     ),
+    ({"id": "big"}, {"ceilings": {"pvc": "2Ti"}, "disk": {"as": "volume"}}),
+    ({"id": "big", "resources": {"limits": {"ephemeral-storage": "2Ti", "cpu": 4000, "memory": "2Ti"}}}, None),
     ({"id": "big"}, {"reserved_names": {"Service": ["web*"], "Job": ["a"]}, "service_type": "NodePort"}),
     ({"id": "big"}, {"project_profiles": {"vision": ["big"], "*": ["big"]}, "project": "vision"}),
 ]
