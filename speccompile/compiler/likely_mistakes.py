@@ -164,7 +164,7 @@ def _credentials(name: str, field: Node) -> Iterator[Diagnostic]:
 
 
 def _is_secret(text: str) -> bool:
-    """Whether a part of a URL or text is secret by itself; `git@` is not, and a variable stands for its value."""
+    """Whether a part of a URL or text is secret by itself; `git@` and a reference to a variable are not."""
     return "$" not in text and (":" in text or "PRIVATE KEY" in text or credential_kind(text) is not None)
 
 
