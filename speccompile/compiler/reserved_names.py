@@ -30,6 +30,8 @@ def reserved_names(run: Run, objects: Sequence[CreatedObject], platform: Platfor
 
 def has_reserved_name(created: CreatedObject, platform: Platform) -> bool:
     """Whether an object has a reserved name."""
+    if created.kind not in _RESERVED and "reserved_names" not in platform.settings.fields:
+        return False
     return any(True for _ in _reserved(created.kind, created.name, created.place, platform))
 
 

@@ -51,7 +51,13 @@ def credential_kind(value: str) -> str | None:
 
 def may_have_credential(text: str) -> bool:
     """Whether the text has the beginning of a credential, or an `@` as after a password, anywhere."""
-    return "@" in text or any(start in text for start in _STARTS)
+    if "@" in text:
+        return True
+    # A third of the time that `any` takes; every value of a run is searched.
+    for start in _STARTS:  # noqa: SIM110
+        if start in text:
+            return True
+    return False
 
 
 def credentials_in(text: str, words: str = _ANY_WORDS) -> Iterator[str]:

@@ -17,9 +17,9 @@ _MENTION = "(?i)secret"
 _IN_COMMENT = "(?i)#.*secret"
 _KIND_MENTION = r"(?i)\bsecret(s|list)?\b(?![\"']?\s*:)"
 """A mention that is not a key: perhaps the kind of an object, before or after its values."""
-_FIELD = r"(?i)secret|\benv[\"']?\s*:"
-_TRIGGER = rf"{_FIELD}|\\[xu\r\n]"
-"""What every text has that needs to be searched; an escape may hide a word."""
+_VARIABLES = r"env(?<!\wenv)[\"']?\s*:"
+_FIELD = rf"(?i)secret|{_VARIABLES}"
+_ESCAPE = r"\\[xuU\r\n]"
 _IDENTIFIER = r"[-\w.]*"
 _NAME = r"[A-Za-z_][-\w./]*"
 _SIGNS = r"[\W_]+"
@@ -47,7 +47,7 @@ def secrets_in(source: Source) -> Secrets:
     """What may be secret in a text."""
     is_template = source.layer is Layer.TEMPLATE and not source.name.endswith(_FILE_ENDINGS)
     has_credential = may_have_credential(source.text)
-    if not has_credential and (is_template or not re.search(_TRIGGER, source.text)):
+    if not has_credential and (is_template or not may_contain_secrets(source.text)):
         return Secrets()
     found, lines = _Found(source.layer), lines_of(source)
     # Also in comments, and in templates, which are not YAML.
@@ -60,7 +60,13 @@ def secrets_in(source: Source) -> Secrets:
 
 def may_contain_secrets(text: str) -> bool:
     """Whether a part of the text may be secret because of its words, whatever is around it."""
-    return re.search(_TRIGGER, text) is not None
+    # Patterns that ignore case are slow. An escape may hide a word.
+    folded = text.casefold()
+    return (
+        "secret" in folded
+        or ("env" in folded and re.search(_VARIABLES, folded) is not None)
+        or ("\\" in text and re.search(_ESCAPE, text) is not None)
+    )
 
 
 class _Place(Enum):
@@ -173,7 +179,7 @@ class _Found:
         self.lines.update(range(part.first, part.last + 1) if values else ())
         # The lines of a quoted or plain scalar are joined by spaces: an unclosed quote may have swallowed a Secret.
         is_nested = "\n" in text or "{" in text or part.last > part.first
-        if self._nested < _MAX_NESTED and is_nested and re.search(_TRIGGER, text):
+        if self._nested < _MAX_NESTED and is_nested and may_contain_secrets(text):
             self._search_nested(part, text)
         return bool(values)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from speccompile.compiler.compiled import Compiled, Result
-from speccompile.compiler.shapes.split_text import SplitText
+from speccompile.compiler.shapes.split_text import GAP, SplitText
 from speccompile.model.source import Layer, Source
 
 _SCALARS = """\
@@ -135,4 +135,4 @@ def scalars_in(data: Any) -> Iterator[str]:
 
 def with_scalars(split: SplitText, scalars: Sequence[str]) -> str:
     """The text of the structure with other scalars."""
-    return "".join(part for pair in zip(split.structure, (*scalars, ""), strict=True) for part in pair)
+    return "".join(part for pair in zip(split.structure.split(GAP), (*scalars, ""), strict=True) for part in pair)

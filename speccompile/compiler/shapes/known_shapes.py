@@ -14,8 +14,16 @@ from speccompile.compiler.pipeline import compile_document
 from speccompile.compiler.policy import DEFAULT_PROFILE
 from speccompile.compiler.reserved_names import has_reserved_name
 from speccompile.compiler.shapes.page import MOST_SCALARS, NotUniformError, ShapedRun, ShapePage, marker
-from speccompile.compiler.shapes.split_text import SplitText, positions, scalar_value, split_text
-from speccompile.compiler.shapes.varying import NAME, AdminReading, Value, Varying, reading_of, varying_values
+from speccompile.compiler.shapes.split_text import GAP, SplitText, positions, scalar_value, split_text
+from speccompile.compiler.shapes.varying import (
+    AdminReading,
+    Filling,
+    Read,
+    Value,
+    Varying,
+    reading_of,
+    varying_values,
+)
 from speccompile.model.documents import Document
 from speccompile.model.findings import CompileError
 from speccompile.model.key_spelling import spelled
@@ -46,8 +54,10 @@ class _Holes(NamedTuple):
 
     varying: tuple[Varying | None, ...]
     """By the number of the scalar; None for scalars that do not vary."""
+    readers: tuple[tuple[int, Read], ...]
+    """The numbers of those that vary, and how they are read."""
     profile: str
-    number: int
+    prefix: str
     """Distinguishes the shapes of this structure, profile and action from others."""
     others: frozenset[object]
     """Values that are parts of the structure."""
@@ -79,8 +89,8 @@ class KnownShapes:
     def __init__(self, setting: Setting, compile_usually: Callable[[Source], list[Result]]) -> None:
         self._setting: Final = setting
         self._compile_usually: Final = compile_usually
-        self._structures: Final[dict[tuple[str, ...], _Structure]] = {}
-        self._shapes: Final[dict[tuple[object, ...], _Shape]] = {}
+        self._structures: Final[dict[str, _Structure]] = {}
+        self._shapes: Final[dict[str, _Shape]] = {}
         self._readings: Final[dict[tuple[str, str], AdminReading]] = {}
         """By profile and action."""
         self._count = 0
@@ -103,13 +113,13 @@ class KnownShapes:
         holes = structure.holes[name]
         if holes is None:
             return self._compile_usually(source)
-        key, values = _key(split.scalars, holes)
+        key, fillings = _key(split.scalars, holes)
         if key not in self._shapes:
             return self._compile_first(source, split, lambda example: _remember(self._shapes, key, example))
         shape = _used(self._shapes, key)
         if isinstance(shape, _Example):
             shape = self._shapes[key] = self._page(shape, source, split, holes)
-        run = ShapedRun(source, split.scalars, values)
+        run = ShapedRun(source, split.scalars, fillings)
         compiled = shape.fill(run, lambda: self._whole(source)) if shape else None
         if compiled is None or any(has_reserved_name(one, self._setting.platform) for one in compiled.objects):
             return self._compile_usually(source)
@@ -172,26 +182,27 @@ class KnownShapes:
         self._count += 1
         return _Holes(
             tuple(varying),
+            tuple((number, one.read) for number, one in enumerate(varying) if one),
             name,
-            self._count,
+            f"{self._count}",
             frozenset(node.value for _, node in tree.walk() if node.is_scalar and id(node) not in numbers),
-            any("[" in part or "{" in part for part in split.structure),
+            "[" in split.structure or "{" in split.structure,
         )
 
     def _page(self, example: _Example, source: Source, split: SplitText, holes: _Holes) -> ShapePage | None:
         """The page of a shape, made from its second run and compared with its first."""
         document = parse(source).documents[0]
-        _, values = _key(split.scalars, holes)
-        varying = [one if value is not None else None for one, value in zip(holes.varying, values, strict=True)]
+        _, fillings = _key(split.scalars, holes)
+        varying = [one if filling else None for one, filling in zip(holes.varying, fillings, strict=True)]
         numbers = _numbers_of(document.root, split)
         markers = {
-            node: marker(number, one, value)
+            node: marker(number, one, filling.value)
             for node, number in numbers.items()
-            if (one := varying[number]) is not None and (value := values[number]) is not None
+            if (one := varying[number]) is not None and (filling := fillings[number]) is not None
         }
         marked = Document(document.source, _with_markers(document.root, markers))
         try:
-            fixed = [scalar_value(one) for one, value in zip(split.scalars, values, strict=True) if value is None]
+            fixed = [scalar_value(one) for one, filling in zip(split.scalars, fillings, strict=True) if not filling]
             page = ShapePage(compile_document(marked, self._setting), split, varying, holes.others.union(fixed))
             _, first = _key(example.scalars, holes)
             filled = page.fill(ShapedRun(example.source, example.scalars, first), lambda: self._whole(example.source))
@@ -218,27 +229,17 @@ def _is_value(scalar: str, node: Node) -> bool:
     return is_whole and value.__class__ is node.value.__class__ and value == node.value
 
 
-def _key(scalars: Sequence[str], holes: _Holes) -> tuple[tuple[object, ...], list[Value | None]]:
+def _key(scalars: Sequence[str], holes: _Holes) -> tuple[str, list[Filling | None]]:
     """What all runs of a shape have in common, and the values that vary, by the number of their scalar."""
-    key: list[object] = [holes.number]
-    values: list[Value | None] = []
-    for scalar, varying in zip(scalars, holes.varying, strict=True):
-        value = varying.read(scalar) if varying and not (holes.in_flow and _has_comma(scalar)) else None
-        values.append(value)
-        # Text is never equal to a mark.
-        key.append(scalar if value is None else _mark(scalar, varying))
-    return tuple(key), values
-
-
-def _has_comma(scalar: str) -> bool:
-    return "," in scalar and scalar[0] not in "\"'|"
-
-
-def _mark(scalar: str, varying: Varying | None) -> object:
-    """What the varying values of a shape have in common: lines, and whether a name has a dash."""
-    if varying is not None and varying.kind == NAME:
-        return "-" in scalar
-    return scalar.count("\n") if scalar[0] == "|" else None
+    key = [holes.prefix, *scalars]
+    fillings: list[Filling | None] = [None] * len(scalars)
+    for number, read in holes.readers:
+        filling = read(scalars[number])
+        if filling is not None and not (holes.in_flow and filling.has_comma):
+            fillings[number] = filling
+            key[number + 1] = filling.mark
+    # One text is compared faster than many.
+    return GAP.join(key), fillings
 
 
 def _with_markers(node: Node, markers: Mapping[int, Value]) -> Node:

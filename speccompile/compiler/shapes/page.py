@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
 from typing import Any, Final, TypeAlias
 
 from speccompile.compiler.compiled import Compiled, CompiledTrees, CreatedObject
 from speccompile.compiler.object_size import LARGEST_SMALL_TEXT
 from speccompile.compiler.shapes.split_text import SplitText, positions
-from speccompile.compiler.shapes.varying import AMOUNT, NAME, PATH, PORT, Value, Varying
-from speccompile.model.diagnostic import Diagnostic, Note
+from speccompile.compiler.shapes.varying import AMOUNT, NAME, PATH, PORT, Filling, Value, Varying
+from speccompile.model.diagnostic import Diagnostic, Note, Severity
 from speccompile.model.findings import in_order
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.object_names import is_hashed
@@ -67,7 +68,7 @@ class ShapedRun(NamedTuple):
 
     source: Source
     scalars: Sequence[str]
-    values: Sequence[Value | None]
+    fillings: Sequence[Filling | None]
 
 
 class _Slot(NamedTuple):
@@ -82,13 +83,28 @@ class _Slot(NamedTuple):
 
 
 class _Place(NamedTuple):
-    """A span, and the scalars before its start and its end on the same line: its columns move with them."""
+    """A span in the text of the run; its columns move with the scalars before them on the same line."""
 
-    span: Span
-    is_here: bool
-    """Whether it is in the text of the run."""
-    before_start: Sequence[int] = ()
-    before_end: Sequence[int] = ()
+    line: int
+    column: int
+    """The column if these scalars were empty."""
+    before: Sequence[int]
+    """The numbers of these scalars."""
+    end_line: int
+    end_column: int
+    before_end: Sequence[int]
+
+
+class _FindingPage(NamedTuple):
+    """A finding with holes; places are numbers of spans."""
+
+    code: str
+    message: Template
+    place: int | None
+    path: tuple[Template | int, ...]
+    severity: Severity
+    notes: Sequence[tuple[Template, int | None]]
+    help: Template | None
 
 
 class ShapePage:
@@ -105,18 +121,25 @@ class ShapePage:
         self._kinds: Final = [one and one.kind for one in varying]
         self._source: Final = compiled.place.source
         self._positions: Final = positions(split)
-        self._run: Final = (_template(compiled.name), _template(compiled.project), self._place(compiled.place))
+        self._spans: Final[dict[Span, int]] = {}
+        self._run: Final = (_template(compiled.name), _template(compiled.project), self._span(compiled.place))
         self._objects: Final = [
-            (one.kind, _template(one.name), _template(one.namespace), self._place(one.place))
-            for one in compiled.objects
+            (one.kind, _template(one.name), _template(one.namespace), self._span(one.place)) for one in compiled.objects
         ]
-        self._findings: Final = [(one, self._templates(one), self._places(one)) for one in compiled.diagnostics]
+        self._findings: Final = [self._finding_page(one) for one in compiled.diagnostics]
         # Varying values are not secret, so either all runs of the shape have secrets or none has.
-        self._has_secrets: Final = bool(secrets_in(self._source).texts)
-        self._slots: dict[_Slot, int] = {}
+        has_secrets = bool(secrets_in(self._source).texts)
+        self._is_sorted: Final = not has_secrets and self._has_fixed_order(compiled.diagnostics)
+        self._has_secrets: Final = has_secrets
+        self._places: Final = [self._place(span) for span in self._spans]
+        self._computed: dict[_Slot, int] = {}
         self._text, self._order = self._manifests(compiled.to_yaml())
-        self._joined: Final = _numbers(slot.parts for slot in self._slots if len(slot.parts) > 1)
-        self._quoted: Final = _numbers(template for _, templates, _ in self._findings for template in templates)
+        self._escaped: Final = self._numbers(slot.parts for slot in self._computed if len(slot.parts) > 1)
+        self._quoted: Final = self._numbers(
+            template
+            for one in self._findings
+            for template in (one.message, one.help, *(message for message, _ in one.notes), *one.path)
+        )
         # Two mount paths, or two ports of a container, must not become equal.
         self._distinct: Final = [
             [number for number, other in enumerate(self._kinds) if other == kind] for kind in (PATH, PORT)
@@ -124,17 +147,26 @@ class ShapePage:
         self._fixed: Final = frozenset(value.rstrip("/") if isinstance(value, str) else value for value in fixed)
 
     def _manifests(self, text: str) -> tuple[str, list[int]]:
-        """The text of the manifests as a `%` format, and the numbers of the slots in it."""
+        """The text of the manifests as a `%` format, and the numbers of what belongs into it.
+
+        These are numbers of scalars, and after them those of computed slots.
+        """
         lines: list[str] = []
         order: list[int] = []
         for line in text.split("\n"):
             if _MARKER.search(line):
                 head, slot = self._slot(line)
-                order.append(self._slots.setdefault(slot, len(self._slots)))
+                order.append(self._number(slot))
                 lines.append(head.replace("%", "%%") + "%s")
             else:
                 lines.append(line.replace("%", "%%"))
         return "\n".join(lines), order
+
+    def _number(self, slot: _Slot) -> int:
+        number = slot.parts[0]
+        if len(slot.parts) == 1 and isinstance(number, int) and slot.is_text and self._scalars[number][0] != "|":
+            return number
+        return self._computed.setdefault(slot, len(self._scalars) + len(self._computed))
 
     def _slot(self, line: str) -> tuple[str, _Slot]:
         """The part of a line before its value, and the value."""
@@ -156,97 +188,118 @@ class ShapePage:
         is_name = has_name and re.fullmatch("[a-z0-9-]+", written) is not None
         return head, _Slot(parts, indent, is_quoted or not written.isdecimal(), is_name)
 
-    def _places(self, finding: Diagnostic) -> list[_Place | None]:
-        """The places of a finding and of its notes."""
-        return [span and self._place(span) for span in (finding.span, *(note.span for note in finding.notes))]
+    def _finding_page(self, finding: Diagnostic) -> _FindingPage:
+        return _FindingPage(
+            finding.code,
+            _template(finding.message),
+            finding.span and self._span(finding.span),
+            tuple(_template(step) if isinstance(step, str) else step for step in finding.path),
+            finding.severity,
+            [(_template(note.message), note.span and self._span(note.span)) for note in finding.notes],
+            finding.help and _template(finding.help),
+        )
 
-    def _place(self, span: Span) -> _Place:
+    def _span(self, span: Span) -> int:
+        """The number of a span."""
+        return self._spans.setdefault(span, len(self._spans))
+
+    def _has_fixed_order(self, findings: Sequence[Diagnostic]) -> bool:
+        """Whether each finding is on a line of the run after that of the one before it."""
+        lines = [one.span.line if one.span and one.span.source is self._source else 0 for one in findings]
+        return all(first < second for first, second in pairwise([0, *lines]))
+
+    def _place(self, span: Span) -> _Place | Span:
+        """Where a span is in all runs of the shape; the span itself if it is in another text."""
         if span.source is not self._source:
-            return _Place(span, is_here=False)
-        start, end = [
-            [
-                number
-                for number, (line, column) in enumerate(self._positions)
-                if line == at and column < before and "\n" not in self._scalars[number]
-            ]
-            for at, before in ((span.line, span.column), (span.end_line, span.end_column))
-        ]
-        return _Place(span, True, start, end)
+            return span
+        ends = ((span.line, span.column), (span.end_line, span.end_column))
+        (before, width), (before_end, end_width) = [self._scalars_before(*end) for end in ends]
+        return _Place(span.line, span.column - width, before, span.end_line, span.end_column - end_width, before_end)
 
-    @staticmethod
-    def _templates(finding: Diagnostic) -> list[Template]:
-        """The texts of a finding: message, help, those of its notes, and its path."""
-        path = (step for step in finding.path if isinstance(step, str))
-        texts = (finding.message, finding.help or "", *(note.message for note in finding.notes), *path)
-        return list(map(_template, texts))
+    def _scalars_before(self, line: int, column: int) -> tuple[list[int], int]:
+        """The scalars before a position on its line, and their length."""
+        numbers = [
+            number
+            for number, (at, start) in enumerate(self._positions)
+            if at == line and start < column and "\n" not in self._scalars[number]
+        ]
+        return numbers, sum(len(self._scalars[number]) for number in numbers)
+
+    def _numbers(self, templates: Iterable[Template | int | None]) -> list[int]:
+        """The numbers of the scalars in templates, without names, which need no check."""
+        parts = {part for template in templates if isinstance(template, tuple) for part in template}
+        return sorted(part for part in parts if isinstance(part, int) and self._kinds[part] != NAME)
 
     def fill(self, run: ShapedRun, whole: Callable[[], CompiledTrees]) -> Compiled | None:
         """The compilation of a run; None if one of its values needs a closer look."""
-        values = run.values
-        text = self._filled_text(values)
-        if text is None or not all(_QUOTABLE.fullmatch(str(values[number])) for number in self._quoted):
+        fillings = run.fillings
+        text = self._filled_text(fillings)
+        if text is None or not all(_QUOTABLE.fullmatch(_text_of(number, fillings)) for number in self._quoted):
             return None
+        spans = self._moved_spans(run)
         name, project, place = self._run
+        findings = [self._filled_finding(finding, fillings, spans) for finding in self._findings]
         return Compiled(
-            name=_filled(name, values),
-            project=_filled(project, values),
-            place=self._moved(place, run),
+            name=_filled(name, fillings),
+            project=_filled(project, fillings),
+            place=spans[place],
             objects=tuple(
                 [
-                    CreatedObject(kind, _filled(name, values), _filled(namespace, values), self._moved(place, run))
+                    CreatedObject(kind, _filled(name, fillings), _filled(namespace, fillings), spans[place])
                     for kind, name, namespace, place in self._objects
                 ]
             ),
-            diagnostics=in_order(
-                [self._filled_finding(*finding, run) for finding in self._findings], has_secrets=self._has_secrets
-            ),
+            diagnostics=tuple(findings) if self._is_sorted else in_order(findings, has_secrets=self._has_secrets),
             text=lambda: text,
             whole=whole,
         )
 
-    def _filled_text(self, values: Sequence[Value | None]) -> str | None:
+    def _filled_text(self, fillings: Sequence[Filling | None]) -> str | None:
         for numbers in self._distinct:
-            distinct = {values[number] for number in numbers}
-            if len(distinct) < len(numbers) or not distinct.isdisjoint(self._fixed):
-                return None
+            if numbers:
+                distinct = {filling.value for number in numbers if (filling := fillings[number])}
+                if len(distinct) < len(numbers) or not distinct.isdisjoint(self._fixed):
+                    return None
         # Inside JSON, other characters would be escaped.
-        if not all(_UNESCAPED.fullmatch(str(values[number])) for number in self._joined):
+        if not all(_UNESCAPED.fullmatch(_text_of(number, fillings)) for number in self._escaped):
             return None
-        texts: list[str] = []
-        for parts, indent, is_text, is_name in self._slots:
-            value = _filled(parts, values)
+        texts = [filling.written if filling else "" for filling in fillings]
+        for parts, indent, is_text, is_name in self._computed:
+            value = _filled(parts, fillings)
             if is_name and (len(value) > _LONGEST_NAME or is_hashed(value)):
                 return None
             texts.append(string_text(value, indent) if is_text else value)
         text = self._text % tuple([texts[number] for number in self._order])
         return text if len(text) <= LARGEST_SMALL_TEXT else None
 
-    def _filled_finding(
-        self, finding: Diagnostic, templates: Sequence[Template], places: Sequence[_Place | None], run: ShapedRun
-    ) -> Diagnostic:
-        message, advice, *others = [_filled(template, run.values) for template in templates]
-        span, *note_spans = [place and self._moved(place, run) for place in places]
-        notes = tuple([Note(*pair) for pair in zip(others, note_spans, strict=False)])
-        steps = iter(others[len(notes) :])
-        return finding._replace(
-            message=message,
-            span=span,
-            path=tuple([next(steps) if isinstance(step, str) else step for step in finding.path]),
-            notes=notes,
-            help=advice or None,
+    @staticmethod
+    def _filled_finding(finding: _FindingPage, fillings: Sequence[Filling | None], spans: Sequence[Span]) -> Diagnostic:
+        code, message, place, path, severity, notes, advice = finding
+        return Diagnostic(
+            code,
+            _filled(message, fillings),
+            None if place is None else spans[place],
+            tuple([step if isinstance(step, int) else _filled(step, fillings) for step in path]),
+            severity,
+            tuple([Note(_filled(note, fillings), None if at is None else spans[at]) for note, at in notes]),
+            None if advice is None else _filled(advice, fillings),
         )
 
-    def _moved(self, place: _Place, run: ShapedRun) -> Span:
-        """The span in the text of the run."""
-        span, is_here, before_start, before_end = place
-        if not is_here:
-            return span
-        _, line, column, end_line, end_column = span
-        for number in before_start:
-            column += len(run.scalars[number]) - len(self._scalars[number])
-        for number in before_end:
-            end_column += len(run.scalars[number]) - len(self._scalars[number])
-        return _new_span(Span, (run.source, line, column, end_line, end_column))  # type: ignore[no-any-return]
+    def _moved_spans(self, run: ShapedRun) -> list[Span]:
+        """The spans of the page in the text of the run."""
+        source, scalars, _ = run
+        spans: list[Span] = []
+        for place in self._places:
+            if isinstance(place, Span):
+                spans.append(place)
+                continue
+            line, column, before, end_line, end_column, before_end = place
+            for number in before:
+                column += len(scalars[number])
+            for number in before_end:
+                end_column += len(scalars[number])
+            spans.append(_new_span(Span, (source, line, column, end_line, end_column)))
+        return spans
 
 
 def _template(text: str) -> Template:
@@ -259,13 +312,13 @@ def _template(text: str) -> Template:
     return tuple(part for part in (*parts, text[end:]) if part != "") if parts else text
 
 
-def _filled(template: Template, values: Sequence[Value | None]) -> str:
+def _filled(template: Template, fillings: Sequence[Filling | None]) -> str:
     if isinstance(template, str):
         return template
-    return "".join([part if isinstance(part, str) else str(values[part]) for part in template])
+    return "".join([part if isinstance(part, str) else _text_of(part, fillings) for part in template])
 
 
-def _numbers(templates: Iterator[Template]) -> list[int]:
-    """The numbers of the scalars in templates."""
-    parts = (part for template in templates if not isinstance(template, str) for part in template)
-    return sorted({part for part in parts if isinstance(part, int)})
+def _text_of(number: int, fillings: Sequence[Filling | None]) -> str:
+    filling = fillings[number]
+    assert filling is not None, "only values that vary have markers"
+    return filling.text

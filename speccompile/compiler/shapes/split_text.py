@@ -14,6 +14,10 @@ from speccompile.yaml_text.plain_scalars import resolve
 
 MAX_TEXT = 16_384
 """Longer texts are not split: they rarely repeat, and would stay in memory."""
+GAP = "\1"
+"""Stands for a scalar in a structure."""
+_UNFIT = ("\r", "\t", "\0", GAP)
+"""Characters that need a closer look, or that structures and shapes use."""
 _START = r"(?:[A-Za-z0-9_./]|-(?=[A-Za-z0-9_./-]))"
 _REST = "[A-Za-z0-9_./@%+=~^*-]"
 _WORD = rf"{_REST}*+(?::{_REST}++)*+"
@@ -33,26 +37,26 @@ _SCALAR = re.compile(
 class SplitText(NamedTuple):
     """A text in two parts."""
 
-    structure: tuple[str, ...]
-    """The text before, between and after the scalars."""
+    structure: str
+    """The text, with a gap in place of each scalar."""
     scalars: tuple[str, ...]
     """The scalars as written, with their quotes."""
 
 
 def split_text(text: str) -> SplitText | None:
     """Split a text; None for one that is too long or not plain ASCII text."""
-    if len(text) > MAX_TEXT or not text.isascii() or "\r" in text or "\t" in text:
+    if len(text) > MAX_TEXT or not text.isascii() or any(character in text for character in _UNFIT):
         return None
     parts = _SCALAR.split(text)
     # The pattern has a second group, for the indentation of a block.
-    return SplitText(tuple(parts[::3]), tuple(parts[1::3]))
+    return SplitText(GAP.join(parts[::3]), tuple(parts[1::3]))
 
 
 def positions(split: SplitText) -> tuple[tuple[int, int], ...]:
     """Line and column of each scalar, counted from 1."""
     found: list[tuple[int, int]] = []
     line, column = 1, 1
-    for before, scalar in zip(split.structure, split.scalars, strict=False):
+    for before, scalar in zip(split.structure.split(GAP), split.scalars, strict=False):
         line, column = _after(before, line, column)
         found.append((line, column))
         line, column = _after(scalar, line, column)

@@ -28,6 +28,7 @@ from speccompile.model.secret_positions import may_contain_secrets
 from speccompile.model.spec import Target
 from speccompile.schema.library import Library, Schema
 from speccompile.schema.validate_fast_keywords import applicable_schemas, scalar_checks
+from speccompile.yaml_text.serialize import string_text
 
 Value: TypeAlias = str | int
 TEXT, NAME, PATH, PORT, AMOUNT = "text", "name", "path", "port", "amount"
@@ -41,13 +42,30 @@ _SHORTEST_CREDENTIAL = 13
 _TYPES: Mapping[str, tuple[type, ...]] = {TEXT: (str,), NAME: (str,), PATH: (str,), PORT: (int,), AMOUNT: (str, int)}
 
 
+class Filling(NamedTuple):
+    """A value of a run that decides nothing."""
+
+    value: Value
+    text: str
+    """The value as a part of other texts."""
+    written: str
+    """The value as YAML; the lines of a block are not indented."""
+    mark: str
+    """What it has in common with the values of other runs of the shape; unlike any scalar."""
+    has_comma: bool
+    """Whether a comma in it would end it in a flow collection."""
+
+
+Read: TypeAlias = Callable[[str], Filling | None]
+"""Reads a scalar as written; None for one that may have an effect, and so is a part of the shape."""
+
+
 class Varying(NamedTuple):
     """A value that differs between runs of one shape."""
 
     kind: str
     path: KeyPath
-    read: Callable[[str], Value | None]
-    """The value of a scalar as written; None for one that may have an effect, and so is a part of the shape."""
+    read: Read
 
 
 class AdminReading(NamedTuple):
@@ -63,7 +81,7 @@ class AdminReading(NamedTuple):
     """Mount paths of other volumes, and names of the platform's variables."""
     has_envs: bool
     """Whether the platform sets variables."""
-    readers: dict[tuple[int, KeyPath], Callable[[str], Value | None]]
+    readers: dict[tuple[int, KeyPath], Read]
     """By schema and field."""
 
 
@@ -174,7 +192,7 @@ def _has_other_limit(resource: str, admin: AdminLayers) -> bool:
     return not is_replaced and any(limits)
 
 
-def _reader(path: KeyPath, schema: Schema, reading: AdminReading, library: Library) -> Callable[[str], Value | None]:
+def _reader(path: KeyPath, schema: Schema, reading: AdminReading, library: Library) -> Read:
     """The function that reads the scalars of a field; the same one for all its items."""
     field = (path[0], path[-1]) if schema["x-varies"] == AMOUNT else (path[0],)
     key = (id(schema), field)
@@ -183,23 +201,29 @@ def _reader(path: KeyPath, schema: Schema, reading: AdminReading, library: Libra
     return reading.readers[key]
 
 
-def _new_reader(
-    field: KeyPath, schema: Schema, reading: AdminReading, library: Library
-) -> Callable[[str], Value | None]:
+def _new_reader(field: KeyPath, schema: Schema, reading: AdminReading, library: Library) -> Read:
     kind, parts = schema["x-varies"], tuple(applicable_schemas((schema,), library))
     checks = {one: tuple(scalar_checks(parts, one)) for one in _TYPES[kind]}
     values = reading.values.get(str(field[0]), frozenset())
     is_free = _CHECKS[kind]
 
     @lru_cache(maxsize=256)
-    def read(scalar: str) -> Value | None:
+    def read(scalar: str) -> Filling | None:
         value = scalar_value(scalar)
         if value is None or value.__class__ not in checks or value in values or len(scalar) > _LONGEST:
             return None
         is_valid = all(check(value) for check in checks[value.__class__]) and is_free(value, field, reading)
-        return value if is_valid else None
+        return _filling(scalar, value, kind) if is_valid else None
 
     return read
+
+
+def _filling(scalar: str, value: Value, kind: str) -> Filling:
+    text = str(value)
+    # Names with a dash are joined to others in another way.
+    dash = "-" if kind == NAME and "-" in text else ""
+    lines = scalar.count("\n") if scalar[0] == "|" else ""
+    return Filling(value, text, string_text(text, ""), f"\0{dash}{lines}", "," in scalar and scalar[0] not in "\"'|")
 
 
 def _is_free_text(value: Value, field: KeyPath, _: AdminReading) -> bool:
