@@ -17,10 +17,10 @@ from speccompile.compiler.shapes.page import MOST_SCALARS, NotUniformError, Shap
 from speccompile.compiler.shapes.split_text import GAP, SplitText, positions, scalar_value, split_text
 from speccompile.compiler.shapes.varying import (
     AdminReading,
-    Filling,
     Read,
     Value,
     Varying,
+    VaryingValue,
     reading_of,
     varying_values,
 )
@@ -113,13 +113,13 @@ class KnownShapes:
         holes = structure.holes[name]
         if holes is None:
             return self._compile_usually(source)
-        key, fillings = _key(split.scalars, holes)
+        key, values = _key(split.scalars, holes)
         if key not in self._shapes:
             return self._compile_first(source, split, lambda example: _remember(self._shapes, key, example))
         shape = _used(self._shapes, key)
         if isinstance(shape, _Example):
             shape = self._shapes[key] = self._page(shape, source, split, holes)
-        run = ShapedRun(source, split.scalars, fillings)
+        run = ShapedRun(source, split.scalars, values)
         compiled = shape.fill(run, lambda: self._whole(source)) if shape else None
         if compiled is None or any(has_reserved_name(one, self._setting.platform) for one in compiled.objects):
             return self._compile_usually(source)
@@ -192,17 +192,17 @@ class KnownShapes:
     def _page(self, example: _Example, source: Source, split: SplitText, holes: _Holes) -> ShapePage | None:
         """The page of a shape, made from its second run and compared with its first."""
         document = parse(source).documents[0]
-        _, fillings = _key(split.scalars, holes)
-        varying = [one if filling else None for one, filling in zip(holes.varying, fillings, strict=True)]
+        _, values = _key(split.scalars, holes)
+        varying = [one if value else None for one, value in zip(holes.varying, values, strict=True)]
         numbers = _numbers_of(document.root, split)
         markers = {
-            node: marker(number, one, filling.value)
+            node: marker(number, one, value.value)
             for node, number in numbers.items()
-            if (one := varying[number]) is not None and (filling := fillings[number]) is not None
+            if (one := varying[number]) is not None and (value := values[number]) is not None
         }
         marked = Document(document.source, _with_markers(document.root, markers))
         try:
-            fixed = [scalar_value(one) for one, filling in zip(split.scalars, fillings, strict=True) if not filling]
+            fixed = [scalar_value(one) for one, value in zip(split.scalars, values, strict=True) if not value]
             page = ShapePage(compile_document(marked, self._setting), split, varying, holes.others.union(fixed))
             _, first = _key(example.scalars, holes)
             filled = page.fill(ShapedRun(example.source, example.scalars, first), lambda: self._whole(example.source))
@@ -229,17 +229,17 @@ def _is_value(scalar: str, node: Node) -> bool:
     return is_whole and value.__class__ is node.value.__class__ and value == node.value
 
 
-def _key(scalars: Sequence[str], holes: _Holes) -> tuple[str, list[Filling | None]]:
+def _key(scalars: Sequence[str], holes: _Holes) -> tuple[str, list[VaryingValue | None]]:
     """What all runs of a shape have in common, and the values that vary, by the number of their scalar."""
     key = [holes.prefix, *scalars]
-    fillings: list[Filling | None] = [None] * len(scalars)
+    values: list[VaryingValue | None] = [None] * len(scalars)
     for number, read in holes.readers:
-        filling = read(scalars[number])
-        if filling is not None and not (holes.in_flow and filling.has_comma):
-            fillings[number] = filling
-            key[number + 1] = filling.mark
+        value = read(scalars[number])
+        if value is not None and not (holes.in_flow and value.has_comma):
+            values[number] = value
+            key[number + 1] = value.mark
     # One text is compared faster than many.
-    return GAP.join(key), fillings
+    return GAP.join(key), values
 
 
 def _with_markers(node: Node, markers: Mapping[int, Value]) -> Node:

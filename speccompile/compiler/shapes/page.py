@@ -15,7 +15,7 @@ from typing import Any, Final, TypeAlias
 from speccompile.compiler.compiled import Compiled, CompiledTrees, CreatedObject
 from speccompile.compiler.object_size import LARGEST_SMALL_TEXT
 from speccompile.compiler.shapes.split_text import SplitText, positions
-from speccompile.compiler.shapes.varying import AMOUNT, NAME, PATH, PORT, Filling, Value, Varying
+from speccompile.compiler.shapes.varying import AMOUNT, NAME, PATH, PORT, Value, Varying, VaryingValue
 from speccompile.model.diagnostic import Diagnostic, Note, Severity
 from speccompile.model.findings import in_order
 from speccompile.model.light_namedtuple import NamedTuple
@@ -41,6 +41,8 @@ _QUOTABLE = re.compile(r"[ -~]{0,40}")
 _new_span: Final[Any] = tuple.__new__
 """Builds a span in half the time that the class takes."""
 
+Values: TypeAlias = Sequence[VaryingValue | None]
+"""By the number of their scalar; None for scalars that do not vary."""
 Template: TypeAlias = "str | tuple[str | int, ...]"
 """A text, or its parts: texts, and numbers of scalars whose value belongs there."""
 
@@ -68,7 +70,7 @@ class ShapedRun(NamedTuple):
 
     source: Source
     scalars: Sequence[str]
-    fillings: Sequence[Filling | None]
+    values: Values
 
 
 class _Slot(NamedTuple):
@@ -232,20 +234,20 @@ class ShapePage:
 
     def fill(self, run: ShapedRun, whole: Callable[[], CompiledTrees]) -> Compiled | None:
         """The compilation of a run; None if one of its values needs a closer look."""
-        fillings = run.fillings
-        text = self._filled_text(fillings)
-        if text is None or not all(_QUOTABLE.fullmatch(_text_of(number, fillings)) for number in self._quoted):
+        values = run.values
+        text = self._filled_text(values)
+        if text is None or not all(_QUOTABLE.fullmatch(_text_of(number, values)) for number in self._quoted):
             return None
         spans = self._moved_spans(run)
         name, project, place = self._run
-        findings = [self._filled_finding(finding, fillings, spans) for finding in self._findings]
+        findings = [self._filled_finding(finding, values, spans) for finding in self._findings]
         return Compiled(
-            name=_filled(name, fillings),
-            project=_filled(project, fillings),
+            name=_filled(name, values),
+            project=_filled(project, values),
             place=spans[place],
             objects=tuple(
                 [
-                    CreatedObject(kind, _filled(name, fillings), _filled(namespace, fillings), spans[place])
+                    CreatedObject(kind, _filled(name, values), _filled(namespace, values), spans[place])
                     for kind, name, namespace, place in self._objects
                 ]
             ),
@@ -254,35 +256,35 @@ class ShapePage:
             whole=whole,
         )
 
-    def _filled_text(self, fillings: Sequence[Filling | None]) -> str | None:
+    def _filled_text(self, values: Values) -> str | None:
         for numbers in self._distinct:
             if numbers:
-                distinct = {filling.value for number in numbers if (filling := fillings[number])}
+                distinct = {value.value for number in numbers if (value := values[number])}
                 if len(distinct) < len(numbers) or not distinct.isdisjoint(self._fixed):
                     return None
         # Inside JSON, other characters would be escaped.
-        if not all(_UNESCAPED.fullmatch(_text_of(number, fillings)) for number in self._escaped):
+        if not all(_UNESCAPED.fullmatch(_text_of(number, values)) for number in self._escaped):
             return None
-        texts = [filling.written if filling else "" for filling in fillings]
+        texts = [value.written if value else "" for value in values]
         for parts, indent, is_text, is_name in self._computed:
-            value = _filled(parts, fillings)
-            if is_name and (len(value) > _LONGEST_NAME or is_hashed(value)):
+            joined = _filled(parts, values)
+            if is_name and (len(joined) > _LONGEST_NAME or is_hashed(joined)):
                 return None
-            texts.append(string_text(value, indent) if is_text else value)
+            texts.append(string_text(joined, indent) if is_text else joined)
         text = self._text % tuple([texts[number] for number in self._order])
         return text if len(text) <= LARGEST_SMALL_TEXT else None
 
     @staticmethod
-    def _filled_finding(finding: _FindingPage, fillings: Sequence[Filling | None], spans: Sequence[Span]) -> Diagnostic:
+    def _filled_finding(finding: _FindingPage, values: Values, spans: Sequence[Span]) -> Diagnostic:
         code, message, place, path, severity, notes, advice = finding
         return Diagnostic(
             code,
-            _filled(message, fillings),
+            _filled(message, values),
             None if place is None else spans[place],
-            tuple([step if isinstance(step, int) else _filled(step, fillings) for step in path]),
+            tuple([step if isinstance(step, int) else _filled(step, values) for step in path]),
             severity,
-            tuple([Note(_filled(note, fillings), None if at is None else spans[at]) for note, at in notes]),
-            None if advice is None else _filled(advice, fillings),
+            tuple([Note(_filled(note, values), None if at is None else spans[at]) for note, at in notes]),
+            None if advice is None else _filled(advice, values),
         )
 
     def _moved_spans(self, run: ShapedRun) -> list[Span]:
@@ -312,13 +314,13 @@ def _template(text: str) -> Template:
     return tuple(part for part in (*parts, text[end:]) if part != "") if parts else text
 
 
-def _filled(template: Template, fillings: Sequence[Filling | None]) -> str:
+def _filled(template: Template, values: Values) -> str:
     if isinstance(template, str):
         return template
-    return "".join([part if isinstance(part, str) else _text_of(part, fillings) for part in template])
+    return "".join([part if isinstance(part, str) else _text_of(part, values) for part in template])
 
 
-def _text_of(number: int, fillings: Sequence[Filling | None]) -> str:
-    filling = fillings[number]
-    assert filling is not None, "only values that vary have markers"
-    return filling.text
+def _text_of(number: int, values: Values) -> str:
+    value = values[number]
+    assert value is not None, "only values that vary have markers"
+    return value.text

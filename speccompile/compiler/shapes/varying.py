@@ -42,7 +42,7 @@ _SHORTEST_CREDENTIAL = 13
 _TYPES: Mapping[str, tuple[type, ...]] = {TEXT: (str,), NAME: (str,), PATH: (str,), PORT: (int,), AMOUNT: (str, int)}
 
 
-class Filling(NamedTuple):
+class VaryingValue(NamedTuple):
     """A value of a run that decides nothing."""
 
     value: Value
@@ -56,7 +56,7 @@ class Filling(NamedTuple):
     """Whether a comma in it would end it in a flow collection."""
 
 
-Read: TypeAlias = Callable[[str], Filling | None]
+Read: TypeAlias = Callable[[str], VaryingValue | None]
 """Reads a scalar as written; None for one that may have an effect, and so is a part of the shape."""
 
 
@@ -208,22 +208,24 @@ def _new_reader(field: KeyPath, schema: Schema, reading: AdminReading, library: 
     is_free = _CHECKS[kind]
 
     @lru_cache(maxsize=256)
-    def read(scalar: str) -> Filling | None:
+    def read(scalar: str) -> VaryingValue | None:
         value = scalar_value(scalar)
         if value is None or value.__class__ not in checks or value in values or len(scalar) > _LONGEST:
             return None
         is_valid = all(check(value) for check in checks[value.__class__]) and is_free(value, field, reading)
-        return _filling(scalar, value, kind) if is_valid else None
+        return _varying_value(scalar, value, kind) if is_valid else None
 
     return read
 
 
-def _filling(scalar: str, value: Value, kind: str) -> Filling:
+def _varying_value(scalar: str, value: Value, kind: str) -> VaryingValue:
     text = str(value)
     # Names with a dash are joined to others in another way.
     dash = "-" if kind == NAME and "-" in text else ""
     lines = scalar.count("\n") if scalar[0] == "|" else ""
-    return Filling(value, text, string_text(text, ""), f"\0{dash}{lines}", "," in scalar and scalar[0] not in "\"'|")
+    return VaryingValue(
+        value, text, string_text(text, ""), f"\0{dash}{lines}", "," in scalar and scalar[0] not in "\"'|"
+    )
 
 
 def _is_free_text(value: Value, field: KeyPath, _: AdminReading) -> bool:
