@@ -23,12 +23,13 @@ class Spool:
     Raises OSError if the disk is full.
     """
 
-    __slots__ = ("_ends", "_file", "_is_on_disk")
+    __slots__ = ("_ends", "_file", "_is_at_end", "_is_on_disk")
 
     def __init__(self) -> None:
         self._ends = array("Q", (0,))
         self._file: IO[bytes] = BytesIO()
         self._is_on_disk = False
+        self._is_at_end = True
 
     def __len__(self) -> int:
         return len(self._ends) - 1
@@ -37,11 +38,15 @@ class Spool:
         start = self._ends[-1]
         if start > _IN_MEMORY and not self._is_on_disk:
             self._move()
-        self._file.seek(start)
+        if not self._is_at_end:
+            # Each call would write what is buffered.
+            self._file.seek(start)
+            self._is_at_end = True
         self._ends.append(start + self._file.write(marshal.dumps(data)))
 
     def __getitem__(self, number: int) -> Any:
         start, end = self._ends[number], self._ends[number + 1]
+        self._is_at_end = False
         self._file.seek(start)
         return marshal.loads(self._file.read(end - start))  # noqa: S302  written by this process
 

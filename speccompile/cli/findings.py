@@ -51,9 +51,9 @@ def print_findings(
 ) -> None:
     """Print the findings in one of the formats; a format for programs is printed even if there are none."""
     if form == TEXT and not verbose:
-        groups = GroupedFindings({})
+        groups = GroupedFindings({}, quiet=quiet)
         groups.add(findings)
-        groups.print(stream, quiet=quiet)
+        groups.print(stream)
         return
     reported = [finding for finding in findings if finding.severity is Severity.ERROR or not quiet]
     stream.write(as_format(form, reported, paint_for(stream)))
@@ -80,12 +80,13 @@ def stream_for(form: str, stdout: TextIO, stderr: TextIO) -> TextIO:
 class GroupedFindings:
     """Findings of any number of runs, counted and grouped by cause; the most severe groups are printed.
 
-    Memory is bounded, except for a few bytes per finding to recognize equal ones. A group that was dropped for more
-    severe ones and comes back lists its later findings only; the total is always right.
+    With `quiet`, only errors. Memory is bounded, except for a few bytes per finding to recognize equal ones. A group
+    that was dropped for more severe ones and comes back lists its later findings only; the total is always right.
     """
 
-    def __init__(self, severities: Severities, stopping: Iterable[Diagnostic] = ()) -> None:
+    def __init__(self, severities: Severities, stopping: Iterable[Diagnostic] = (), *, quiet: bool = False) -> None:
         self._severities = severities
+        self._quiet = quiet
         self._ranks = {severity: rank for rank, severity in enumerate(Severity)}
         self._seen = HashIndex()
         self._number = 0
@@ -101,16 +102,16 @@ class GroupedFindings:
     def has_errors(self) -> bool:
         return self._counts[Severity.ERROR] > 0
 
-    def print(self, stream: TextIO, *, quiet: bool = False) -> None:
+    def print(self, stream: TextIO) -> None:
         """Print the groups, and how many findings there are."""
-        counts = {severity: self._counts[severity] for severity in Severity if not quiet or severity is Severity.ERROR}
         groups = sorted(self._most_severe().values(), key=lambda group: group.order)
-        reported = [group for group in groups if group.first.severity in counts]
-        stream.write(format_groups(reported, counts, paint_for(stream)))
+        stream.write(format_groups(groups, self._counts, paint_for(stream)))
         stream.flush()
 
     def _add(self, findings: Iterable[Diagnostic], run: str) -> None:
         for finding in findings:
+            if self._quiet and finding.severity is not Severity.ERROR:
+                continue
             # Equal findings of several runs are one. Two digests of 96 bits are never equal by chance.
             first, second = _digest(finding)
             if self._seen.settle(first, second) == second:
@@ -142,7 +143,7 @@ class FindingCollector:
         self._arguments, self._severities, self._stopping, self._stream = arguments, severities, stopping, stream
         # Formats for programs and --verbose print all findings, so all are collected.
         is_grouped = arguments.format == TEXT and not arguments.verbose
-        self._groups = GroupedFindings(severities, stopping) if is_grouped else None
+        self._groups = GroupedFindings(severities, stopping, quiet=arguments.quiet) if is_grouped else None
         self._findings: list[Diagnostic] = []
         self.runs = 0
         self.skipped = 0
@@ -165,7 +166,7 @@ class FindingCollector:
         arguments = self._arguments
         if self._groups is not None:
             self.has_errors = self._groups.has_errors
-            self._groups.print(stderr, quiet=arguments.quiet)
+            self._groups.print(stderr)
             report_skipped(0 if self.has_errors else self.skipped, stderr)
             return
         assign = partial(assign_severities, self._findings, self._severities, stopping=self._stopping)

@@ -34,10 +34,10 @@ def finding(  # noqa: PLR0913
 
 
 def printed(findings: list[Diagnostic], *, quiet: bool = False, named: bool = True) -> str:
-    tally, stream = GroupedFindings({}), io.StringIO()
+    tally, stream = GroupedFindings({}, quiet=quiet), io.StringIO()
     for number, one in enumerate(findings, start=1):
         tally.add([one], f"train-{number}" if named else "")
-    tally.print(stream, quiet=quiet)
+    tally.print(stream)
     return stream.getvalue()
 
 
