@@ -68,7 +68,7 @@ def from_portable(
 def findings_to_portable(findings: Iterable[Diagnostic], shared: Sources) -> Portable:
     """Pack findings that belong to no run."""
     numbers = _SourceNumbers(None, shared)
-    packed = pack_findings(findings, numbers)
+    packed = pack_findings(map(redacted, findings), numbers)
     return numbers.refs(), packed
 
 
@@ -107,8 +107,8 @@ class _SourceNumbers:
 
 
 def pack_findings(findings: Iterable[Diagnostic], numbers: _SourceNumbers) -> Portable:
-    # Redacted now: that needs the texts of the sources, which the receiver may not have.
-    return tuple(_pack_finding(redacted(finding), numbers) for finding in findings)
+    """Pack findings that are redacted: that needs the texts of the sources, which the receiver may not have."""
+    return tuple(_pack_finding(finding, numbers) for finding in findings)
 
 
 def _pack_finding(finding: Diagnostic, numbers: _SourceNumbers) -> Portable:
