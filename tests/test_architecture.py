@@ -78,6 +78,7 @@ LATE: dict[tuple[str, str], str] = {
     ("batch.accelerate", "speccompile.batch.compile_unit"): _CACHED,
     ("batch.open_caches", "speccompile.batch.cached_skeletons"): "the compiler; custom templates only",
     ("batch.accelerate", "speccompile.batch.open_caches"): "sqlite3 and hashlib; not with `--no-cache`",
+    ("batch.accelerate", "speccompile.batch.forked"): "select; many runs only",
     ("batch.accelerate", "speccompile.batch.dispatch"): "concurrent.futures; `--jobs` and `--dask` only",
     ("batch.accelerate", "speccompile.batch.executors"): "multiprocessing; `--jobs` and `--dask` only",
     ("api", "speccompile.batch.with_executor"): "concurrent.futures; only with an executor",

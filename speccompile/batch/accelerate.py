@@ -6,11 +6,11 @@ The results are those of `compile_files`, in the same order.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from functools import cached_property
 from itertools import chain, islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from speccompile.batch.disk_spool import Ledger
 from speccompile.batch.wire_format import from_portable
@@ -27,10 +27,11 @@ if TYPE_CHECKING:
     from speccompile.batch.compile_unit import Compiler
     from speccompile.batch.incremental import ResultCache
 
+_Outcomes: TypeAlias = Generator[tuple[WorkUnit, UnitOutcome], None, None]
 _WINDOW = 100
 """Files that are read before it is decided how to compile them."""
-_WORTH_IT = 1000
-"""The number of runs to compile from which worker processes save time."""
+_WORTH_FORKING, _WORTH_STARTING = 100, 1000
+"""The number of runs to compile from which forked processes, or new ones, save time."""
 
 
 class Effort(NamedTuple):
@@ -106,8 +107,6 @@ class _Route:
             left -= len(window)
             jobs = _jobs(self._effort.jobs, window, left)
             if jobs > 1:
-                # Forked workers inherit it.
-                _ = self._work.setting
                 yield from self._dispatched(chain(window, units), jobs)
                 return
             for unit in window:
@@ -123,15 +122,21 @@ class _Route:
 
     def _dispatched(self, units: Iterable[WorkUnit], jobs: int = 0) -> Iterator[Rendered]:
         """Compile units without an outcome on the cluster, or in `jobs` processes."""
+        for unit, outcome in self._outcomes(units, jobs):
+            if self._cache and unit.outcome is None:
+                self._cache.put(unit.source, outcome)
+            yield from self._unpack(unit, outcome)
+
+    def _outcomes(self, units: Iterable[WorkUnit], jobs: int) -> Iterator[tuple[WorkUnit, UnitOutcome]]:
+        compile_forked = None if self._effort.dask else _forked_compiler()
+        if compile_forked:
+            return self._stack.enter_context(closing(compile_forked(units, self._compiler, jobs)))
         from speccompile.batch.dispatch import dispatch_units
         from speccompile.batch.executors import cluster, processes
 
         workers = cluster(self._effort.dask) if self._effort.dask else processes(jobs)
         pool = self._stack.enter_context(workers)
-        for unit, outcome in dispatch_units(units, self._admin, self._effort.shape, pool):
-            if self._cache and unit.outcome is None:
-                self._cache.put(unit.source, outcome)
-            yield from self._unpack(unit, outcome)
+        return dispatch_units(units, self._admin, self._effort.shape, pool)
 
     def _local(self, unit: WorkUnit) -> Iterator[Rendered]:
         if unit.outcome is None and self._cache is None:
@@ -172,4 +177,12 @@ def _jobs(requested: int | None, window: Sequence[WorkUnit], left: int) -> int:
     if requested:
         return requested if weight > 1 or left else 1
     total = weight * (len(window) + left) // len(window)
-    return cores() if total >= _WORTH_IT and 2 * weight >= len(window) else 1
+    is_many = total >= _WORTH_FORKING and 2 * weight >= len(window)
+    return cores() if is_many and (total >= _WORTH_STARTING or _forked_compiler()) else 1
+
+
+def _forked_compiler() -> Callable[[Iterable[WorkUnit], Compiler, int], _Outcomes] | None:
+    """The function that compiles in forked processes; None if forking is not safe."""
+    from speccompile.batch.forked import can_fork, compile_forked
+
+    return compile_forked if can_fork() else None

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError, Executor, Future
-from itertools import chain
 from typing import Any
 
 from speccompile.batch.compile_unit import CRASHED, OTHER_VERSION, ChunkTask, compile_chunk
 from speccompile.batch.compiler_fingerprint import text_digest
 from speccompile.batch.executor_error import ExecutorError
-from speccompile.batch.work_units import UnitOutcome, WorkUnit
+from speccompile.batch.work_units import UnitOutcome, WorkUnit, chunks
 from speccompile.model.input_texts import AdminTexts
 from speccompile.model.light_namedtuple import NamedTuple
 
@@ -48,7 +47,7 @@ def dispatch_units(
     compiler = text_digest()
     waiting: deque[tuple[list[WorkUnit], _Submission | None]] = deque()
     try:
-        for chunk in _chunks(units, pool.workers):
+        for chunk in chunks(units, pool.workers, CHUNK):
             texts = tuple(unit.text for unit in chunk if unit.outcome is None)
             task = ChunkTask(compiler, admin, shape, texts)
             waiting.append((chunk, _Submission(task, _submit(pool, task)) if texts else None))
@@ -60,31 +59,6 @@ def dispatch_units(
         for _, submission in waiting:
             if submission is not None:
                 submission.future.cancel()
-
-
-def _chunks(units: Iterable[WorkUnit], workers: int) -> Iterator[list[WorkUnit]]:
-    """The units in chunks; smaller ones if there are too few for every worker to get a whole one."""
-    stream = iter(units)
-    first: list[WorkUnit] = []
-    total = 0
-    for unit in stream:
-        first.append(unit)
-        total += unit.weight
-        if total >= CHUNK * workers:
-            break
-    size = min(CHUNK, max(1, total // (_PER_WORKER * workers))) if total < CHUNK * workers else CHUNK
-    rest = chain(first, stream)
-    del first
-    chunk: list[WorkUnit] = []
-    weight = 0
-    for unit in rest:
-        chunk.append(unit)
-        weight += unit.weight
-        if weight >= size:
-            yield chunk
-            chunk, weight = [], 0
-    if chunk:
-        yield chunk
 
 
 class _Submission(NamedTuple):

@@ -6,7 +6,6 @@ import logging
 import multiprocessing
 import os
 import signal
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
@@ -27,9 +26,7 @@ _MAX_MISSES = 12
 @contextmanager
 def processes(jobs: int) -> Iterator[WorkerPool]:
     """Worker processes on this machine, which exit with this one."""
-    # A fork inherits everything loaded, but a lock held by another thread would stay locked in it.
-    can_fork = sys.platform == "linux" and threading.active_count() == 1
-    context = multiprocessing.get_context("fork" if can_fork else "spawn")
+    context = multiprocessing.get_context("spawn")
     executor = ProcessPoolExecutor(jobs, mp_context=context, initializer=_initialize_worker)
     try:
         # Only the parent handles Ctrl-C.

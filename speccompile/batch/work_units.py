@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import TypeAlias
 
 from speccompile.batch.wire_format import Portable, Sources, sources_by_name, to_portable
@@ -12,6 +14,8 @@ from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.source import Layer, Source
 from speccompile.yaml_text.parsed import Parsed
 
+_PER_WORKER = 3
+"""Chunks for each worker if there are few units, so that none is idle while others work."""
 UnitOutcome: TypeAlias = tuple[tuple[Portable, ...], tuple[str, ...] | None]
 """The packed results of one file, and the profiles that they depend on; None means all of them."""
 
@@ -39,6 +43,32 @@ class WorkUnit(NamedTuple):
     def weight(self) -> int:
         """The approximate number of its runs."""
         return 1 + self.text.text.count("\n---")
+
+
+def chunks(units: Iterable[WorkUnit], workers: int, size: int) -> Iterator[list[WorkUnit]]:
+    """The units in chunks of about `size` runs; smaller ones if not every worker would get a whole one."""
+    stream = iter(units)
+    first: list[WorkUnit] = []
+    total = 0
+    for unit in stream:
+        first.append(unit)
+        total += unit.weight
+        if total >= size * workers:
+            break
+    if total < size * workers:
+        size = min(size, max(1, total // (_PER_WORKER * workers)))
+    rest = chain(first, stream)
+    del first
+    chunk: list[WorkUnit] = []
+    weight = 0
+    for unit in rest:
+        chunk.append(unit)
+        weight += unit.weight
+        if weight >= size:
+            yield chunk
+            chunk, weight = [], 0
+    if chunk:
+        yield chunk
 
 
 def sources_of(admin: AdminTexts) -> Sources:

@@ -14,7 +14,7 @@ from functools import partial
 from itertools import count
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import IO, Any, NoReturn
 
 import pytest
 from helpers.command_line import PATIENCE
@@ -23,15 +23,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from speccompile import Compiled, CompileError, compile_many, compile_run
-from speccompile.batch import compiler_fingerprint
-from speccompile.batch.accelerate import cores
-from speccompile.batch.compile_unit import DONE, ChunkTask, RecordingProfiles, compile_chunk
+from speccompile.batch import accelerate, compiler_fingerprint, forked
+from speccompile.batch import executors as executors_module
+from speccompile.batch.compile_unit import DONE, ChunkTask, Compiler, RecordingProfiles, compile_chunk
 from speccompile.batch.disk_spool import Ledger, Spool
 from speccompile.batch.dispatch import CHUNK
 from speccompile.batch.executor_error import ExecutorError
-from speccompile.batch.executors import processes
 from speccompile.batch.wire_format import from_portable, sources_by_name, to_portable
-from speccompile.batch.work_units import WorkUnit
+from speccompile.batch.work_units import UnitOutcome, WorkUnit
 from speccompile.cli.findings import GroupedFindings, assign_severities, print_findings
 from speccompile.cli.main import main
 from speccompile.compiler import compile_files
@@ -370,10 +369,10 @@ def test_a_tally_prints_what_all_findings_would(
         whole, counted = io.StringIO(), io.StringIO()
         findings = assign_severities(found, severities, stopping=stopping)
         print_findings(findings, whole, quiet=quiet)
-        tally = GroupedFindings(severities, stopping)
+        tally = GroupedFindings(severities, stopping, quiet=quiet)
         for finding in found:
             tally.add([finding])
-        tally.print(counted, quiet=quiet)
+        tally.print(counted)
     assert counted.getvalue() == whole.getvalue()
     assert tally.has_errors == any(finding.severity is Severity.ERROR for finding in findings)
 
@@ -407,9 +406,15 @@ def answer(capsys: pytest.CaptureFixture[str], *arguments: str) -> Answer:
 @pytest.mark.usefixtures("project")
 @pytest.mark.parametrize("shape", [(), ("--json",), ("--helm",)])
 @pytest.mark.parametrize("faulty", [False, True])
+@pytest.mark.parametrize("is_forked", [False, True])
 def test_processes_print_what_one_does(
-    shape: tuple[str, ...], faulty: bool, capsys: pytest.CaptureFixture[str]
+    shape: tuple[str, ...],
+    faulty: bool,
+    is_forked: bool,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
+    monkeypatch.setattr(forked, "can_fork", lambda: is_forked)
     if faulty:
         Path("runs/050.yaml").write_text(run_text(1))
         Path("runs/051.yaml").write_text("image: [\n")
@@ -434,36 +439,105 @@ def test_processes_write_what_one_does(capsys: pytest.CaptureFixture[str]) -> No
 
 
 @pytest.mark.usefixtures("project")
+@pytest.mark.parametrize("is_forked", [True, False])
 def test_the_automatic_choice_starts_processes_only_for_many(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    is_forked: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    asked: list[int] = []
+    started: list[object] = []
+    module, name = (forked, "compile_forked") if is_forked else (executors_module, "processes")
+    start = getattr(module, name)
 
-    def watched(jobs: int) -> Any:
-        asked.append(jobs)
-        return processes(jobs)
+    def count_and_start(*arguments: Any) -> Any:
+        started.append(arguments[-1])
+        return start(*arguments)
 
-    monkeypatch.setattr("speccompile.batch.executors.processes", watched)
-    monkeypatch.setattr("speccompile.batch.accelerate.cores", lambda: 2)
-    alone = answer(capsys, "render", "runs", "--profiles", "profiles", "--no-cache")
-    assert asked == []
-    monkeypatch.setattr("speccompile.batch.accelerate._WORTH_IT", 130)
-    assert answer(capsys, "render", "runs", "--profiles", "profiles", "--no-cache") == alone
-    assert asked == [2]
-    assert cores() >= 1
+    monkeypatch.setattr(module, name, count_and_start)
+    monkeypatch.setattr(forked, "can_fork", lambda: is_forked)
+    monkeypatch.setattr(accelerate, "cores", lambda: 2)
+    call = ("render", "runs", "--profiles", "profiles", "--no-cache")
+    alone = answer(capsys, *call, "--jobs", "1")
+    least = "_WORTH_FORKING" if is_forked else "_WORTH_STARTING"
+    for limit, expected in ((131, []), (130, [2])):
+        monkeypatch.setattr(accelerate, least, limit)
+        assert answer(capsys, *call) == alone
+        assert started == expected
 
 
 @pytest.mark.usefixtures("project")
+@pytest.mark.parametrize(
+    ("is_forked", "place", "message"),
+    [
+        (True, "speccompile.batch.forked._compile", "a process ended early"),
+        (False, "speccompile.batch.dispatch.compile_chunk", "the executor failed: BrokenProcessPool"),
+    ],
+)
 def test_a_worker_that_dies_leaves_nothing_half_written(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    is_forked: bool, place: str, message: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("speccompile.batch.dispatch.compile_chunk", _killed)
+    monkeypatch.setattr(forked, "can_fork", lambda: is_forked)
+    monkeypatch.setattr(place, _killed)
     code, out, err = answer(
         capsys, "render", "runs", "--profiles", "profiles", "--no-cache", "--jobs", "2", "-o", "out"
     )
     assert (code, out) == (1, "")
-    assert err.startswith("speccompile: nothing was written: the executor failed: BrokenProcessPool")
+    assert err.startswith(f"speccompile: nothing was written: {message}")
     assert not Path("out").exists()
+
+
+@pytest.mark.usefixtures("project")
+def test_an_internal_error_in_a_forked_process_is_reported_as_one(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    compile_unit = Compiler.compile
+
+    def compile_or_fail(compiler: Compiler, unit: WorkUnit) -> UnitOutcome:
+        if unit.text.name.endswith("100.yaml"):
+            raise ValueError
+        return compile_unit(compiler, unit)
+
+    monkeypatch.setattr(forked, "can_fork", lambda: True)
+    monkeypatch.setattr(Compiler, "compile", compile_or_fail)
+    code, out, err = answer(capsys, "render", "runs", "--profiles", "profiles", "--no-cache", "--jobs", "2")
+    assert (code, out) == (3, "")
+    assert "a worker failed" in err
+
+
+@pytest.mark.usefixtures("project")
+def test_a_process_that_cannot_be_started_is_reported(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fork() -> NoReturn:
+        raise BlockingIOError(errno.EAGAIN, "Resource temporarily unavailable")
+
+    monkeypatch.setattr(forked, "can_fork", lambda: True)
+    monkeypatch.setattr(os, "fork", fork)
+    code, out, err = answer(capsys, "render", "runs", "--profiles", "profiles", "--no-cache", "--jobs", "2")
+    assert (code, out) == (1, "")
+    assert err.startswith("speccompile: nothing was written: a process cannot be started: Resource temporarily")
+
+
+@pytest.mark.usefixtures("project")
+def test_forked_processes_leave_cached_runs_alone(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(forked, "can_fork", lambda: True)
+    call = ("render", "runs", "--profiles", "profiles", "--jobs", "2")
+    first = answer(capsys, *call)
+    for number in range(0, 130, 3):
+        Path(f"runs/{number:03}.yaml").write_text(run_text(number, image="python:3.13"))
+    sent: list[int] = []
+    send = forked._send
+
+    def count_and_send(texts: list[tuple[str, str]], stream: IO[bytes]) -> None:
+        sent.append(len(texts))
+        send(texts, stream)
+
+    monkeypatch.setattr(forked, "_send", count_and_send)
+    again = answer(capsys, *call)
+    # The first ones are compiled before the fork.
+    assert sum(sent) == len(range(0, 130, 3)) - len(range(0, 4, 3))
+    assert again == answer(capsys, *call[:-2], "--no-cache", "--jobs", "1")
+    assert again != first
 
 
 @pytest.mark.usefixtures("project")
