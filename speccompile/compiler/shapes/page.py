@@ -153,16 +153,17 @@ class ShapePage:
 
         These are numbers of scalars, and after them those of computed slots.
         """
-        lines: list[str] = []
+        parts: list[str] = []
         order: list[int] = []
-        for line in text.split("\n"):
-            if _MARKER.search(line):
-                head, slot = self._slot(line)
+        end = 0
+        for match in _MARKER.finditer(text):
+            if match.start() >= end:
+                start = text.rfind("\n", 0, match.start()) + 1
+                head, slot = self._slot(text[start : text.index("\n", match.end())])
+                parts.append(text[end : start + len(head)].replace("%", "%%"))
                 order.append(self._number(slot))
-                lines.append(head.replace("%", "%%") + "%s")
-            else:
-                lines.append(line.replace("%", "%%"))
-        return "\n".join(lines), order
+                end = text.index("\n", match.end())
+        return "%s".join((*parts, text[end:].replace("%", "%%"))), order
 
     def _number(self, slot: _Slot) -> int:
         number = slot.parts[0]

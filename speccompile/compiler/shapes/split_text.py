@@ -26,12 +26,11 @@ _LINE_REST = "[A-Za-z0-9_./@%+=~^*,-]"
 _LINE_WORD = rf"{_LINE_REST}*+(?::{_LINE_REST}++)*+"
 _LINE = rf"{_START}{_LINE_WORD}(?: (?=[A-Za-z0-9_./=+,-]){_LINE_WORD}){{0,40}}+(?=\n| +#)"
 # Printable ASCII only: other characters may end a line, or need a closer look.
-_QUOTED = r""""[ !#-\[\]-~]*+"(?=[\n,\]}}]| +#)|'[ -&(-~]*+'(?=[\n,\]}}]| +#)"""
+_QUOTED = r""""[ !#-\[\]-~]*+"(?=[\n,\]}]| +#)|'[ -&(-~]*+'(?=[\n,\]}]| +#)"""
 _BLOCK = r"\|-?\n( +)[!-~][ -~]*+\n(?:\2[ -~]++\n)*+"
-_SCALAR = re.compile(
-    # After a colon, a dash, a comma or a bracket; the first condition alone would do for most characters of a text.
-    rf"(?<=[ \[])(?<=[:,-] |.\[)({_LINE}|{_START}{_WORD}(?=[,\]}}])|{_QUOTED}|{_BLOCK})".replace("}}", "}")
-)
+_IN_FLOW = rf"{_START}{_WORD}(?=[,\]}}])"
+# After a colon, a dash, a comma or a bracket; the first condition alone would do for most characters of a text.
+_SCALAR = re.compile(rf"(?<=[ \[])(?<=[:,-] |.\[)({_LINE}|{_IN_FLOW}|{_QUOTED}|{_BLOCK})")
 
 
 class SplitText(NamedTuple):
