@@ -19,7 +19,7 @@ from collections.abc import Callable
 from enum import Enum, IntEnum
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import pytest
 from helpers.plain_data import paths
@@ -28,7 +28,6 @@ from hypothesis import strategies as st
 
 from speccompile import Compiled, CompileError, compile_many, compile_run
 from speccompile.cli.main import main
-from speccompile.files import read
 from speccompile.files.load import load, load_stream
 from speccompile.files.read import MAX_FILE_BYTES
 from speccompile.model.finding_text import findings_as_text
@@ -328,23 +327,27 @@ def test_a_file_without_permission_is_refused(tmp_path: Path) -> None:
     "error", [PermissionError(13, "Permission denied"), OSError(5, "Input/output error"), OSError()]
 )
 def test_errors_of_the_operating_system_are_findings(error: OSError, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object, **__: object) -> BinaryIO:
+    def refuse(*_: object) -> NoReturn:
         raise error
 
-    monkeypatch.setattr(read, "_open", refuse)
-    parsed = load(Path("run.yaml"), Layer.RUN)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "open", refuse)
+        parsed = load(Path("run.yaml"), Layer.RUN)
     assert parsed.documents == ()
     assert [finding.code for finding in parsed.findings] == ["input/unreadable"]
     assert_clean(findings_as_text(parsed.findings))
 
 
 def test_an_error_in_the_midst_of_reading_is_a_finding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Failing(io.BytesIO):
-        def read(self, _: int | None = -1) -> bytes:
-            raise OSError(5, "Input/output error")
+    def refuse(*_: object) -> NoReturn:
+        raise OSError(5, "Input/output error")
 
-    monkeypatch.setattr(read, "_open", lambda *_, **__: Failing())
-    assert [finding.code for finding in load(tmp_path, Layer.RUN).findings] == ["input/unreadable"]
+    path = tmp_path / "run.yaml"
+    path.write_text(RUN)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "read", refuse)
+        parsed = load(path, Layer.RUN)
+    assert [finding.code for finding in parsed.findings] == ["input/unreadable"]
 
 
 # The same in process, with generated inputs
