@@ -23,6 +23,9 @@ _ESCAPE = r"\\[xuU\r\n]"
 _IDENTIFIER = r"[-\w.]*"
 _NAME = r"[A-Za-z_][-\w./]*"
 _SIGNS = r"[\W_]+"
+_WORDS = ("secret", "env")
+"""A part of a text in which neither word appears is secret only because of what is around it."""
+_MAX_MENTIONS = 20
 _MAX_NESTED = 3
 """Levels of texts inside texts, such as profiles in a ConfigMap."""
 _MAX_TEXTS = 1000
@@ -112,9 +115,15 @@ class _Found:
         self._nested = nested
         self._root: TextPart | None = None
         self._visited: dict[tuple[int, _Place], bool] = {}
+        self._mentions: Sequence[int] | None = None
+        """The lines outside of which only secret places have secrets; None if that is not known."""
 
     def search(self, part: TextPart, place: _Place = _Place.ORDINARY) -> bool:
         """Search a part of the tree; return whether it contains a secret."""
+        if place is _Place.ORDINARY and self._mentions is not None:
+            first, last = part.first, part.last
+            if not any(first <= line <= last for line in self._mentions):
+                return False
         visit = (id(part), place)
         if visit not in self._visited:
             self._visited[visit] = False
@@ -197,12 +206,25 @@ class _Found:
     def read(self, lines: Sequence[str], text: str | None) -> None:
         """Search a whole text, unless it is not YAML."""
         documents, is_complete = outlines(text) if text is not None else ([], False)
+        # The last line of a mapping is known only if it is complete.
+        self._mentions = _mentions(lines) if is_complete else None
         for self._root in documents:
             self.search(self._root)
         if not is_complete:
             self.lines.update(_unread_lines(lines) if text is not None else ())
             self.texts.update(lines[number - 1] for number in self.lines if lines[number - 1])
         self.lines.update(_comments(self.lines, lines))
+
+
+def _mentions(lines: Sequence[str]) -> Sequence[int] | None:
+    """The lines that may mention a secret; None if there are many, or if one may be mentioned in another way."""
+    text = "\n".join(lines)
+    # Aliases repeat other lines, and a key after a question mark may have several.
+    if "*" in text or "?" in text or "\\" in text or may_have_credential(text):
+        return None
+    folded = (re.sub(_SIGNS, "", line).casefold() for line in lines)
+    numbers = [number for number, line in enumerate(folded, start=1) if any(word in line for word in _WORDS)]
+    return numbers if len(numbers) <= _MAX_MENTIONS else None
 
 
 def _letters(key: TextPart | None) -> str:
