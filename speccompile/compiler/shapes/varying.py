@@ -7,7 +7,7 @@ and bans, images where registries are limited, amounts that are limited, scaled 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import TypeAlias
 
@@ -73,10 +73,13 @@ class AdminReading(NamedTuple):
 
     read: frozenset[str]
     """Fields, and resources, whose values decide something."""
-    values: Mapping[str, frozenset[object]]
-    """Values that admins set, by field: an equal value of a run is not reported as overridden."""
-    amounts: frozenset[Quantity]
-    """The same for resources, whose amounts are compared, not their spellings."""
+    values: Mapping[KeyPath, frozenset[object]]
+    """Values that admins set, by field, and by key of `envs`, `labels` and `annotations`.
+
+    An equal value of a run is not reported as overridden.
+    """
+    amounts: Mapping[str, frozenset[Quantity]]
+    """The same for resources, by key in a run: their amounts are compared, not their spellings."""
     reserved: frozenset[object]
     """Mount paths of other volumes, and names of the platform's variables."""
     has_envs: bool
@@ -140,29 +143,52 @@ def reading_of(
     read = {str(one.path[0]) for side in sides for constraints in (side.rules, side.bans) for one in constraints}
     read.update(*(fields for setting, fields in _READ_BY_SETTINGS.items() if settings.at(setting) is not None))
     read.update(key for key, name in _COMPARED.items() if _has_other_limit(name, admin))
-    values = {
-        name: frozenset(
-            node.value
-            for layer in layers
-            if name in layer.fields
-            for _, node in layer.fields[name].walk()
-            if node.is_scalar
-        )
-        for name in admin.fields
-    }
+    values = _values_of(layers)
     envs = settings.fields.get("own_envs")
     own_names = envs.fields if envs else ()
     disk = settings.fields["disk"].fields["mount_path"].value
     return AdminReading(
         read=frozenset(read),
         values=values,
-        amounts=frozenset(parse_quantity(str(value)) for value in values.get("resources", ())),
+        amounts=_amounts_of(layers),
         reserved=frozenset(
-            map(_without_slash, (disk, *target.reserved_volumes, *values.get("volumes", ()), *own_names))
+            map(_without_slash, (disk, *target.reserved_volumes, *values.get(("volumes",), ()), *own_names))
         ),
         has_envs=has_own_envs(platform),
         readers={},
     )
+
+
+def _values_of(layers: Iterable[Node]) -> Mapping[KeyPath, frozenset[object]]:
+    values: dict[KeyPath, set[object]] = {}
+    for path, node in _scalars(layers):
+        values.setdefault(path[:1], set()).add(node.value)
+    for layer in layers:
+        for name in _BY_KEY:
+            for key, node in _by_key(layer.fields.get(name)):
+                values.setdefault((name, key), set()).add(node.value)
+    return {path: frozenset(below) for path, below in values.items()}
+
+
+def _amounts_of(layers: Iterable[Node]) -> Mapping[str, frozenset[Quantity]]:
+    keys = {name: key for key, name in _COMPARED.items()}
+    amounts: dict[str, set[Quantity]] = {}
+    for path, node in _scalars(layers):
+        if path[0] == "resources":
+            # `gpu` stands for one of the other resources.
+            amounts.setdefault(keys.get(str(path[-1]), "gpu"), set()).add(parse_quantity(str(node.value)))
+    return {key: frozenset(below) for key, below in amounts.items()}
+
+
+def _scalars(layers: Iterable[Node]) -> Iterator[tuple[KeyPath, Node]]:
+    return ((path, node) for layer in layers for path, node in layer.walk() if node.is_scalar)
+
+
+def _by_key(field: Node | None) -> Iterator[tuple[str, Node]]:
+    """The values of a mapping, or of a list of names and values."""
+    if field is not None:
+        yield from field.fields.items()
+        yield from ((str(item.fields["name"].value), item.fields["value"]) for item in field.items)
 
 
 def _without_slash(value: object) -> object:
@@ -181,6 +207,8 @@ _READ_BY_SETTINGS: Mapping[KeyPath, tuple[str, ...]] = {
     ("project_profiles",): ("project",),
 }
 """Settings of the platform, and the fields and resources that they read."""
+_BY_KEY = ("envs", "labels", "annotations")
+"""Fields in which values are compared with those of the same key."""
 _COMPARED: Mapping[str, str] = {"cpu": "cpu", "mem": "memory", "disk": DISK}
 """Resources whose request must not be above the limit, by key in a run."""
 
@@ -194,7 +222,11 @@ def _has_other_limit(resource: str, admin: AdminLayers) -> bool:
 
 def _reader(path: KeyPath, schema: Schema, reading: AdminReading, library: Library) -> Read:
     """The function that reads the scalars of a field; the same one for all its items."""
-    field = (path[0], path[-1]) if schema["x-varies"] == AMOUNT else (path[0],)
+    if schema["x-varies"] == AMOUNT:
+        field: KeyPath = (path[0], path[-1])
+    else:
+        # In a list, the key is another value.
+        field = path[:2] if path[0] in _BY_KEY and isinstance(path[1], str) else path[:1]
     key = (id(schema), field)
     if key not in reading.readers:
         reading.readers[key] = _new_reader(field, schema, reading, library)
@@ -204,7 +236,9 @@ def _reader(path: KeyPath, schema: Schema, reading: AdminReading, library: Libra
 def _new_reader(field: KeyPath, schema: Schema, reading: AdminReading, library: Library) -> Read:
     kind, parts = schema["x-varies"], tuple(applicable_schemas((schema,), library))
     checks = {one: tuple(scalar_checks(parts, one)) for one in _TYPES[kind]}
-    values = reading.values.get(str(field[0]), frozenset())
+    # Amounts of resources are compared apart from their spelling.
+    compared = field if field[0] in (*_BY_KEY, "resources") else field[:1]
+    values = reading.values.get(compared, frozenset())
     is_free = _CHECKS[kind]
 
     @lru_cache(maxsize=256)
@@ -254,7 +288,7 @@ def _is_free_path(value: Value, field: KeyPath, reading: AdminReading) -> bool:
 
 def _is_free_amount(value: Value, field: KeyPath, reading: AdminReading) -> bool:
     quantity = parse_quantity(str(value))
-    if quantity.nano <= 0 or (field[0] == "resources" and quantity in reading.amounts):
+    if quantity.nano <= 0 or (field[0] == "resources" and quantity in reading.amounts.get(str(field[-1]), ())):
         return False
     resource = _COMPARED.get(str(field[-1]), str(field[-1]))
     return resource == "gpu" or not is_unlikely_amount(resource, str(value))
@@ -264,7 +298,7 @@ _CHECKS: Mapping[str, Callable[[Value, KeyPath, AdminReading], bool]] = {
     TEXT: _is_free_text,
     NAME: _is_free_name,
     PATH: _is_free_path,
-    PORT: lambda value, _, reading: value not in reading.values.get("service_ports", ()),
+    PORT: lambda value, _, reading: value not in reading.values.get(("service_ports",), ()),
     AMOUNT: _is_free_amount,
 }
 """What a value must satisfy beyond its schema to decide nothing."""
