@@ -27,9 +27,10 @@ from speccompile.yaml_text.serialize import string_text
 MOST_SCALARS = 999
 """Scalars of a text that markers can distinguish."""
 _FIRST_PORT, _FIRST_AMOUNT = 41_000, 731_000
+# Every alternative begins with a literal, so that the search skips all other characters.
 _MARKER = re.compile(
-    r"/?zq-?([0-9]+)qz|(?<![0-9A-Za-z.])731([0-9]{3})(?:Mi|m)?(?![0-9A-Za-z.])"
-    r"|(?<![0-9A-Za-z.])41([0-9]{3})(?![0-9A-Za-z.])"
+    r"zq-?([0-9]+)qz|/zp([0-9]+)qz|731(?<![0-9A-Za-z.]731)([0-9]{3})(?:Mi|m)?(?![0-9A-Za-z.])"
+    r"|41(?<![0-9A-Za-z.]41)([0-9]{3})(?![0-9A-Za-z.])"
 )
 _LEAD = re.compile(r" *(?:- )*")
 _KEY = re.compile(r'(?:"(?:[^"\\]|\\.)*"|[^"\n]*?): ')
@@ -56,9 +57,11 @@ def marker(number: int, varying: Varying, value: Value) -> Value:
         return _FIRST_AMOUNT + number if isinstance(value, int) else str(_FIRST_AMOUNT + number)
     if varying.kind == AMOUNT:
         return f"{_FIRST_AMOUNT + number}{'m' if subject == 'cpu' else 'Mi'}"
+    if varying.kind == PATH:
+        return f"/zp{number}qz"
     # Names with a dash are joined to others in another way.
     dash = "-" if varying.kind == NAME and "-" in str(value) else ""
-    return f"{'/' if varying.kind == PATH else ''}zq{dash}{number}qz"
+    return f"zq{dash}{number}qz"
 
 
 class NotUniformError(Exception):
@@ -310,7 +313,7 @@ def _template(text: str) -> Template:
     parts: list[str | int] = []
     end = 0
     for match in _MARKER.finditer(text):
-        parts += (text[end : match.start()], int(match[1] or match[2] or match[3]))
+        parts += (text[end : match.start()], int(match[match.lastindex or 0]))
         end = match.end()
     return tuple(part for part in (*parts, text[end:]) if part != "") if parts else text
 
