@@ -7,16 +7,13 @@ text with holes, a page, for each set of values. The result is byte for byte wha
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
 from speccompile.compiler.render import Sketch, fill
 from speccompile.compiler.rendering.references import TOKEN, Computed, Each
 from speccompile.compiler.rendering.skeleton_cache import Skeleton
-from speccompile.model.identity_cache import by_identity
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
-from speccompile.model.source import Layer
 from speccompile.yaml_text.serialize import add_mapping, add_sequence, entries, key_text, string_text
 
 _STEP = "  "
@@ -40,10 +37,6 @@ class _Place:
         self.indent: Final = indent
         self.deeper: Final = indent + _STEP
         self.head: Final = f"{lead}- " if key is None else f"{lead}{key_text(key)} "
-
-
-_place = lru_cache(maxsize=1024)(_Place)
-"""Places are shared, so that a value at the same place of many manifests is written once."""
 
 
 class _Hole(NamedTuple):
@@ -72,25 +65,24 @@ Page: TypeAlias = tuple[PagePart, ...]
 def manifest_text(sketches: Iterable[Sketch]) -> str:
     """The text of the sketches, as `serialize` writes them. Raises TemplateFault."""
     lines: list[str] = []
-    blocks: Blocks = {}
     for sketch in sketches:
         if lines:
             lines.append("---")
-        lines += _lines(sketch, blocks)
+        lines += _lines(sketch)
     lines.append("")
     return "\n".join(lines)
 
 
-def _lines(sketch: Sketch, blocks: Blocks) -> list[str]:
+def _lines(sketch: Sketch) -> list[str]:
     lines: list[str] = []
     try:
-        _write(sketch, "", "", lines, blocks)
+        _write(sketch, "", "", lines)
     except _NotPreparedError:
         return entries(fill(sketch).plain())
     return lines
 
 
-def _write(sketch: Sketch, lead: str, indent: str, lines: list[str], blocks: Blocks) -> None:
+def _write(sketch: Sketch, lead: str, indent: str, lines: list[str]) -> None:
     values = sketch.values
     page = _page(sketch, lead, indent)
     if not page:
@@ -106,23 +98,13 @@ def _write(sketch: Sketch, lead: str, indent: str, lines: list[str], blocks: Blo
                 lines.append(place.head + string_text(value, place.deeper))
             elif value.__class__ is int:
                 lines.append(f"{place.head}{value}")
-            elif node.span.source.layer is Layer.RUN:
-                # Labels are in every manifest of a run, but not in those of the next run.
-                cached = blocks.get((id(node), place))
-                if cached is None:
-                    cached = blocks[id(node), place] = (node, _block(node, place))
-                lines.append(cached[1])
             else:
-                lines.append(_cached_block(node, place))
+                lines.append(_block(node, place))
         else:
             items: Any = part
             inner: Any = values[items.token]
             for one in inner:
-                _write(one, items.lead, items.deeper, lines, blocks)
-
-
-Blocks: TypeAlias = dict[tuple[int, _Place], tuple[Node, str]]
-"""The lines of values of one run, by identity and place; the value is stored to keep its identity unique."""
+                _write(one, items.lead, items.deeper, lines)
 
 
 def _block(node: Node, place: _Place) -> str:
@@ -133,10 +115,6 @@ def _block(node: Node, place: _Place) -> str:
     else:
         add_mapping({place.key: node.plain()}, place.lead, place.indent, lines)
     return "\n".join(lines)
-
-
-# The values of an admin are the same in all runs.
-_cached_block = by_identity(512)(_block)
 
 
 def _page(sketch: Sketch, lead: str, indent: str) -> Page:
@@ -189,7 +167,7 @@ class _Writer:
         value = child.value
         token = self._token(value)
         if isinstance(token, int):
-            yield _Hole(token, _place(key, lead, indent))
+            yield _Hole(token, _Place(key, lead, indent))
         elif isinstance(value, dict) and value:
             yield lead + key_text(key)
             yield from self.mapping(child, indent + _STEP, indent + _STEP)
@@ -216,7 +194,7 @@ class _Writer:
                 raise _NotPreparedError
             yield _Items(token, indent)
         elif isinstance(token, int):
-            yield _Hole(token, _place(None, lead, indent))
+            yield _Hole(token, _Place(None, lead, indent))
         elif isinstance(value, dict) and value:
             yield from self.mapping(child, lead + "- ", indent + _STEP)
         elif isinstance(value, tuple) and value:
