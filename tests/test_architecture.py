@@ -96,6 +96,7 @@ LATE: dict[tuple[str, str], str] = {
     ("schema.bundled", "importlib.resources"): _HEAVY,
     ("schema.library", "hashlib"): _HEAVY,
     ("schema.suggestions", "speccompile.schema.foreign_names"): _ERRORS,
+    ("schema.validate", "speccompile.schema.find_errors"): _ERRORS,
     ("schema.validate", "speccompile.schema.validation_help"): "shlex; valid documents need none",
     ("model.object_names", "hashlib"): _HEAVY,
     ("model.quantity", "decimal"): _HEAVY,
