@@ -19,6 +19,7 @@ from speccompile.schema.suggestions import near, quote_names, unknown_key
 from speccompile.schema.validate_fast import accept
 from speccompile.schema.validate_fast_keywords import UnknownKeywordError
 from speccompile.yaml_text.plain_scalars import ambiguous
+from speccompile.yaml_text.typographic_quotes import typographic_quotes
 
 if TYPE_CHECKING:
     from speccompile.schema.find_errors import AnyError
@@ -44,8 +45,6 @@ def validate(root: Node, name: str, library: Library) -> tuple[Node, tuple[Diagn
     tree, findings = (tree, ()) if tree is not None else validate_exactly(root, name, library)
     if root.span.source.text.isascii() or name not in _HAND_WRITTEN:
         return tree, findings
-    from speccompile.yaml_text.typographic_quotes import typographic_quotes
-
     return tree, (*findings, *typographic_quotes(root))
 
 
