@@ -60,7 +60,6 @@ LATE: dict[tuple[str, str], str] = {
     ("yaml_text.parse", "speccompile.yaml_text.parse_strict"): "ruamel.yaml in Python; text without faults needs none",
     ("model.yaml_outline", "_ruamel_yaml"): "an optional extra that some platforms lack",
     ("model.yaml_outline", "ruamel.yaml"): "only findings about a text that mentions secrets need it",
-    ("schema.validate", "speccompile.yaml_text.typographic_quotes"): "text in ASCII has none",
     # The command line chooses.
     ("__main__", "speccompile.cli.main"): "Ctrl-C is handled while it is imported",
     ("cli.options", "speccompile.model.diagnostic"): "only wrong values need it",
@@ -96,6 +95,7 @@ LATE: dict[tuple[str, str], str] = {
     ("schema.bundled", "importlib.resources"): _HEAVY,
     ("schema.library", "hashlib"): _HEAVY,
     ("schema.suggestions", "speccompile.schema.foreign_names"): _ERRORS,
+    ("schema.validate", "speccompile.schema.find_errors"): _ERRORS,
     ("schema.validate", "speccompile.schema.validation_help"): "shlex; valid documents need none",
     ("model.object_names", "hashlib"): _HEAVY,
     ("model.quantity", "decimal"): _HEAVY,

@@ -6,14 +6,15 @@ import os
 import sys
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 
 from speccompile.batch.fast_hash import blake2b
 
-_PACKAGE = Path(__file__).resolve().parent.parent
+# Not pathlib, which would take most of the time here: there are hundreds of files.
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))  # noqa: PTH120
 _BUNDLED = "_bundled"
 _FOLDERS = ("schemas", "templates", "presets")
 _SUFFIXES = (".py", ".json", ".j2", ".yaml", ".toml")
+_SKIPPED = (_BUNDLED, "__pycache__")
 _LIBRARIES = ("site-packages", "dist-packages")
 
 
@@ -23,23 +24,24 @@ def local_fingerprint() -> bytes | None:
 
     Files are not read: one that was replaced has another change time.
     """
-    digest = blake2b(digest_size=16)
-    number = 0
-    for name, path in _files():
-        try:
-            status = path.stat()
-        except OSError:
-            # It is being replaced.
-            return None
-        digest.update(
-            f"{name}\0{status.st_size}\0{status.st_mtime_ns}\0{status.st_ctime_ns}\0{status.st_ino}\n".encode()
-        )
-        number += 1
-    for folder in sys.path:
-        if folder.endswith(_LIBRARIES) and Path(folder).is_dir():
-            digest.update(f"{folder}\0{Path(folder).stat().st_mtime_ns}\n".encode("utf-8", "surrogateescape"))
-    digest.update(f"{_PACKAGE}\0{sys.implementation.cache_tag}".encode("utf-8", "surrogateescape"))
-    return digest.digest() if number else None
+    try:
+        files = [(name, *_state(path)) for name, path in _files()]
+    except OSError:
+        # One of them is being replaced.
+        return None
+    libraries = [
+        (folder, os.stat(folder).st_mtime_ns)  # noqa: PTH116
+        for folder in sys.path
+        if folder.endswith(_LIBRARIES) and os.path.isdir(folder)  # noqa: PTH112
+    ]
+    parts = (files, libraries, _PACKAGE, sys.implementation.cache_tag)
+    return blake2b(repr(parts).encode(), digest_size=16).digest() if files else None
+
+
+def _state(path: str) -> tuple[int, ...]:
+    """What changes when the file does. Raises OSError."""
+    status = os.stat(path)  # noqa: PTH116
+    return status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino
 
 
 @cache
@@ -47,21 +49,22 @@ def text_digest() -> str:
     """A hash of the compiler's text, equal on all machines, however it is installed."""
     digest = blake2b(digest_size=16)
     for name, path in _files():
-        text = path.read_bytes().replace(b"\r\n", b"\n")
+        with open(path, "rb") as file:  # noqa: PTH123
+            text = file.read().replace(b"\r\n", b"\n")
         digest.update(f"{name}\0{len(text)}\n".encode() + text)
     return digest.hexdigest()
 
 
-def _files() -> Iterator[tuple[str, Path]]:
+def _files() -> Iterator[tuple[str, str]]:
     """The files of the compiler, sorted, by names that do not depend on where it is installed."""
-    bundled = _PACKAGE / _BUNDLED
-    folder = bundled if bundled.is_dir() else _PACKAGE.parent
-    tops = ((_PACKAGE, "speccompile"), *((folder / name, name) for name in _FOLDERS))
-    for top, name in tops:
-        yield from _below(top, name)
+    bundled = f"{_PACKAGE}/{_BUNDLED}"
+    folder = bundled if os.path.isdir(bundled) else os.path.dirname(_PACKAGE)  # noqa: PTH112, PTH120
+    yield from _below(_PACKAGE, "speccompile")
+    for name in _FOLDERS:
+        yield from _below(f"{folder}/{name}", name)
 
 
-def _below(folder: Path, name: str) -> Iterator[tuple[str, Path]]:
+def _below(folder: str, name: str) -> Iterator[tuple[str, str]]:
     try:
         with os.scandir(folder) as scanned:
             entries = sorted(scanned, key=lambda entry: entry.name)
@@ -70,7 +73,8 @@ def _below(folder: Path, name: str) -> Iterator[tuple[str, Path]]:
         return
     for entry in entries:
         inner = f"{name}/{entry.name}"
-        if entry.is_dir() and entry.name != _BUNDLED:
-            yield from _below(Path(entry.path), inner)
-        elif entry.name.endswith(_SUFFIXES) and entry.is_file():
-            yield inner, Path(entry.path)
+        if entry.name.endswith(_SUFFIXES):
+            if entry.is_file():
+                yield inner, entry.path
+        elif entry.is_dir() and entry.name not in _SKIPPED:
+            yield from _below(entry.path, inner)

@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TypedDict
+from typing import Any
 
 from speccompile.compiler.pod_structure import POD_PATHS
 from speccompile.model.diagnostic import Diagnostic, Severity
 from speccompile.model.key_path import KeyPath
 from speccompile.model.manifest import Manifest
 from speccompile.model.node import Node
-from speccompile.model.source import Span
 
 MAX_ANNOTATIONS = 256 * 1024
 """Bytes that all annotations of an object may have together."""
@@ -73,13 +72,8 @@ def _large_to_apply(manifest: Manifest) -> Iterator[Diagnostic]:
         )
 
 
-class _Place(TypedDict):
-    span: Span
-    path: KeyPath
-
-
-def _largest(manifest: Manifest, below: KeyPath) -> _Place:
-    """The place of the largest value below the path, which is the most likely cause."""
+def _largest(manifest: Manifest, below: KeyPath) -> dict[str, Any]:
+    """Span and path of the largest value below the path, which is the most likely cause."""
     tree = manifest.tree.at(below)
     assert tree is not None
     scalars = ((path, node) for path, node in tree.walk() if node.is_scalar)

@@ -17,10 +17,12 @@ from speccompile.schema.formats.by_name import FORMAT_CHECKS, QUANTITIES
 from speccompile.schema.library import Library, Schema
 from speccompile.schema.suggestions import near, quote_names, unknown_key
 from speccompile.schema.validate_fast import accept
+from speccompile.schema.validate_fast_keywords import UnknownKeywordError
 from speccompile.yaml_text.plain_scalars import ambiguous
+from speccompile.yaml_text.typographic_quotes import typographic_quotes
 
 if TYPE_CHECKING:
-    from jsonschema.exceptions import ValidationError
+    from speccompile.schema.find_errors import AnyError
 
 _TYPE_WORDS = {
     "string": "a string",
@@ -43,29 +45,40 @@ def validate(root: Node, name: str, library: Library) -> tuple[Node, tuple[Diagn
     tree, findings = (tree, ()) if tree is not None else validate_exactly(root, name, library)
     if root.span.source.text.isascii() or name not in _HAND_WRITTEN:
         return tree, findings
-    from speccompile.yaml_text.typographic_quotes import typographic_quotes
-
     return tree, (*findings, *typographic_quotes(root))
 
 
 def validate_exactly(root: Node, name: str, library: Library) -> tuple[Node, tuple[Diagnostic, ...]]:
-    """As `validate`, by jsonschema, which explains what is wrong."""
+    """As `validate`, with an explanation of what is wrong."""
+    from speccompile.schema.find_errors import find_errors
     from speccompile.schema.validation_help import CheckedDocument, improve
 
-    findings: list[Diagnostic] = []
-    tree = _conform(root, library.schemas[name], library, (), findings)
-    document = CheckedDocument(root, tree, library.schemas[name], library)
-    explained = (
-        (error, improved)
-        for error in library.validator(name).iter_errors(tree.plain())
-        for finding in translate_error(error, tree, library)
-        if (improved := improve(finding, error, document))
-    )
-    findings += _one_per_schema(list(islice(explained, MAX_FINDINGS)))
-    return tree, tuple(_without_repetitions(findings))
+    spelling: list[Diagnostic] = []
+    schema = library.schemas[name]
+    tree = _conform(root, schema, library, (), spelling)
+    document = CheckedDocument(root, tree, schema, library)
+    data = tree.plain()
+
+    def explain(errors: Iterable[AnyError]) -> tuple[Diagnostic, ...]:
+        explained = (
+            (error, improved)
+            for error in errors
+            for finding in translate_error(error, tree, library)
+            if (improved := improve(finding, error, document))
+        )
+        findings = _one_per_schema(list(islice(explained, MAX_FINDINGS)))
+        return tuple(_without_repetitions((*spelling, *findings)))
+
+    if not FULL_PATH.get():
+        try:
+            return tree, explain(find_errors(data, schema, library))
+        except UnknownKeywordError:
+            # A keyword of a custom target, which jsonschema supports.
+            pass
+    return tree, explain(library.validator(name).iter_errors(data))
 
 
-def _one_per_schema(explained: Sequence[tuple[ValidationError, Diagnostic]]) -> Iterator[Diagnostic]:
+def _one_per_schema(explained: Sequence[tuple[AnyError, Diagnostic]]) -> Iterator[Diagnostic]:
     """The findings without those of `format` for values that the same schema refuses by another keyword too."""
     others = {(finding.path, id(error.schema)) for error, finding in explained if error.validator != "format"}
     for error, finding in explained:
@@ -166,8 +179,8 @@ def _without_repetitions(findings: Sequence[Diagnostic]) -> Iterator[Diagnostic]
             yield finding
 
 
-def translate_error(error: ValidationError, tree: Node, library: Library) -> Iterator[Diagnostic]:
-    """The findings for an error of jsonschema, each at the value that causes it."""
+def translate_error(error: AnyError, tree: Node, library: Library) -> Iterator[Diagnostic]:
+    """The findings for an error of a schema, each at the value that causes it."""
     path: KeyPath = tuple(error.absolute_path)
     node = tree.at(path)
     assert node is not None
@@ -202,7 +215,7 @@ _GENERAL = frozenset({"schema/missing-key", "schema/wrong-type"})
 """Codes for which the schema's help, if any, is better."""
 
 
-def _invalid_key(error: ValidationError, child: Node, path: KeyPath) -> Diagnostic:
+def _invalid_key(error: AnyError, child: Node, path: KeyPath) -> Diagnostic:
     key = str(error.instance)
     if error.validator == "enum":
         allowed: Any = error.validator_value
@@ -218,7 +231,7 @@ Wording: TypeAlias = tuple[str, str, str | None]
 """Code, message and help."""
 
 
-def _word(error: ValidationError) -> Wording:
+def _word(error: AnyError) -> Wording:
     keyword = str(error.validator)
     return _WORDINGS.get(keyword, _conflict)(keyword, error.validator_value, error.instance)
 

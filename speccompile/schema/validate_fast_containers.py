@@ -155,7 +155,7 @@ def _child_schemas(cache: AcceptorCache, part: Schema) -> Callable[[str], tuple[
     patterns = [(re.compile(pattern), schema) for pattern, schema in part.get("patternProperties", {}).items()]
     others = part.get("additionalProperties", True)
     rest = (others,) if isinstance(others, Mapping) else () if others else None
-    evaluated = frozenset(_evaluated(part, cache.library)) if "unevaluatedProperties" in part else None
+    evaluated = frozenset(evaluated_keys(part, cache.library)) if "unevaluatedProperties" in part else None
 
     def schemas_of(key: str) -> tuple[Schema, ...] | None:
         if evaluated is not None and key not in evaluated:
@@ -168,13 +168,13 @@ def _child_schemas(cache: AcceptorCache, part: Schema) -> Callable[[str], tuple[
     return schemas_of
 
 
-def _evaluated(part: Schema, library: Library) -> Iterator[str]:
+def evaluated_keys(part: Schema, library: Library) -> Iterator[str]:
     """The properties of a part and of its `$ref`."""
     if not _EVALUATING.isdisjoint(part):
         raise UnknownKeywordError("unevaluatedProperties")
     yield from part.get("properties", ())
     if "$ref" in part:
-        yield from _evaluated(library.target(part["$ref"]), library)
+        yield from evaluated_keys(library.target(part["$ref"]), library)
 
 
 _EVALUATING = frozenset({"patternProperties", "additionalProperties", "allOf", "dependentSchemas", "if"})

@@ -57,14 +57,15 @@ class AcceptorCache(NamedTuple):
 def applicable_schemas(schemas: tuple[Schema, ...], library: Library) -> Iterator[Schema]:
     """The schemas, and those that apply to the same value by `$ref` and `allOf`."""
     for schema in schemas:
-        _require_support(schema, library)
+        require_support(schema, library)
         yield schema
         if "$ref" in schema:
             yield from applicable_schemas((library.target(schema["$ref"]),), library)
         yield from applicable_schemas(tuple(schema.get("allOf", ())), library)
 
 
-def _require_support(schema: Schema, library: Library) -> None:
+def require_support(schema: Schema, library: Library) -> None:
+    """Raise UnknownKeywordError if the schema itself, not one inside it, has a keyword that is not supported."""
     if not isinstance(schema, Mapping):
         raise UnknownKeywordError
     for keyword, argument in schema.items():
@@ -237,7 +238,7 @@ def _simple_condition(cache: AcceptorCache, part: Schema) -> _Condition | None:
     ((key, schema),) = properties
     if condition.get("required", [key]) != [key] or not isinstance(schema, Mapping) or schema.keys() not in _ONE_OF:
         return None
-    _require_support(schema, cache.library)
+    require_support(schema, cache.library)
     options = frozenset(schema["enum"] if "enum" in schema else [schema["const"]])
     return _Condition(key, options, "required" in condition, *_outcomes(cache, part))
 

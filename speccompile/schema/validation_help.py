@@ -19,7 +19,7 @@ from speccompile.schema.suggestions import quote_names, unknown_key
 from speccompile.schema.value_forms import Field, field_at, is_plain_pair, show_form, show_pair, show_under
 
 if TYPE_CHECKING:
-    from jsonschema.exceptions import ValidationError
+    from speccompile.schema.find_errors import AnyError
 
 _GPU = ("resources", "gpu")
 _GPU_SIDES = (("resources", "requests", "gpu"), ("resources", "limits", "gpu"))
@@ -37,7 +37,7 @@ class CheckedDocument(NamedTuple):
     library: Library
 
 
-def improve(finding: Diagnostic, error: ValidationError, document: CheckedDocument) -> Diagnostic | None:
+def improve(finding: Diagnostic, error: AnyError, document: CheckedDocument) -> Diagnostic | None:
     """The finding with better help where there is any; None if another finding reports the same mistake."""
     schema: Any = error.schema
     if "x-fault" in schema:
@@ -74,9 +74,7 @@ def _translated(node: Node, path: KeyPath, allowed: Any) -> str | None:
 # Keys
 
 
-def _with_home(
-    finding: Diagnostic, error: ValidationError, field: Field, document: CheckedDocument
-) -> Diagnostic | None:
+def _with_home(finding: Diagnostic, error: AnyError, field: Field, document: CheckedDocument) -> Diagnostic | None:
     key, container = str(finding.path[-1]), finding.path[:-1]
     node = document.tree.at(container)
     assert node is not None

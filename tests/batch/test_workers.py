@@ -691,6 +691,6 @@ def test_memory_barely_grows_with_the_number_of_runs(tmp_path: Path) -> None:
 def test_a_link_of_an_editor_among_the_modules_changes_nothing(tmp_path: Path) -> None:
     """Emacs makes one for every file that is not saved, and it leads nowhere."""
     (tmp_path / "a.py").write_text("")
-    before = list(compiler_fingerprint._below(tmp_path, "x"))
+    before = list(compiler_fingerprint._below(str(tmp_path), "x"))
     (tmp_path / ".#a.py").symlink_to("me@host.1")
-    assert list(compiler_fingerprint._below(tmp_path, "x")) == before
+    assert list(compiler_fingerprint._below(str(tmp_path), "x")) == before

@@ -26,6 +26,7 @@ RENDERED = [case for case in CASES if not (case / "run.py").exists() and argumen
 SHORTCUTS = (
     "speccompile.yaml_text.parse.parse_fast",
     "speccompile.schema.validate.accept",
+    "speccompile.schema.find_errors.find_errors",
     "speccompile.compiler.rendering.skeleton_cache.Shelf.find",
     "speccompile.compiler.rendering.skeleton_cache.Shelf.insert",
     "speccompile.compiler.render.load_skeletons",

@@ -10,9 +10,12 @@ from typing import Any
 import pytest
 from helpers.paths import ROOT
 from helpers.work import at_most_cpu_seconds
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
+from speccompile.compiler.bundled_library import bundled_library
+from speccompile.schema.formats import safe_regex
+from speccompile.schema.formats.pattern_reader import LinearPattern, linear_pattern
 from speccompile.schema.formats.safe_regex import matches_part, matches_whole, pattern_fault
 
 SLOW = [
@@ -219,6 +222,30 @@ def test_patterns_match_what_they_match_in_python(pattern: str, texts: list[str]
             assert matches_whole(pattern, text) == (expected.fullmatch(text) is not None)
         if not pattern_fault(pattern, is_searched=True) and (text or r"\B" not in pattern):
             assert matches_part(pattern, text) == (expected.search(text) is not None)
+
+
+SETS = st.tuples(st.lists(st.sampled_from(["a-z", "A-Z", "0-9", "_"]), min_size=1), st.sampled_from(["", "-"])).map(
+    lambda parts: f"[{''.join(parts[0])}{parts[1]}]"
+)
+SETS_AT_BOTH_ENDS = st.tuples(
+    st.lists(SETS, min_size=1, max_size=3).map("".join), st.sampled_from(["", "*", "+", "{0,2}", "{0,62}"])
+).map(lambda parts: f"^{parts[0]}{parts[1]}$")
+
+
+@example("^[a-z]$", ["a\n"])
+@given(SETS_AT_BOTH_ENDS, st.lists(st.text("abA1_-é\n", max_size=5), min_size=1, max_size=5))
+def test_a_pattern_without_a_choice_matches_what_its_automaton_does(pattern: str, texts: list[str]) -> None:
+    assert re.fullmatch(safe_regex._ONE_REPEATED_SET, pattern)
+    compiled = linear_pattern(pattern, is_searched=True)
+    assert isinstance(compiled, LinearPattern)
+    for text in texts:
+        expected = compiled.automaton.matches(text, starts_anywhere=True, ends_anywhere=True)
+        assert matches_part(pattern, text) == expected
+
+
+def test_a_run_needs_no_automaton() -> None:
+    action = bundled_library().schemas["run"]["properties"]["action"]["pattern"]
+    assert re.fullmatch(safe_regex._ONE_REPEATED_SET, action)
 
 
 @given(PATTERNS, st.text("abA1_ ", min_size=1, max_size=4), st.sampled_from(["", "!", "\n", "b"]))

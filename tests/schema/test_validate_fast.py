@@ -1,11 +1,12 @@
-"""The fast validator accepts exactly what jsonschema accepts, with the same spelling, order and positions."""
+"""The fast validator accepts what jsonschema accepts and reports its errors, with the same spelling and positions."""
 
 from __future__ import annotations
 
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from copy import deepcopy
 from itertools import count
 from typing import Any
@@ -17,10 +18,12 @@ from hypothesis import strategies as st
 
 from speccompile.compiler.bundled_library import bundled_library
 from speccompile.compiler.documents.targets import targets_of
+from speccompile.model.full_path import full_path
 from speccompile.model.key_path import KeyPath
 from speccompile.model.key_spelling import camel_case, snake_case
 from speccompile.model.node import Node
 from speccompile.model.source import Layer, Source, Span
+from speccompile.schema.find_errors import AnyError, find_errors
 from speccompile.schema.formats.by_name import FORMAT_CHECKS, format_check
 from speccompile.schema.library import Library, Schema, Schemas
 from speccompile.schema.validate import validate, validate_exactly
@@ -65,9 +68,14 @@ def outline(tree: Node) -> list[tuple[KeyPath, object, Span, Span | None, bool]]
 
 
 def holds_alike(root: Node, name: str, library: Library = LIBRARY) -> bool:
-    """Whether both ways accept; fails unless they agree, with equal trees."""
+    """Whether both ways accept; fails unless they agree, with equal trees and findings."""
     quick = accept(root, name, library)
-    exact, findings = validate_exactly(root, name, library)
+    with full_path():
+        exact, findings = validate_exactly(root, name, library)
+    conformed, explained = validate_exactly(root, name, library)
+    assert conformed == exact
+    # jsonschema visits additional properties in no fixed order.
+    assert sorted(map(repr, explained)) == sorted(map(repr, findings))
     assert (quick is not None) == (not findings), findings
     if quick is not None:
         assert outline(quick) == outline(exact)
@@ -333,8 +341,23 @@ def is_accepted_by_both(schema: Mapping[str, Any], value: Any) -> bool | None:
         is_accepted = acceptor_for("made", library)(tree_of(value)) is not None
     except UnknownKeywordError:
         return None
-    assert is_accepted == library.validator("made").is_valid(value)
+    errors = list(library.validator("made").iter_errors(value))
+    assert is_accepted == (not errors)
+    with suppress(UnknownKeywordError):  # in a part of the schema that was not reached above
+        assert described(find_errors(value, library.schemas["made"], library)) == described(errors)
     return is_accepted
+
+
+def described(errors: Iterable[AnyError]) -> list[str]:
+    return sorted(
+        repr(
+            (
+                *(error.validator, error.validator_value, error.instance, error.schema),
+                *(list(error.absolute_path), list(error.relative_schema_path)),
+            )
+        )
+        for error in errors
+    )
 
 
 def made_library(**schema: Any) -> Library:
@@ -493,19 +516,20 @@ def test_long_texts_are_not_cached() -> None:
 HEAVY = {"jsonschema", "referencing", "attrs", "difflib", "fractions", "decimal", "dataclasses", "inspect"}
 
 
-def test_accepting_loads_nothing_that_only_words_errors() -> None:
-    script = """
+@pytest.mark.parametrize("mistakes", [{}, {"image": "Python", "gpus": "2", "replicas": "two", "mem": "7GB"}], ids=len)
+def test_neither_accepting_nor_explaining_loads_jsonschema(mistakes: dict[str, str]) -> None:
+    script = f"""
 import sys
 from speccompile.model.node import Node
 from speccompile.model.source import Layer, Source, Span
 from speccompile.compiler.bundled_library import bundled_library
 from speccompile.schema.validate import validate
 span = Span(Source("run.yaml", "", Layer.RUN))
-values = {"name": "a", "action": "serve", "image": "python:3.12", "schedule": "@every 1h30m"}
-fields = {key: Node(value, span) for key, value in values.items()}
-fields["resources"] = Node({"mem": Node("8Gi", span), "gpu": Node(1, span)}, span)
+values = {{"name": "a", "action": "serve", "image": "python:3.12", "schedule": "@every 1h30m", **{mistakes!r}}}
+fields = {{key: Node(value, span) for key, value in values.items()}}
+fields["resources"] = Node({{"mem": Node("8Gi", span), "gpu": Node(1, span)}}, span)
 _, findings = validate(Node(fields, span), "run", bundled_library())
-assert not findings
+assert len(findings) == {len(mistakes)}, findings
 print(*sys.modules)
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)

@@ -3,10 +3,12 @@
 `re` backtracks, so some text keeps `(a+)+b` busy forever, and a check that recognizes such patterns by their text can
 be bypassed. Patterns are therefore matched by automata, which do not backtrack: `pattern_reader` refuses what an
 automaton of bounded size cannot match, and `pattern_automaton` takes a bounded number of steps for each character.
+Only patterns that repeat nothing but their last set are left to `re`, because there is no other way to match them.
 """
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -14,6 +16,11 @@ from speccompile.schema.formats.text_format import ValueFault
 
 if TYPE_CHECKING:
     from speccompile.schema.formats.pattern_reader import LinearPattern
+
+
+# Every run has a field with such a pattern, and it takes a thirtieth of a call to load the automata and build one.
+_ONE_REPEATED_SET = r"\^(?:\[(?:a-z|A-Z|0-9|_)+-?\]){1,9}(?:[*+]|\{0,[1-9][0-9]?\})?\$"
+"""Matches patterns of sets between `^` and `$` of which at most the last is repeated."""
 
 
 def pattern_fault(pattern: str, *, is_searched: bool = False) -> ValueFault | None:
@@ -30,6 +37,8 @@ def matches_whole(pattern: str, text: str) -> bool:
 
 def matches_part(pattern: str, text: str) -> bool:
     """Whether the pattern matches any part of the text; one with a fault matches nothing."""
+    if re.fullmatch(_ONE_REPEATED_SET, pattern):
+        return re.fullmatch(pattern[1:-1], text) is not None
     compiled = _compiled(pattern, is_searched=True)
     if isinstance(compiled, ValueFault) or not compiled.allows(text):
         return False

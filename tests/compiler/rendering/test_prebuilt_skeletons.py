@@ -40,7 +40,10 @@ volumes:
 - {volume_type: empty_dir, name: tmp, mount_path: /tmp}
 resources: {mem: 1Gi, cpu: 2}
 """
-HEAVY = ("jinja2", "jsonschema", "referencing", "inspect", "dataclasses", "decimal", "fractions", "difflib", "tempfile")
+HEAVY = (
+    *("jinja2", "jsonschema", "referencing", "inspect", "dataclasses", "decimal", "fractions", "difflib", "tempfile"),
+    *("locale", "speccompile.schema.formats.pattern_automaton", "speccompile.schema.find_errors"),
+)
 
 
 def unprepared(prepared: str = "") -> Library:
