@@ -16,6 +16,7 @@ from speccompile.model.source import Span
 
 if TYPE_CHECKING:
     from speccompile.compiler.explain import Explanation
+    from speccompile.compiler.shapes.page import Filling
 
 
 class CreatedObject(NamedTuple):
@@ -44,7 +45,10 @@ class Compiled:
     Most callers need the text alone, so the trees, which cost far more, are built on first use.
     """
 
-    __slots__ = ("_build_text", "_build_whole", "_text", "_whole", "diagnostics", "name", "objects", "place", "project")
+    __slots__ = (
+        *("_build_text", "_build_whole", "_text", "_whole"),
+        *("diagnostics", "filling", "name", "objects", "place", "project"),
+    )
 
     _repr_html_: Callable[[], str]
     """The notebook view; `api` sets it, because the compiler does not import reports."""
@@ -61,6 +65,7 @@ class Compiled:
         diagnostics: tuple[Diagnostic, ...],
         text: Callable[[], str],
         whole: Callable[[], CompiledTrees],
+        filling: Filling | None = None,
     ) -> None:
         self.name: Final = name
         self.project: Final = project
@@ -68,6 +73,8 @@ class Compiled:
         """Position of the run's name."""
         self.objects: Final = objects
         self.diagnostics: Final = diagnostics
+        self.filling: Final = filling
+        """The page of its shape and the values filled into it; None if it was compiled on its own."""
         self._build_text: Final = text
         self._build_whole: Final = whole
         self._text: str | None = None
@@ -102,6 +109,7 @@ class Compiled:
             diagnostics=in_order(diagnostics),
             text=self.to_yaml,
             whole=lambda: self.whole,
+            filling=self.filling,
         )
 
     @property

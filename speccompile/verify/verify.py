@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from speccompile.compiler.bundled_library import bundled_library
 from speccompile.compiler.compiled import Compiled
+from speccompile.compiler.shapes.page import Filling
 from speccompile.model.diagnostic import Diagnostic, Note, Severity, quote
 from speccompile.model.findings import in_order
 from speccompile.model.key_path import KeyPath, format_path
@@ -24,6 +25,7 @@ from speccompile.verify.fast_check import Accepts, compile_predicate
 from speccompile.verify.go_regex import CompiledPattern, compile_pattern
 from speccompile.verify.kubernetes_api import OBJECT_META, Kind, definition, join_names, kinds, known_version, versions
 from speccompile.verify.object_checks import check_names
+from speccompile.verify.page_check import PageCheck
 from speccompile.verify.server_checks import KEYWORDS, UNLESS_NULL, Violation
 
 if TYPE_CHECKING:
@@ -104,6 +106,7 @@ class Api:
     version: str
     customs: Mapping[Kind, Schema] = field(default_factory=dict)
     _checks: dict[Kind, _Check | None] = field(default_factory=dict, init=False, repr=False)
+    _predicates: dict[int, Accepts] = field(default_factory=dict, init=False, repr=False)
 
     def check(self, kind: Kind) -> _Check | None:
         if kind not in self._checks:
@@ -114,11 +117,15 @@ class Api:
         name = kinds(self.version).get(kind)
         if name is not None:
             schema = definition(self.version, name)
-            return _Check(schema, compile_predicate(schema))
+            return _Check(schema, self.predicate(schema))
         custom = self.customs.get(kind)
         metadata = {"$defs": {"metadata": definition(self.version, OBJECT_META)}}
         names = {"x-checks": (check_names(dns_subdomain_fault),)}
         return _Check({**custom, **metadata, **names}) if custom is not None else None
+
+    def predicate(self, schema: Any) -> Accepts:
+        """The fast check of a built-in kind or a part of it."""
+        return compile_predicate(schema, self._predicates)
 
 
 def violations(compiled: Compiled, version: str) -> tuple[Diagnostic, ...]:
@@ -130,11 +137,40 @@ def violations(compiled: Compiled, version: str) -> tuple[Diagnostic, ...]:
     known_kinds = known_version(version)
     if known_kinds is None:
         raise LookupError(f"no API schemas for Kubernetes {version}; available: {join_names(versions())}")
+    api = _api(known_kinds)
+    if accepts_filling(compiled, api):
+        return ()
     return in_order(
-        finding
-        for subject in run_objects(compiled)
-        for finding in result_findings(verify_object(subject, [_api(known_kinds)]))
+        finding for subject in run_objects(compiled) for finding in result_findings(verify_object(subject, [api]))
     )
+
+
+def accepts_filling(compiled: Compiled, api: Api) -> bool:
+    """Whether the values that fill the page of a run make it valid; False if it needs a closer look, or has no page."""
+    filling = compiled.filling
+    if filling is None:
+        return False
+    checks = filling.page.checks
+    if api not in checks:
+        checks[api] = _page_check(filling, api)
+    check: PageCheck | None = checks[api]
+    return check is not None and check.accepts(filling)
+
+
+def _page_check(filling: Filling, api: Api) -> PageCheck | None:
+    """The check of the runs of a page; None if its first run, which fills it here, is not valid."""
+    manifests = filling.page.marked().manifests
+    subjects = [LocatedObject(manifest.tree, filling.page.marked().place) for manifest in manifests]
+    checked = [(api.check(subject.kind), subject.tree.plain()) for subject in subjects]
+    known = [(check.schema, check.accepts, data) for check, data in checked if check and check.accepts]
+    page_check = PageCheck([(schema, data) for schema, _, data in known], api.predicate)
+    is_valid = (
+        len(known) == len(subjects)
+        and not any(finding for subject in subjects for finding in _unnamed(subject))
+        and page_check.accepts(filling)
+        and all(accepts(data) for _, accepts, data in known)
+    )
+    return page_check if is_valid else None
 
 
 def run_objects(compiled: Compiled) -> tuple[LocatedObject, ...]:
