@@ -16,7 +16,6 @@ from speccompile.model.source import Span
 
 if TYPE_CHECKING:
     from speccompile.compiler.explain import Explanation
-    from speccompile.compiler.shapes.page import Filling
 
 
 class CreatedObject(NamedTuple):
@@ -47,7 +46,7 @@ class Compiled:
 
     __slots__ = (
         *("_build_text", "_build_whole", "_text", "_whole"),
-        *("diagnostics", "filling", "name", "objects", "place", "project"),
+        *("diagnostics", "filled", "name", "objects", "place", "project"),
     )
 
     _repr_html_: Callable[[], str]
@@ -65,7 +64,7 @@ class Compiled:
         diagnostics: tuple[Diagnostic, ...],
         text: Callable[[], str],
         whole: Callable[[], CompiledTrees],
-        filling: Filling | None = None,
+        filled: Any = None,
     ) -> None:
         self.name: Final = name
         self.project: Final = project
@@ -73,8 +72,8 @@ class Compiled:
         """Position of the run's name."""
         self.objects: Final = objects
         self.diagnostics: Final = diagnostics
-        self.filling: Final = filling
-        """The page of its shape and the values filled into it; None if it was compiled on its own."""
+        self.filled: Final = filled
+        """The `FilledPage` of `shapes/page.py` that produced it; None if it was compiled on its own."""
         self._build_text: Final = text
         self._build_whole: Final = whole
         self._text: str | None = None
@@ -109,7 +108,7 @@ class Compiled:
             diagnostics=in_order(diagnostics),
             text=self.to_yaml,
             whole=lambda: self.whole,
-            filling=self.filling,
+            filled=self.filled,
         )
 
     @property

@@ -11,7 +11,7 @@ from functools import partial
 from threading import Lock
 from typing import Any, Final, NoReturn, TypeAlias
 
-from speccompile.compiler.shapes.page import Filling, Template
+from speccompile.compiler.shapes.page import FilledPage, Template
 from speccompile.schema.library import Schema
 from speccompile.verify.fast_check import Accepts, keyword_checks
 
@@ -106,7 +106,7 @@ class PageCheck:
             below = schema.get("items", True) if is_list else fields.get(key, others)
             if type(value) in (dict, list):
                 holes |= self._find(below, value, found)
-            elif not isinstance(template := Filling.template(str(value)), str):
+            elif not isinstance(template := FilledPage.template(str(value)), str):
                 identity = template, type(value)
                 if identity not in self._holes:
                     self._holes[identity] = _Hole(*identity)
@@ -118,13 +118,13 @@ class PageCheck:
             found.append((schema, container, holes))
         return holes
 
-    def accepts(self, filling: Filling) -> bool:
+    def accepts(self, filled: FilledPage) -> bool:
         """Whether the values of a run are valid; False if in doubt."""
-        values = filling.values
+        values = filled.values
         with self._lock:
             for hole in self._holes.values():
                 one = values[hole.number] if hole.number is not None else None
-                text = one.text if one else filling.text(hole.template)
+                text = one.text if one else filled.text(hole.template)
                 if text != hole.text and not hole.fill(text):
                     return False
             return all(check() for check in self._checks)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from speccompile.compiler.bundled_library import bundled_library
 from speccompile.compiler.compiled import Compiled
-from speccompile.compiler.shapes.page import Filling
+from speccompile.compiler.shapes.page import FilledPage
 from speccompile.model.diagnostic import Diagnostic, Note, Severity, quote
 from speccompile.model.findings import in_order
 from speccompile.model.key_path import KeyPath, format_path
@@ -67,7 +67,9 @@ class LocatedObject(NamedTuple):
 class VerifyResult(NamedTuple):
     """The faults of an object by version; empty for a version that accepts it."""
 
-    subject: LocatedObject
+    kind: str
+    name: str
+    place: Span
     faults: Mapping[str, tuple[Diagnostic, ...]]
 
 
@@ -137,37 +139,32 @@ def violations(compiled: Compiled, version: str) -> tuple[Diagnostic, ...]:
     known_kinds = known_version(version)
     if known_kinds is None:
         raise LookupError(f"no API schemas for Kubernetes {version}; available: {join_names(versions())}")
-    api = _api(known_kinds)
-    if accepts_filling(compiled, api):
-        return ()
-    return in_order(
-        finding for subject in run_objects(compiled) for finding in result_findings(verify_object(subject, [api]))
-    )
+    results = verify_run(compiled, [_api(known_kinds)])
+    return in_order(finding for result in results for finding in result_findings(result))
 
 
-def accepts_filling(compiled: Compiled, api: Api) -> bool:
+def accepts_filled(compiled: Compiled, api: Api) -> bool:
     """Whether the values that fill the page of a run make it valid; False if it needs a closer look, or has no page."""
-    filling = compiled.filling
-    if filling is None:
+    filled: FilledPage | None = compiled.filled
+    if filled is None:
         return False
-    checks = filling.page.checks
+    checks = filled.page.checks
     if api not in checks:
-        checks[api] = _page_check(filling, api)
+        checks[api] = _page_check(filled, api)
     check: PageCheck | None = checks[api]
-    return check is not None and check.accepts(filling)
+    return check is not None and check.accepts(filled)
 
 
-def _page_check(filling: Filling, api: Api) -> PageCheck | None:
+def _page_check(filled: FilledPage, api: Api) -> PageCheck | None:
     """The check of the runs of a page; None if its first run, which fills it here, is not valid."""
-    manifests = filling.page.marked().manifests
-    subjects = [LocatedObject(manifest.tree, filling.page.marked().place) for manifest in manifests]
+    subjects = run_objects(filled.page.marked())
     checked = [(api.check(subject.kind), subject.tree.plain()) for subject in subjects]
     known = [(check.schema, check.accepts, data) for check, data in checked if check and check.accepts]
     page_check = PageCheck([(schema, data) for schema, _, data in known], api.predicate)
     is_valid = (
         len(known) == len(subjects)
         and not any(finding for subject in subjects for finding in _unnamed(subject))
-        and page_check.accepts(filling)
+        and page_check.accepts(filled)
         and all(accepts(data) for _, accepts, data in known)
     )
     return page_check if is_valid else None
@@ -181,7 +178,16 @@ def run_objects(compiled: Compiled) -> tuple[LocatedObject, ...]:
 def verify_object(subject: LocatedObject, apis: Iterable[Api]) -> VerifyResult:
     """Verify an object against each of the APIs."""
     data = subject.tree.plain()
-    return VerifyResult(subject, {api.version: _faults(subject, data, api) for api in apis})
+    (_, kind), name = subject.kind, subject.name
+    return VerifyResult(kind, name, subject.place, {api.version: _faults(subject, data, api) for api in apis})
+
+
+def verify_run(compiled: Compiled, apis: Sequence[Api]) -> list[VerifyResult]:
+    """Verify the manifests of a run against each of the APIs."""
+    if all(accepts_filled(compiled, api) for api in apis):
+        faults: Mapping[str, tuple[Diagnostic, ...]] = {api.version: () for api in apis}
+        return [VerifyResult(one.kind, one.name, compiled.place, faults) for one in compiled.objects]
+    return [verify_object(subject, apis) for subject in run_objects(compiled)]
 
 
 def result_findings(result: VerifyResult) -> Iterator[Diagnostic]:
@@ -193,7 +199,7 @@ def result_findings(result: VerifyResult) -> Iterator[Diagnostic]:
             identity = _Identity(fault.code, fault.message, fault.span, fault.path)
             versions_by_fault.setdefault(identity, []).append(version)
             fault_by_identity[identity] = fault
-    (_, kind), name = result.subject.kind, result.subject.name
+    kind, name = result.kind, result.name
     where = f"in {quote(kind)[1:-1]}{f' {quote(name)}' if name else ''}" if kind else ""
     for identity, fault in fault_by_identity.items():
         place = f"`{format_path(fault.path)}` {where}".strip() if fault.path else where

@@ -73,7 +73,7 @@ class ShapedRun(NamedTuple):
     values: Values
 
 
-class Filling(NamedTuple):
+class FilledPage(NamedTuple):
     """A page, and the values of a run that fill it."""
 
     page: ShapePage
@@ -279,7 +279,7 @@ class ShapePage:
             diagnostics=tuple(findings) if self._is_sorted else in_order(findings, has_secrets=self._has_secrets),
             text=lambda: text,
             whole=whole,
-            filling=Filling(self, values),
+            filled=FilledPage(self, values),
         )
 
     def _filled_text(self, values: Values) -> str | None:
@@ -348,5 +348,7 @@ def _filled(template: Template, values: Values) -> str:
 
 def _text_of(number: int, values: Values) -> str:
     value = values[number]
-    assert value is not None, "only values that vary have markers"
+    if value is None:
+        # Another value of the run looks like a marker.
+        raise NotUniformError
     return value.text
