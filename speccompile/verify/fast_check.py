@@ -23,11 +23,12 @@ _CLASSES: dict[str, tuple[type, ...]] = {
 _ALL = frozenset(one for classes in _CLASSES.values() for one in classes)
 
 
-def compile_predicate(schema: Any, compiled: dict[int, Accepts]) -> Accepts:
-    """Compile a schema that `kubernetes_api.py` produced, or a part of one, into a predicate.
+def compile_predicate(schema: Schema) -> Accepts:
+    """Compile a schema that `kubernetes_api.py` produced into a predicate."""
+    return _compile(schema, {})
 
-    `compiled` has the predicates of all schemas so far by identity; the schemas must not be freed.
-    """
+
+def _compile(schema: Any, compiled: dict[int, Accepts]) -> Accepts:
     if isinstance(schema, bool):
         return lambda _: schema
     if id(schema) not in compiled:
@@ -46,7 +47,7 @@ def _compile_schema(schema: Schema, compiled: dict[int, Accepts]) -> Accepts:
     names = (kinds,) if isinstance(kinds, str) else kinds
     classes = frozenset(one for name in names for one in _CLASSES[name]) or _ALL
     floats = "integer" in names and float not in classes
-    checks = tuple(_own_checks(schema))
+    checks = tuple(own_checks(schema))
     if not checks and not floats and classes.isdisjoint((dict, list)):
         return lambda value: type(value) in classes
     mapping = _mapping_check(schema, compiled)
@@ -70,14 +71,14 @@ def _compile_schema(schema: Schema, compiled: dict[int, Accepts]) -> Accepts:
 
 
 def _item_check(schema: Schema, compiled: dict[int, Accepts]) -> Accepts:
-    item, empty = compile_predicate(schema["items"], compiled), schema.get(NULL_ITEM)
+    item, empty = _compile(schema["items"], compiled), schema.get(NULL_ITEM)
     return item if empty is None else lambda value: item(empty if value is None else value)
 
 
 def _mapping_check(schema: Schema, compiled: dict[int, Accepts]) -> Accepts:
-    properties = {key: compile_predicate(child, compiled) for key, child in schema.get("properties", {}).items()}
+    properties = {key: _compile(child, compiled) for key, child in schema.get("properties", {}).items()}
     required, filled = tuple(schema.get(_REQUIRED, ())), tuple(schema.get(_FILLED, ()))
-    others = compile_predicate(schema.get("additionalProperties", True), compiled)
+    others = _compile(schema.get("additionalProperties", True), compiled)
 
     def accepts(value: dict[str, Any]) -> bool:
         for name in required:
@@ -91,18 +92,14 @@ def _mapping_check(schema: Schema, compiled: dict[int, Accepts]) -> Accepts:
     return accepts
 
 
-def _own_checks(schema: Schema) -> Iterator[Accepts]:
+def own_checks(schema: Schema) -> Iterator[Accepts]:
+    """The checks of a value besides its type, and of a mapping or list besides what is in it."""
     if "enum" in schema:
         options = schema["enum"]
         yield lambda value: value in options
     if "minimum" in schema:
         low, high = schema["minimum"], schema["maximum"]
         yield lambda value: type(value) not in (int, float) or low <= value <= high
-    yield from keyword_checks(schema)
-
-
-def keyword_checks(schema: Schema) -> Iterator[Accepts]:
-    """The checks of a value as a whole that the schema names by keywords."""
     for keyword, argument in schema.items():
         if keyword not in KEYWORDS or keyword in (_REQUIRED, _FILLED):
             continue

@@ -63,7 +63,7 @@ def check_names(fault_of: TextCheck, finalizer: TextCheck = label_key_fault, nam
 
     def check(subject: Any) -> Iterator[Violation]:
         metadata = mapping(subject, "metadata")
-        name, prefix, finalizers = (metadata.get(key) for key in ("name", "generateName", "finalizers"))
+        name, prefix, finalizers = metadata.get("name"), metadata.get("generateName"), metadata.get("finalizers")
         texts: list[tuple[KeyPath, Any, TextCheck]] = [
             (("name",), name, fault_of),
             (("namespace",), metadata.get("namespace"), namespace),

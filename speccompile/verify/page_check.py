@@ -6,14 +6,14 @@ runs once on objects with values in their holes that cannot be inspected.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from functools import partial
 from threading import Lock
 from typing import Any, Final, NoReturn, TypeAlias
 
 from speccompile.compiler.shapes.page import FilledPage, Template
 from speccompile.schema.library import Schema
-from speccompile.verify.fast_check import Accepts, keyword_checks
+from speccompile.verify.fast_check import Accepts, own_checks
 
 _MOST_KNOWN = 256
 """Values that are remembered for a hole."""
@@ -45,9 +45,10 @@ class _Hole:
         """The valid value in the places, as text."""
         self.places: Final[list[tuple[Any, str | int]]] = []
         """Mappings and lists, each with a key or an index."""
-        self.predicates: Final[set[Accepts]] = set()
+        self.schemas: Final[dict[int, Schema]] = {}
+        """By identity."""
         self.checks: Final[list[_Check]] = []
-        """Checks of mappings and lists in which nothing else varies."""
+        """Checks of the value, and of mappings and lists in which nothing else varies."""
         self.known: Final[set[str]] = set()
         """Texts of values that satisfy these."""
 
@@ -61,11 +62,9 @@ class _Hole:
         # Checks for missing values do not run again.
         if not text or (self.kind is int and not (text.isdecimal() and int(text))):
             return False
-        value = self.kind(text)
-        self.put(value)
-        if text not in self.known:
-            is_valid = all(accepts(value) for accepts in self.predicates) and all(check() for check in self.checks)
-            if not is_valid:
+        self.put(self.kind(text))
+        if text not in self.known and self.checks:
+            if not all(check() for check in self.checks):
                 return False
             if len(self.known) >= _MOST_KNOWN:
                 self.known.clear()
@@ -77,11 +76,8 @@ class _Hole:
 class PageCheck:
     """The checks that depend on the values of a run, for objects that are valid with the values of another one."""
 
-    def __init__(
-        self, objects: Sequence[tuple[Schema, dict[str, Any]]], predicate_of: Callable[[Schema], Accepts]
-    ) -> None:
+    def __init__(self, objects: Iterable[tuple[Schema, dict[str, Any]]]) -> None:
         """The objects have markers for the values, which are replaced."""
-        self._predicate_of: Final = predicate_of
         self._holes: Final[dict[tuple[Template, Any], _Hole]] = {}
         self._checks: Final[list[_Check]] = []
         """Checks of mappings and lists in which several values vary."""
@@ -91,19 +87,22 @@ class PageCheck:
         for schema, data in objects:
             self._find(schema, data, found)
         for hole in self._holes.values():
+            container, key = hole.places[0]
+            own = (check for schema in hole.schemas.values() for check in own_checks(schema))
+            hole.checks.extend(_check_of_value(check, container, key) for check in own)
             hole.put(_Opaque())
         for schema, container, holes in found:
-            checks = [partial(check, container) for check in keyword_checks(schema) if _inspects(check, container)]
+            checks = [partial(check, container) for check in own_checks(schema) if _inspects(check, container)]
             (next(iter(holes)).checks if len(holes) == 1 else self._checks).extend(checks)
 
     def _find(self, schema: Any, container: Any, found: list[tuple[Schema, Any, set[_Hole]]]) -> set[_Hole]:
         """Find the holes of a mapping or list, and add it and those below it that have any."""
         schema = {} if isinstance(schema, bool) else schema
-        fields, others = schema.get("properties", {}), schema.get("additionalProperties", True)
+        fields, others = schema.get("properties", {}), schema.get("additionalProperties", {})
         is_list = isinstance(container, list)
         holes: set[_Hole] = set()
         for key, value in enumerate(container) if is_list else container.items():
-            below = schema.get("items", True) if is_list else fields.get(key, others)
+            below = schema.get("items", {}) if is_list else fields.get(key, others)
             if type(value) in (dict, list):
                 holes |= self._find(below, value, found)
             elif not isinstance(template := FilledPage.template(str(value)), str):
@@ -112,7 +111,8 @@ class PageCheck:
                     self._holes[identity] = _Hole(*identity)
                 hole = self._holes[identity]
                 hole.places.append((container, key))
-                hole.predicates.add(self._predicate_of(below))
+                if not isinstance(below, bool):
+                    hole.schemas[id(below)] = below
                 holes.add(hole)
         if holes:
             found.append((schema, container, holes))
@@ -130,8 +130,12 @@ class PageCheck:
             return all(check() for check in self._checks)
 
 
+def _check_of_value(check: Accepts, container: Any, key: str | int) -> _Check:
+    return lambda: check(container[key])
+
+
 def _inspects(check: Accepts, value: Any) -> bool:
-    """Whether the check may depend on opaque values in a mapping or list."""
+    """Whether the check may depend on the opaque values in a mapping or list."""
     try:
         return not check(value)
     except (_InspectedError, TypeError):

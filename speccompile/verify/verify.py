@@ -108,7 +108,6 @@ class Api:
     version: str
     customs: Mapping[Kind, Schema] = field(default_factory=dict)
     _checks: dict[Kind, _Check | None] = field(default_factory=dict, init=False, repr=False)
-    _predicates: dict[int, Accepts] = field(default_factory=dict, init=False, repr=False)
 
     def check(self, kind: Kind) -> _Check | None:
         if kind not in self._checks:
@@ -119,15 +118,11 @@ class Api:
         name = kinds(self.version).get(kind)
         if name is not None:
             schema = definition(self.version, name)
-            return _Check(schema, self.predicate(schema))
+            return _Check(schema, compile_predicate(schema))
         custom = self.customs.get(kind)
         metadata = {"$defs": {"metadata": definition(self.version, OBJECT_META)}}
         names = {"x-checks": (check_names(dns_subdomain_fault),)}
         return _Check({**custom, **metadata, **names}) if custom is not None else None
-
-    def predicate(self, schema: Any) -> Accepts:
-        """The fast check of a built-in kind or a part of it."""
-        return compile_predicate(schema, self._predicates)
 
 
 def violations(compiled: Compiled, version: str) -> tuple[Diagnostic, ...]:
@@ -160,7 +155,7 @@ def _page_check(filled: FilledPage, api: Api) -> PageCheck | None:
     subjects = run_objects(filled.page.marked())
     checked = [(api.check(subject.kind), subject.tree.plain()) for subject in subjects]
     known = [(check.schema, check.accepts, data) for check, data in checked if check and check.accepts]
-    page_check = PageCheck([(schema, data) for schema, _, data in known], api.predicate)
+    page_check = PageCheck((schema, data) for schema, _, data in known)
     is_valid = (
         len(known) == len(subjects)
         and not any(finding for subject in subjects for finding in _unnamed(subject))
@@ -199,6 +194,8 @@ def result_findings(result: VerifyResult) -> Iterator[Diagnostic]:
             identity = _Identity(fault.code, fault.message, fault.span, fault.path)
             versions_by_fault.setdefault(identity, []).append(version)
             fault_by_identity[identity] = fault
+    if not fault_by_identity:
+        return
     kind, name = result.kind, result.name
     where = f"in {quote(kind)[1:-1]}{f' {quote(name)}' if name else ''}" if kind else ""
     for identity, fault in fault_by_identity.items():

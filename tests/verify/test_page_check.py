@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 from zlib import crc32
 
 import pytest
+from helpers.command_line import piped
 from helpers.kubernetes_objects import VERSIONS, api
 from helpers.shapes import SCALARS, source, with_scalars
 from hypothesis import given
@@ -14,16 +16,20 @@ from hypothesis import strategies as st
 
 from speccompile.compiler.compile_files import compile_file, source_compiler
 from speccompile.compiler.compiled import Compiled
+from speccompile.compiler.documents.admin_config import Setting
+from speccompile.compiler.pipeline import compile_document
 from speccompile.compiler.shapes.known_shapes import KnownShapes
 from speccompile.compiler.shapes.split_text import split_text
 from speccompile.files.load_admin_config import read_setting
 from speccompile.model.diagnostic import Diagnostic
+from speccompile.model.documents import Document
 from speccompile.model.findings import in_order
 from speccompile.schema.library import Schema
 from speccompile.testing.admin import AdminConfig
 from speccompile.testing.admin_strategies import attempted
 from speccompile.testing.plain_data import Data
 from speccompile.verify import violations
+from speccompile.verify.documents import may_have_objects, sorted_out
 from speccompile.verify.fast_check import compile_predicate
 from speccompile.verify.server_checks import Violation
 from speccompile.verify.verify import Api, _Check, accepts_filled, result_findings, run_objects, verify_object
@@ -105,7 +111,7 @@ def api_of(text: str) -> Api:
     strict, familiar = Api(VERSIONS[-1]), Familiar()
     for manifest in compiled_alone(text).to_dicts():
         schema = schema_of(manifest, familiar)
-        check = _Check(schema, compile_predicate(schema, {}))
+        check = _Check(schema, compile_predicate(schema))
         assert check.accepts
         assert check.accepts(manifest)
         strict._checks[manifest["apiVersion"], manifest["kind"]] = check
@@ -226,3 +232,34 @@ def test_law_a_page_has_the_findings_of_the_ordinary_path(
         for result in compile_source(source(text)):
             if isinstance(result, Compiled):
                 assert violations(result, version) == in_order(findings_of(result, api(version))), text
+
+
+def test_the_command_compiles_each_shape_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The table lists the objects of runs and files in order."""
+    compilations: list[Document] = []
+
+    def counted(document: Document, setting: Setting) -> Compiled:
+        compilations.append(document)
+        return compile_document(document, setting)
+
+    for module in ("compile_files", "shapes.known_shapes"):
+        monkeypatch.setattr(f"speccompile.compiler.{module}.compile_document", counted)
+    run = JOB.replace("profile: big\n", "")
+    texts = {f"{number}.yaml": run.replace("train", f"train{number}") for number in range(8)}
+    texts["4.yaml"] = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\n"
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    answer = piped("", "verify", str(tmp_path))
+    assert answer.code == 0
+    titles = [line.split("  ")[0].removeprefix(f"{tmp_path}/") for line in answer.stdout.splitlines()[1:]]
+    names = ["ConfigMap settings" if number == 4 else f"Job train{number}" for number in range(8)]
+    assert titles == [f"{number}.yaml: {name}" for number, name in enumerate(names)]
+    # The first run of the call, the first of the shape, and its page.
+    assert len(compilations) == 3
+
+
+@pytest.mark.parametrize("key", ["apiVersion", '"apiVersion"', '"\\x61piVersion"', '? "api\\\n  Version"\n'])
+def test_an_object_is_not_taken_for_a_run(key: str) -> None:
+    text = f"{key}: v1\nkind: ConfigMap\nmetadata: {{name: settings}}\n"
+    assert may_have_objects(text)
+    assert sorted_out(parse(source(text))).objects
