@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
 from speccompile.schema.library import Schema
-from speccompile.verify.server_checks import KEYWORDS, NULL_ITEM
+from speccompile.verify.server_checks import KEYWORDS, NULL_ITEM, Check, Keyword
 
 _REQUIRED, _FILLED, _CHECKS = "x-required", "x-filled", "x-checks"
 Accepts: TypeAlias = Callable[[Any], bool]
@@ -101,9 +101,15 @@ def own_checks(schema: Schema) -> Iterator[Accepts]:
         low, high = schema["minimum"], schema["maximum"]
         yield lambda value: type(value) not in (int, float) or low <= value <= high
     for keyword, argument in schema.items():
-        if keyword not in KEYWORDS or keyword in (_REQUIRED, _FILLED):
-            continue
-        check = KEYWORDS[keyword]
-        for one in zip(argument) if keyword == _CHECKS else (argument,):
-            # Bound as defaults, because a closure would see the loop's last keyword only.
-            yield lambda value, check=check, one=one: next(check(one, value), None) is None  # type: ignore[misc]
+        if keyword == _CHECKS:
+            yield from map(_object_check, argument)
+        elif keyword in KEYWORDS and keyword not in (_REQUIRED, _FILLED):
+            yield _keyword_check(KEYWORDS[keyword], argument)
+
+
+def _object_check(check: Check) -> Accepts:
+    return lambda value: type(value) is not dict or next(check(value), None) is None
+
+
+def _keyword_check(check: Keyword, argument: Any) -> Accepts:
+    return lambda value: next(check(argument, value), None) is None

@@ -134,7 +134,10 @@ def violations(compiled: Compiled, version: str) -> tuple[Diagnostic, ...]:
     known_kinds = known_version(version)
     if known_kinds is None:
         raise LookupError(f"no API schemas for Kubernetes {version}; available: {join_names(versions())}")
-    results = verify_run(compiled, [_api(known_kinds)])
+    api = _api(known_kinds)
+    if accepts_filled(compiled, api):
+        return ()
+    results = (verify_object(subject, [api]) for subject in run_objects(compiled))
     return in_order(finding for result in results for finding in result_findings(result))
 
 
