@@ -7,19 +7,22 @@ from pathlib import Path
 from typing import TextIO
 
 from speccompile.compiler.compile_files import compile_files
+from speccompile.compiler.compiled import Result
 from speccompile.compiler.documents.admin_config import Setting
 from speccompile.files.call_inputs import Inputs
 from speccompile.files.load import load
 from speccompile.files.read import MAX_MANIFESTS, expand
-from speccompile.files.run_files import run_files
+from speccompile.files.run_files import run_texts
 from speccompile.model.diagnostic import Diagnostic
 from speccompile.model.documents import Document
 from speccompile.model.findings import CompileError
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
-from speccompile.model.source import Layer, Span
+from speccompile.model.source import Layer, Source, Span
 from speccompile.terminal.progress import counted
-from speccompile.verify.documents import is_for_kustomize, sorted_out
+from speccompile.verify.documents import is_for_kustomize, may_have_objects, sorted_out
+from speccompile.verify.verify import LocatedObject
+from speccompile.yaml_text.parse import parse
 from speccompile.yaml_text.parsed import Parsed
 
 
@@ -42,29 +45,47 @@ class Objects(NamedTuple):
     """Skipped runs: those with errors have no objects."""
 
 
+def compile_inputs(
+    inputs: Inputs, setting: Setting, stderr: TextIO, findings: list[Diagnostic]
+) -> Iterator[LocatedObject | Result]:
+    """The objects in the files of a call and the results of its runs, in order; adds the findings about other texts."""
+    objects: list[LocatedObject] = []
+
+    def runs_only(files: Iterable[Source | Parsed]) -> Iterator[Source | Parsed]:
+        """Yield the runs of the files, and collect everything else."""
+        for file in files:
+            if isinstance(file, Source) and not may_have_objects(file.text):
+                yield file
+                continue
+            sorted_file = sorted_out(parse(file) if isinstance(file, Source) else file)
+            findings.extend(sorted_file.findings)
+            objects.extend(sorted_file.objects)
+            yield sorted_file.runs
+
+    entries = tuple(entry for entry in inputs.runs if not is_for_kustomize(getattr(entry, "name", "")))
+    files = counted(run_texts(inputs._replace(runs=entries), MAX_MANIFESTS), len(entries), stderr)
+    for result in compile_files(runs_only(files), setting):
+        yield from objects
+        objects.clear()
+        yield result
+    yield from objects
+
+
 def compile_objects(inputs: Inputs, setting: Setting, stderr: TextIO) -> Objects:
     """Compile all runs, and collect all other objects of the files."""
     objects: list[InputObject] = []
     findings: list[Diagnostic] = []
     runs = skipped = 0
-
-    def runs_only(files: Iterable[Parsed]) -> Iterator[Parsed]:
-        """Yield the runs of the files, and collect everything else."""
-        for file in files:
-            sorted_file = sorted_out(file)
-            findings.extend(sorted_file.findings)
-            objects.extend(InputObject(*subject) for subject in sorted_file.objects)
-            yield sorted_file.runs
-
-    entries = tuple(entry for entry in inputs.runs if not is_for_kustomize(getattr(entry, "name", "")))
-    files = counted(run_files(inputs._replace(runs=entries), MAX_MANIFESTS), len(entries), stderr)
-    for result in compile_files(runs_only(files), setting):
+    for one in compile_inputs(inputs, setting, stderr, findings):
+        if isinstance(one, LocatedObject):
+            objects.append(InputObject(*one))
+            continue
         runs += 1
-        findings += result.diagnostics
-        if isinstance(result, CompileError):
+        findings += one.diagnostics
+        if isinstance(one, CompileError):
             skipped += 1
         else:
-            objects += (InputObject(manifest.tree, result.place, result.name) for manifest in result.manifests)
+            objects += (InputObject(manifest.tree, one.place, one.name) for manifest in one.manifests)
     return Objects(objects, findings, runs, skipped)
 
 

@@ -44,7 +44,10 @@ class Compiled:
     Most callers need the text alone, so the trees, which cost far more, are built on first use.
     """
 
-    __slots__ = ("_build_text", "_build_whole", "_text", "_whole", "diagnostics", "name", "objects", "place", "project")
+    __slots__ = (
+        *("_build_text", "_build_whole", "_text", "_whole"),
+        *("diagnostics", "filled", "name", "objects", "place", "project"),
+    )
 
     _repr_html_: Callable[[], str]
     """The notebook view; `api` sets it, because the compiler does not import reports."""
@@ -61,6 +64,7 @@ class Compiled:
         diagnostics: tuple[Diagnostic, ...],
         text: Callable[[], str],
         whole: Callable[[], CompiledTrees],
+        filled: Any = None,
     ) -> None:
         self.name: Final = name
         self.project: Final = project
@@ -68,6 +72,8 @@ class Compiled:
         """Position of the run's name."""
         self.objects: Final = objects
         self.diagnostics: Final = diagnostics
+        self.filled: Final = filled
+        """The `FilledPage` of `shapes/page.py` that produced it; None if it was compiled on its own."""
         self._build_text: Final = text
         self._build_whole: Final = whole
         self._text: str | None = None
@@ -102,6 +108,7 @@ class Compiled:
             diagnostics=in_order(diagnostics),
             text=self.to_yaml,
             whole=lambda: self.whole,
+            filled=self.filled,
         )
 
     @property

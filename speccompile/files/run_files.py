@@ -6,20 +6,24 @@ import sys
 from collections.abc import Iterator
 
 from speccompile.files.call_inputs import CallError, Inputs
-from speccompile.files.load import load, load_stream
-from speccompile.model.source import Layer
+from speccompile.files.read import MAX_FILE_BYTES, read_file, read_stream
+from speccompile.model.source import Layer, Source
+from speccompile.yaml_text.parse import parse
 from speccompile.yaml_text.parsed import Parsed
 
 
-def run_files(inputs: Inputs, max_bytes: int | None = None) -> Iterator[Parsed]:
-    """Load the run files one after the other. Raises CallError if standard input is needed and closed.
+def run_files(inputs: Inputs) -> Iterator[Parsed]:
+    """Load the run files one after the other. Raises CallError if standard input is needed and closed."""
+    for text in run_texts(inputs):
+        yield parse(text) if isinstance(text, Source) else text
 
-    `max_bytes` replaces the usual size limit of a file.
-    """
+
+def run_texts(inputs: Inputs, max_bytes: int = MAX_FILE_BYTES) -> Iterator[Source | Parsed]:
+    """Like `run_files`, without parsing the files; a finding for each file that cannot be read."""
     for path in inputs.runs:
         if path is not None:
-            yield load(path, Layer.RUN, max_bytes)
+            yield read_file(path, Layer.RUN, max_bytes)
         elif sys.stdin is None:
             raise CallError("standard input is closed")
         else:
-            yield load_stream(sys.stdin.buffer, "<stdin>", Layer.RUN, max_bytes)
+            yield read_stream(sys.stdin.buffer, "<stdin>", Layer.RUN, max_bytes)

@@ -80,12 +80,12 @@ def definitions(trees: Iterable[Node], api: Api) -> Definitions:
     return Definitions(defaulted, tuple(all_findings))
 
 
-def add_schema_faults(result: VerifyResult) -> VerifyResult:
+def add_schema_faults(result: VerifyResult, tree: Node) -> VerifyResult:
     """Add the faults in the schemas of a CustomResourceDefinition to its result."""
-    if not is_definition(result.subject.tree) or any(result.faults.values()):
+    if not is_definition(tree) or any(result.faults.values()):
         return result
     faults: list[Diagnostic] = []
-    _served(result.subject.tree, faults)
+    _served(tree, faults)
     return result._replace(faults=dict.fromkeys(result.faults, tuple(faults)))
 
 

@@ -37,6 +37,11 @@ class Sorted(NamedTuple):
     """Findings about the text of a file without runs."""
 
 
+def may_have_objects(text: str) -> bool:
+    """Whether a text may have a document with an `apiVersion`; a backslash may be a part of an escaped key."""
+    return "apiVersion" in text or "\\" in text
+
+
 def sorted_out(parsed: Parsed) -> Sorted:
     """A document with an `apiVersion` other than speccompile's is an object, any other a run."""
     objects = [document for document in parsed.documents if _is_object(document.root)]

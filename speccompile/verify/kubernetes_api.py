@@ -71,7 +71,7 @@ def versions() -> tuple[str, ...]:
 def known_version(text: str) -> str | None:
     """The version for `1.33`, `v1.33` or `1.33.4`; None without schemas for it."""
     match = _VERSION.fullmatch(text)
-    return match[1] if match and match[1] in versions() else None
+    return match[1] if match and match[1] in _folders() else None
 
 
 def near_versions(text: str) -> tuple[str, ...]:

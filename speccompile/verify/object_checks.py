@@ -12,7 +12,7 @@ from speccompile.model.key_path import KeyPath
 from speccompile.model.quantity import QuantityError, parse_quantity
 from speccompile.schema.formats.names import annotation_key_fault, dns_subdomain_fault, label_key_fault
 from speccompile.schema.formats.text_format import ValueFault
-from speccompile.verify.server_checks import Check, TextCheck, Violation, items, list_or_empty, mapping
+from speccompile.verify.server_checks import Check, TextCheck, Violation, items, list_or_empty, mapping, text_fault
 
 _MOST_ANNOTATIONS = 256 * 1024
 _MOST_DATA = 1024 * 1024
@@ -63,16 +63,17 @@ def check_names(fault_of: TextCheck, finalizer: TextCheck = label_key_fault, nam
 
     def check(subject: Any) -> Iterator[Violation]:
         metadata = mapping(subject, "metadata")
-        name, prefix, finalizers = (metadata.get(key) for key in ("name", "generateName", "finalizers"))
+        name, prefix = metadata.get("name"), metadata.get("generateName")
         texts: list[tuple[KeyPath, Any, TextCheck]] = [
             (("name",), name, fault_of),
             (("namespace",), metadata.get("namespace"), namespace),
-            *((("finalizers", index), one, finalizer) for index, one in enumerate(list_or_empty(finalizers))),
         ]
-        if not name and isinstance(prefix, str):
+        for index, one in enumerate(list_or_empty(metadata.get("finalizers"))):
+            texts.append((("finalizers", index), one, finalizer))
+        if prefix and not name and isinstance(prefix, str):
             texts.append((("generateName",), _TRAILING_DASH.sub("a", prefix), fault_of))
-        for path, text, text_fault in texts:
-            if isinstance(text, str) and text and (fault := text_fault(text)):
+        for path, text, check_text in texts:
+            if isinstance(text, str) and text and (fault := text_fault(check_text, text)):
                 yield Violation(fault.message, fault.help, ("metadata", *path))
 
     return check

@@ -100,7 +100,7 @@ def _filled(names: Sequence[str], value: Any) -> Iterator[Violation]:
 
 def _format(fault_of: TextCheck, value: Any) -> Iterator[Violation]:
     """Text that the server reads as missing if it is empty."""
-    if isinstance(value, str) and value and (fault := _text_fault(fault_of, value)):
+    if isinstance(value, str) and value and (fault := text_fault(fault_of, value)):
         yield Violation(fault.message, fault.help)
 
 
@@ -111,11 +111,12 @@ def _nonempty(_: Any, value: Any) -> Iterator[Violation]:
 
 def _keys(fault_of: TextCheck, value: Any) -> Iterator[Violation]:
     for key in value if isinstance(value, dict) else ():
-        if fault := _text_fault(fault_of, key):
+        if fault := text_fault(fault_of, key):
             yield Violation(fault.message, fault.help, (key,))
 
 
-def _text_fault(fault_of: TextCheck, text: str) -> ValueFault | None:
+def text_fault(fault_of: TextCheck, text: str) -> ValueFault | None:
+    """The fault of a text, from a cache if the text is short."""
     return _short_text_fault(fault_of, text) if len(text) <= _LONGEST_CACHED else fault_of(text)
 
 

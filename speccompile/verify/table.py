@@ -45,10 +45,10 @@ def version_table(
     return VersionTable(text, f"{manifests} for Kubernetes {join_names(versions)}: {summary}", is_valid=False)
 
 
-def _title(verify_object: VerifyResult) -> str:
-    (_, kind), name = verify_object.subject.kind, verify_object.subject.name
+def _title(result: VerifyResult) -> str:
+    kind, name = result.kind, result.name
     words = quote(f"{kind} {name}".strip(), _MAX_LENGTH)[1:-1] if kind or name else "(no object)"
-    return printable(f"{verify_object.subject.place.source.name}: {words}")
+    return printable(f"{result.place.source.name}: {words}")
 
 
 def _cell(faults: Sequence[Diagnostic], severities: Severities) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from speccompile.compiler.bundled_library import bundled_library
 from speccompile.compiler.compiled import Compiled
+from speccompile.compiler.shapes.page import FilledPage
 from speccompile.model.diagnostic import Diagnostic, Note, Severity, quote
 from speccompile.model.findings import in_order
 from speccompile.model.key_path import KeyPath, format_path
@@ -24,6 +25,7 @@ from speccompile.verify.fast_check import Accepts, compile_predicate
 from speccompile.verify.go_regex import CompiledPattern, compile_pattern
 from speccompile.verify.kubernetes_api import OBJECT_META, Kind, definition, join_names, kinds, known_version, versions
 from speccompile.verify.object_checks import check_names
+from speccompile.verify.page_check import PageCheck
 from speccompile.verify.server_checks import KEYWORDS, UNLESS_NULL, Violation
 
 if TYPE_CHECKING:
@@ -65,7 +67,9 @@ class LocatedObject(NamedTuple):
 class VerifyResult(NamedTuple):
     """The faults of an object by version; empty for a version that accepts it."""
 
-    subject: LocatedObject
+    kind: str
+    name: str
+    place: Span
     faults: Mapping[str, tuple[Diagnostic, ...]]
 
 
@@ -130,11 +134,38 @@ def violations(compiled: Compiled, version: str) -> tuple[Diagnostic, ...]:
     known_kinds = known_version(version)
     if known_kinds is None:
         raise LookupError(f"no API schemas for Kubernetes {version}; available: {join_names(versions())}")
-    return in_order(
-        finding
-        for subject in run_objects(compiled)
-        for finding in result_findings(verify_object(subject, [_api(known_kinds)]))
+    api = _api(known_kinds)
+    if accepts_filled(compiled, api):
+        return ()
+    results = (verify_object(subject, [api]) for subject in run_objects(compiled))
+    return in_order(finding for result in results for finding in result_findings(result))
+
+
+def accepts_filled(compiled: Compiled, api: Api) -> bool:
+    """Whether the values that fill the page of a run make it valid; False if it needs a closer look, or has no page."""
+    filled: FilledPage | None = compiled.filled
+    if filled is None:
+        return False
+    checks = filled.page.checks
+    if api not in checks:
+        checks[api] = _page_check(filled, api)
+    check: PageCheck | None = checks[api]
+    return check is not None and check.accepts(filled)
+
+
+def _page_check(filled: FilledPage, api: Api) -> PageCheck | None:
+    """The check of the runs of a page; None if its first run, which fills it here, is not valid."""
+    subjects = run_objects(filled.page.marked())
+    checked = [(api.check(subject.kind), subject.tree.plain()) for subject in subjects]
+    known = [(check.schema, check.accepts, data) for check, data in checked if check and check.accepts]
+    page_check = PageCheck((schema, data) for schema, _, data in known)
+    is_valid = (
+        len(known) == len(subjects)
+        and not any(finding for subject in subjects for finding in _unnamed(subject))
+        and page_check.accepts(filled)
+        and all(accepts(data) for _, accepts, data in known)
     )
+    return page_check if is_valid else None
 
 
 def run_objects(compiled: Compiled) -> tuple[LocatedObject, ...]:
@@ -145,7 +176,16 @@ def run_objects(compiled: Compiled) -> tuple[LocatedObject, ...]:
 def verify_object(subject: LocatedObject, apis: Iterable[Api]) -> VerifyResult:
     """Verify an object against each of the APIs."""
     data = subject.tree.plain()
-    return VerifyResult(subject, {api.version: _faults(subject, data, api) for api in apis})
+    (_, kind), name = subject.kind, subject.name
+    return VerifyResult(kind, name, subject.place, {api.version: _faults(subject, data, api) for api in apis})
+
+
+def verify_run(compiled: Compiled, apis: Sequence[Api]) -> list[VerifyResult]:
+    """Verify the manifests of a run against each of the APIs."""
+    if all(accepts_filled(compiled, api) for api in apis):
+        faults: Mapping[str, tuple[Diagnostic, ...]] = {api.version: () for api in apis}
+        return [VerifyResult(one.kind, one.name, compiled.place, faults) for one in compiled.objects]
+    return [verify_object(subject, apis) for subject in run_objects(compiled)]
 
 
 def result_findings(result: VerifyResult) -> Iterator[Diagnostic]:
@@ -157,7 +197,9 @@ def result_findings(result: VerifyResult) -> Iterator[Diagnostic]:
             identity = _Identity(fault.code, fault.message, fault.span, fault.path)
             versions_by_fault.setdefault(identity, []).append(version)
             fault_by_identity[identity] = fault
-    (_, kind), name = result.subject.kind, result.subject.name
+    if not fault_by_identity:
+        return
+    kind, name = result.kind, result.name
     where = f"in {quote(kind)[1:-1]}{f' {quote(name)}' if name else ''}" if kind else ""
     for identity, fault in fault_by_identity.items():
         place = f"`{format_path(fault.path)}` {where}".strip() if fault.path else where

@@ -16,7 +16,7 @@ from speccompile.cli.findings import (
     severities_of,
 )
 from speccompile.cli.inputs import flags_of
-from speccompile.cli.objects import compile_objects
+from speccompile.cli.objects import compile_inputs
 from speccompile.cli.options import (
     COMMANDS,
     Commands,
@@ -44,7 +44,7 @@ from speccompile.verify.documents import parse_quickly
 from speccompile.verify.kubectl_scalars import as_kubernetes_reads
 from speccompile.verify.kubernetes_api import in_version_order, known_version, near_versions, versions
 from speccompile.verify.table import version_table
-from speccompile.verify.verify import Api, LocatedObject, VerifyResult, result_findings, verify_object
+from speccompile.verify.verify import Api, LocatedObject, VerifyResult, result_findings, verify_object, verify_run
 from speccompile.yaml_text.parse import parse
 from speccompile.yaml_text.parsed import Parsed
 
@@ -154,15 +154,22 @@ def _versions(options: Sequence[str], inputs: Inputs) -> tuple[str, ...]:
 def _verify(arguments: argparse.Namespace, inputs: Inputs, versions: Sequence[str], stderr: TextIO) -> _Outcome:
     apis, all_findings = _apis(arguments.crd, versions)
     setting = setting_for(inputs)
-    objects = compile_objects(inputs, setting, stderr)
     results: list[VerifyResult] = []
-    for one in objects.objects:
-        result = verify_object(LocatedObject(one.tree, one.place), apis)
-        results.append(add_schema_faults(result) if one.run is None else result)
-    all_findings += (*objects.findings, *(finding for result in results for finding in result_findings(result)))
+    runs = skipped = 0
+    for one in compile_inputs(inputs, setting, stderr, all_findings):
+        if isinstance(one, LocatedObject):
+            results.append(add_schema_faults(verify_object(one, apis), one.tree))
+            continue
+        runs += 1
+        all_findings += one.diagnostics
+        if isinstance(one, CompileError):
+            skipped += 1
+        else:
+            results += verify_run(one, apis)
+    all_findings += (finding for result in results for finding in result_findings(result))
     # Findings about profiles do not matter for manifests that no run produced.
-    stopping = setting.findings if objects.runs else ()
-    return _Outcome(results, all_findings, stopping, objects.skipped)
+    stopping = setting.findings if runs else ()
+    return _Outcome(results, all_findings, stopping, skipped)
 
 
 def _apis(crds: Sequence[str], versions: Sequence[str]) -> tuple[list[Api], list[Diagnostic]]:

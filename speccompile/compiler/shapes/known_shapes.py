@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import partial
 from typing import Final, TypeAlias, TypeVar
 
 from speccompile.compiler.choose_manifests import target_of
@@ -94,6 +95,7 @@ class KnownShapes:
         self._readings: Final[dict[tuple[str, str], AdminReading]] = {}
         """By profile and action."""
         self._count = 0
+        self._last_marked: tuple[Source, Compiled] | None = None
         self._applies: Final = not setting.is_broken and not setting.library.has_custom_templates
 
     def compile(self, source: Source) -> list[Result]:
@@ -191,24 +193,36 @@ class KnownShapes:
 
     def _page(self, example: _Example, source: Source, split: SplitText, holes: _Holes) -> ShapePage | None:
         """The page of a shape, made from its second run and compared with its first."""
-        document = parse(source).documents[0]
         _, values = _key(split.scalars, holes)
         varying = [one if value else None for one, value in zip(holes.varying, values, strict=True)]
-        numbers = _numbers_of(document.root, split)
-        markers = {
-            node: marker(number, one, value.value)
-            for node, number in numbers.items()
-            if (one := varying[number]) is not None and (value := values[number]) is not None
-        }
-        marked = Document(document.source, _with_markers(document.root, markers))
         try:
             fixed = [scalar_value(one) for one, value in zip(split.scalars, values, strict=True) if not value]
-            page = ShapePage(compile_document(marked, self._setting), split, varying, holes.others.union(fixed))
+            marked = partial(self._marked, source, split, holes)
+            page = ShapePage(marked, split, varying, holes.others.union(fixed))
             _, first = _key(example.scalars, holes)
             filled = page.fill(ShapedRun(example.source, example.scalars, first), lambda: self._whole(example.source))
         except (CompileError, NotUniformError):
             return None
         return page if filled is not None and _output(filled) == example.output else None
+
+    def _marked(self, source: Source, split: SplitText, holes: _Holes) -> Compiled:
+        """Compile a run with markers in place of its varying values.
+
+        The last result is kept: `verify` needs it right after the page is made, and all of them would be large.
+        """
+        if self._last_marked is not None and self._last_marked[0] is source:
+            return self._last_marked[1]
+        document = parse(source).documents[0]
+        _, values = _key(split.scalars, holes)
+        markers = {
+            node: marker(number, one, value.value)
+            for node, number in _numbers_of(document.root, split).items()
+            if (one := holes.varying[number]) is not None and (value := values[number]) is not None
+        }
+        marked = Document(document.source, _with_markers(document.root, markers))
+        compiled = compile_document(marked, self._setting)
+        self._last_marked = source, compiled
+        return compiled
 
 
 def _numbers_of(tree: Node, split: SplitText) -> dict[int, int]:

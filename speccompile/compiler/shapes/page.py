@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from itertools import pairwise
 from typing import Any, Final, TypeAlias
 
@@ -76,6 +76,22 @@ class ShapedRun(NamedTuple):
     values: Values
 
 
+class FilledPage(NamedTuple):
+    """A page, and the values of a run that fill it."""
+
+    page: ShapePage
+    values: Values
+
+    @staticmethod
+    def template(text: str) -> Template:
+        """Split a text with markers."""
+        return _template(text)
+
+    def text(self, template: Template) -> str:
+        """The text with the values of the run."""
+        return _filled(template, self.values)
+
+
 class _Slot(NamedTuple):
     """A value in the manifests that contains varying values."""
 
@@ -116,12 +132,20 @@ class ShapePage:
     """The manifests, objects and findings of all runs of a shape."""
 
     def __init__(
-        self, compiled: Compiled, split: SplitText, varying: Sequence[Varying | None], fixed: frozenset[object]
+        self,
+        marked: Callable[[], Compiled],
+        split: SplitText,
+        varying: Sequence[Varying | None],
+        fixed: frozenset[object],
     ) -> None:
-        """`compiled` has markers for the varying values of the text; `fixed` are its other values.
+        """`marked` compiles the run with markers for the varying values of its text; `fixed` are its other values.
 
-        Raises NotUniformError.
+        Raises CompileError and NotUniformError.
         """
+        compiled = marked()
+        self.marked: Final = marked
+        self.checks: Final[dict[Hashable, Any]] = {}
+        """How `verify` checks runs of the shape, by API."""
         self._scalars: Final = split.scalars
         self._kinds: Final = [one and one.kind for one in varying]
         self._source: Final = compiled.place.source
@@ -258,6 +282,7 @@ class ShapePage:
             diagnostics=tuple(findings) if self._is_sorted else in_order(findings, has_secrets=self._has_secrets),
             text=lambda: text,
             whole=whole,
+            filled=FilledPage(self, values),
         )
 
     def _filled_text(self, values: Values) -> str | None:
@@ -326,5 +351,7 @@ def _filled(template: Template, values: Values) -> str:
 
 def _text_of(number: int, values: Values) -> str:
     value = values[number]
-    assert value is not None, "only values that vary have markers"
+    if value is None:
+        # Another value of the run looks like a marker.
+        raise NotUniformError
     return value.text
