@@ -68,7 +68,6 @@ LATE: dict[tuple[str, str], str] = {
     ("cli.commands.render", "speccompile.batch.straight"): _CACHED,
     ("cli.commands.render", "speccompile.batch.accelerate"): "cache and workers; the straight path needs neither",
     ("files.work", "speccompile.files.load_admin_config"): _CACHED,
-    ("files.work", "speccompile.files.run_files"): "the parser; " + _CACHED,
     ("files.call_inputs", "speccompile.files.project_file"): "parser and schemas; only with a project file",
     ("files.admin_texts", "speccompile.yaml_text.from_python"): "only for profiles and platforms as Python data",
     ("files.admin_texts", "json"): "only for profiles and platforms as Python data",

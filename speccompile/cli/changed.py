@@ -20,6 +20,7 @@ from speccompile.files.git_revision import load_removed, removed_files
 from speccompile.files.run_files import run_files
 from speccompile.files.work import Work, read_work
 from speccompile.files.write import manifest_path
+from speccompile.model.source import Source
 from speccompile.terminal.progress import counted
 from speccompile.yaml_text.parsed import Parsed
 
@@ -33,10 +34,10 @@ class ChangedWork(Work):
         """The runs to compile; None for all."""
 
     @property
-    def files(self) -> Iterator[Parsed]:
+    def texts(self) -> Iterator[Source | Parsed]:
         """The files with runs to compile, without their other runs. Raises CallError."""
         if self.chosen is None:
-            return super().files
+            return super().texts
         runs = tuple(path for path in self.inputs.runs if str(path) in self.chosen.documents)
         return only(counted(run_files(self.inputs._replace(runs=runs)), len(runs), self.stderr), self.chosen)
 

@@ -12,7 +12,7 @@ from speccompile.compiler.documents.admin_config import Setting
 from speccompile.files.call_inputs import Inputs
 from speccompile.files.load import load
 from speccompile.files.read import MAX_MANIFESTS, expand
-from speccompile.files.run_files import run_texts
+from speccompile.files.run_texts import run_texts
 from speccompile.model.diagnostic import Diagnostic
 from speccompile.model.documents import Document
 from speccompile.model.findings import CompileError
@@ -46,15 +46,18 @@ class Objects(NamedTuple):
 
 
 def compile_inputs(
-    inputs: Inputs, setting: Setting, stderr: TextIO, findings: list[Diagnostic]
+    inputs: Inputs, setting: Setting, stderr: TextIO, findings: list[Diagnostic], *, needs_trees: bool = False
 ) -> Iterator[LocatedObject | Result]:
-    """The objects in the files of a call and the results of its runs, in order; adds the findings about other texts."""
+    """The objects in the files of a call and the results of its runs, in order; adds the findings about other texts.
+
+    With `needs_trees`, each run is compiled on its own: filling the page of a shape would be wasted.
+    """
     objects: list[LocatedObject] = []
 
     def runs_only(files: Iterable[Source | Parsed]) -> Iterator[Source | Parsed]:
         """Yield the runs of the files, and collect everything else."""
         for file in files:
-            if isinstance(file, Source) and not may_have_objects(file.text):
+            if isinstance(file, Source) and not needs_trees and not may_have_objects(file.text):
                 yield file
                 continue
             sorted_file = sorted_out(parse(file) if isinstance(file, Source) else file)
@@ -76,7 +79,7 @@ def compile_objects(inputs: Inputs, setting: Setting, stderr: TextIO) -> Objects
     objects: list[InputObject] = []
     findings: list[Diagnostic] = []
     runs = skipped = 0
-    for one in compile_inputs(inputs, setting, stderr, findings):
+    for one in compile_inputs(inputs, setting, stderr, findings, needs_trees=True):
         if isinstance(one, LocatedObject):
             objects.append(InputObject(*one))
             continue

@@ -18,7 +18,7 @@ from speccompile.files.find_project import find_project, locate
 from speccompile.files.load import load
 from speccompile.files.load_admin_config import setting_for
 from speccompile.files.read import expand
-from speccompile.files.run_files import run_files
+from speccompile.files.run_texts import run_texts
 from speccompile.integrations.argocd import VARIABLE, Parameters, describe_parameters, read_parameters
 from speccompile.model.diagnostic import Diagnostic
 from speccompile.model.findings import CompileError, has_errors, stop_if_any
@@ -163,7 +163,7 @@ def _generate(arguments: argparse.Namespace, inputs: Inputs, stdout: TextIO, std
     notices: list[Diagnostic] = []
     stopping = list(setting.findings)
     texts: list[str] = []
-    for result in compile_files(run_files(inputs), setting):
+    for result in compile_files(run_texts(inputs), setting):
         if isinstance(result, CompileError):
             stopping += result.diagnostics
         else:

@@ -178,7 +178,7 @@ def _compare(arguments: argparse.Namespace, work: ChangedWork, folder: Path, pai
     drifts: list[Drift] = []
     files: set[Path] = set()
     skipped = 0
-    for result in compile_files(work.files, work.setting):
+    for result in compile_files(work.texts, work.setting):
         findings += result.diagnostics
         if isinstance(result, CompileError):
             skipped += 1

@@ -73,7 +73,7 @@ def _validate(arguments: argparse.Namespace, work: Work, stream: TextIO, stderr:
     severities = severities_of(arguments, work.inputs.severity, STRICT)
     collector = FindingCollector(arguments, severities, work.setting.findings, stream)
     with closing(Ledger()) as ledger:
-        for result in compile_files(work.files, work.setting, ledger):
+        for result in compile_files(work.texts, work.setting, ledger):
             collector.add(result)
     collector.print(stderr)
     if collector.has_errors:
