@@ -146,8 +146,8 @@ def with_scalars(split: SplitText, scalars: Sequence[str]) -> str:
     return "".join(part for pair in zip(split.structure.split(GAP), (*scalars, ""), strict=True) for part in pair)
 
 
-def marked_scalars(text: str, library: Library) -> dict[int, str]:
-    """The kinds of the scalars that the schemas mark, by their number; empty for a text that is not one run."""
+def marked_scalars(text: str, library: Library) -> dict[int, tuple[str, str]]:
+    """Kind and key of the scalars that the schemas mark, by their number; empty for a text that is not one run."""
     split = split_text(text)
     documents = parse(source(text)).documents
     if split is None or len(documents) != 1:
@@ -156,10 +156,10 @@ def marked_scalars(text: str, library: Library) -> dict[int, str]:
     tree, _ = validate(documents[0].root, "run", library)
     numbers = _numbers_of(tree, split)
     return {
-        numbers[id(node)]: schema["x-varies"]
+        numbers[id(node)]: (schema["x-varies"], str(path[-1]))
         for name, field in tree.fields.items()
         if name in properties
-        for _, node, schema in _marked(field, properties[name], (name,), library)
+        for path, node, schema in _marked(field, properties[name], (name,), library)
         if id(node) in numbers
     }
 

@@ -74,7 +74,7 @@ SETTINGS: Data = {
     "memory_limit_factor": 1.5,
     "project": "fixed",
     "project_profiles": {"vision": ["big"]},
-    "own_envs": {"RUN": "{project}/{name}", "HOME": "/home"},
+    "own_envs": {"RUN": "{project}/{name}"},
     "names": {"job": "{project}-{name}", "service": "{name}-{project}", "volume": "{name}-{volume}"},
     "reserved_names": {"Service": ["web*"], "Job": ["a"]},
     "disk": {"as": "volume", "mount_path": "/scratch"},
@@ -121,7 +121,7 @@ def _variants(draw: st.DrawFn, text: str, admin: AdminConfig) -> list[str]:
     for _ in range(draw(st.integers(2, 6))):
         changed = list(split.scalars)
         for number in draw(st.lists(numbers, min_size=1, max_size=3)):
-            aimed = st.sampled_from(AIMED[marked[number]].split(" ")) if number in marked else anything
+            aimed = st.sampled_from(AIMED[marked[number][0]].split(" ")) if number in marked else anything
             changed[number] = draw(aimed | st.sampled_from(known) | anything)
         texts.append(with_scalars(split, changed))
     return [*texts, text]

@@ -26,8 +26,8 @@ from speccompile.schema.library import Library
 from speccompile.yaml_text.parse import parse
 
 FOLDERS = [*CASES, ROOT / "examples"]
-_NEUTRAL: Mapping[str, str] = {TEXT: "a", NAME: "a{}", PATH: "/a{}", PORT: "300{}", AMOUNT: "5Mi"}
-"""Values that hardly any check refuses, by kind; filled with the number of the scalar."""
+_NEUTRAL: Mapping[str, str] = {TEXT: "a", NAME: "a{}", PATH: "/a{}", PORT: "300{}", AMOUNT: "5Mi", "cpu": "3"}
+"""Values that hardly any check refuses, by kind or key; filled with the number of the scalar."""
 _WITHOUT_PAGE = {
     "credential-in-a-variable-is-not-shown": "secrets",
     "explain-what-left-nothing": "secrets",
@@ -85,8 +85,10 @@ def _of_other_cases(path: KeyPath, turn: int) -> Iterator[str]:
 def _neutral(text: str, library: Library) -> str:
     """The run with neutral values in all fields that the schemas mark, so that most of the refused ones are valid."""
     split = split_text(text) or SplitText(text, ())
-    neutral = {number: _NEUTRAL[kind].format(number) for number, kind in marked_scalars(text, library).items()}
-    return with_scalars(split, [neutral.get(number, one) for number, one in enumerate(split.scalars)])
+    scalars = [*split.scalars]
+    for number, (kind, key) in marked_scalars(text, library).items():
+        scalars[number] = _NEUTRAL["cpu" if key == "cpu" else kind].format(number)
+    return with_scalars(split, scalars)
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda path: f"{path.parent.name}/{path.name}")
