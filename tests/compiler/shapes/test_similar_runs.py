@@ -67,6 +67,42 @@ RUNS: dict[str, tuple[str, list[str], Data, Data | None]] = {
         {},
         {"own_envs": {"PROJECT": "{project}"}},
     ),
+    "the project that the platform fixes": (
+        "project: {value}\n" + JOB,
+        ["x", "y", "z", "a"],
+        {},
+        {"project": "a"},
+    ),
+    "a request above the profile's limit": (
+        JOB + "resources: {{cpu: {value}}}\n",
+        ["2", "3", "4", "901"],
+        {"resources": {"limits": {"cpu": 900}}},
+        None,
+    ),
+    "an empty value": (
+        JOB + "annotations: {{note: {value}}}\n",
+        ["a", "b", "c", "''"],
+        {"annotations": {"note": "x"}},
+        None,
+    ),
+    "a secret in a text": (
+        JOB + "annotations: {{note: {value}}}\n",
+        ["a", "b", "c", "'{secret: hunter2}'"],
+        {"annotations": {"note": "x"}},
+        None,
+    ),
+    "a password in a short text": (
+        JOB + "annotations: {{note: {value}}}\n",
+        ["a", "b", "c", "a://u:pass@h"],
+        {"annotations": {"note": "x"}},
+        None,
+    ),
+    "a port of the profile": (
+        JOB.replace("job", "serve") + "service_ports: [{{port: 80, target_port: {value}}}]\n",
+        ["1", "2", "3", "9091"],
+        {"service_ports": [{"port": 9090, "target_port": 9091}]},
+        None,
+    ),
     "a disk below the profile's request": (
         JOB + "resources: {{disk: {value}}}\n",
         ["2Ti", "3Ti", "4Ti", "5Gi"],
