@@ -103,6 +103,30 @@ RUNS: dict[str, tuple[str, list[str], Data, Data | None]] = {
         {"service_ports": [{"port": 9090, "target_port": 9091}]},
         None,
     ),
+    "a port of the run": (
+        JOB.replace("job", "serve") + "service_ports: [{{port: 80, target_port: {value}}}, {{port: 81}}]\n",
+        ["1", "2", "3", "81"],
+        {},
+        None,
+    ),
+    "a request above the run's limit": (
+        JOB + "resources: {{cpu: {value}, mem: {{limits: 4Gi}}, limits: {{cpu: 900}}}}\n",
+        ["2", "3", "4", "901"],
+        {},
+        None,
+    ),
+    "a quote in parameters": (
+        JOB + "parameters: {{a: {value}}}\n",
+        ["a", "b", "c", "'a\"b'"],
+        {},
+        None,
+    ),
+    "a long value in a message": (
+        JOB + "annotations: {{note: {value}}}\n",
+        ["a", "b", "c", "a" * 90],
+        {"annotations": {"note": "x"}},
+        None,
+    ),
     "a disk below the profile's request": (
         JOB + "resources: {{disk: {value}}}\n",
         ["2Ti", "3Ti", "4Ti", "5Gi"],
