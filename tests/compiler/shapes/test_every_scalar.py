@@ -88,7 +88,7 @@ BIG: Data = {
 }
 ADMINS: list[tuple[Data, Data | None]] = [
     ({"id": "big"}, None),
-    (BIG, {"names": {"service": "{name}-{project}"}, "own_envs": {"NAME": "run {name} of {project}"}}),
+    (BIG, {"names": {"service": "{name}-{project}"}, "own_envs": {"RUN_NAME": "run {name} of {project}"}}),
     (BIG | {"defaults": {"resources": {"limits": {"cpu": 4}}}}, {"disk": {"as": "volume", "mount_path": "/scratch"}}),
     (
         {"id": "big", "rules": {"envs.MODE": {"options": ["fast", "a"]}}},
