@@ -3,28 +3,96 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
-from helpers.shapes import SCALARS, outcome, scalars_in, source, with_scalars
-from hypothesis import given
+import pytest
+from helpers.shapes import SCALARS, Page, assert_same, marked_scalars, scalars_in, with_scalars
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from speccompile.compiler.compile_files import compile_file, source_compiler
-from speccompile.compiler.documents.admin_config import Setting
 from speccompile.compiler.shapes.split_text import split_text
+from speccompile.compiler.shapes.varying import AMOUNT, NAME, PATH, PORT, TEXT
 from speccompile.testing.admin import AdminConfig
 from speccompile.testing.admin_strategies import attempted
 from speccompile.testing.plain_data import Data
-from speccompile.yaml_text.parse import parse
 from speccompile.yaml_text.serialize import serialize
 
-
-def assert_same(texts: list[str], setting: Setting) -> None:
-    """Compile the texts in order, and each of them alone by the ordinary path."""
-    compile_source = source_compiler(setting)
-    for number, text in enumerate(texts):
-        one = source(text, f"run-{number}.yaml")
-        expected = [outcome(result) for result in compile_file(parse(one), setting)]
-        assert [outcome(result) for result in compile_source(one)] == expected, text
+JOB: Data = {
+    "name": "train",
+    "action": "job",
+    "profile": "big",
+    "image": "ghcr.io/acme/train:1",
+    "project": "vision",
+    "command": "python",
+    "args": ["--lr", "0.1"],
+    "envs": {"MODE": "fast", "HOME": "/tmp/a"},
+    "labels": [{"name": "team", "value": "blue"}],
+    "annotations": {"example.com/note": "x", "controller.kubernetes.io/pod-deletion-cost": "5"},
+    "resources": {"cpu": 2, "mem": "4Gi", "gpu": 1, "disk": "5Gi"},
+    "parameters": {"rate": "0.1", "deep": [{"a": "b"}]},
+    "volumes": [
+        {"name": "data", "volume_type": "persistent_volume_claim", "mount_path": "/data", "spec": {"size": "10Gi"}},
+        {"name": "tmp", "volume_type": "empty_dir", "mount_path": "/tmp", "spec": {"size_limit": "1Gi"}},
+        {"name": "files", "volume_type": "config_map", "mount_path": "/files", "spec": {"data": {"a": "b\nc\n"}}},
+    ],
+}
+SERVER: Data = {
+    **JOB,
+    "action": "serve",
+    "command": ["python", "-m", "serve"],
+    "envs": [{"name": "MODE", "value": "fast"}, {"name": "HOME", "value": "/tmp/a"}],
+    "labels": {"team": "blue"},
+    "service_name": "site",
+    "service_ports": [{"port": 80, "target_port": 8080}, {"port": 81}],
+}
+RULES: Data = {
+    "image": {"pattern": "ghcr.io/.*"},
+    "envs.MODE": {"options": ["fast", "slow"]},
+    "labels.team": {"pattern": "[a-z]+"},
+    'annotations["example.com/*"]': {"pattern": "[a-z]*"},
+    "resources.cpu": {"options": [1, 2, "4"]},
+    "resources.mem": {"min": "1Gi", "max": "2Ti"},
+    "resources.gpu": {"max": 2},
+}
+LAYER: Data = {
+    "image": "ghcr.io/acme/fixed:1",
+    "command": ["run"],
+    "args": ["--fixed"],
+    "envs": {"MODE": "admin", "EXTRA": "m1"},
+    "labels": {"team": "green"},
+    "annotations": {"example.com/note": "y"},
+    "resources": {"requests": {"memory": "8Gi", "ephemeral-storage": "1Gi"}, "limits": {"cpu": 4000, "memory": "2Ti"}},
+    "volumes": [{"name": "shared", "volume_type": "empty_dir", "mount_path": "/cache/"}],
+    "service_ports": [{"port": 9090, "target_port": 9091}],
+}
+SETTINGS: Data = {
+    "allowed_registries": ["ghcr.io/acme", "docker.io/library"],
+    "ceilings": {"cpu": 4000, "mem": "3Ti", "disk": "3Ti", "pvc": "2Ti"},
+    "cpu_limit_factor": 2,
+    "memory_limit_factor": 1.5,
+    "project": "fixed",
+    "project_profiles": {"vision": ["big"]},
+    "own_envs": {"RUN": "{project}/{name}"},
+    "names": {"job": "{project}-{name}", "service": "{name}-{project}", "volume": "{name}-{volume}"},
+    "reserved_names": {"Service": ["web*"], "Job": ["a"]},
+    "disk": {"as": "volume", "mount_path": "/scratch"},
+    "pvc": {"as": "ephemeral"},
+    "volumes": {"empty_dir_size": "2Gi"},
+    "forbid": ["envs.TOKEN", "node_selector"],
+    "namespace": "ai-jobs",
+    "overrides": "warning",
+}
+"""Fields, rules and settings that read values of these runs; each of them accepts the runs as they are."""
+AIMED: Mapping[str, str] = {
+    TEXT: "a x7 docker.io/x:1 ghcr.io/x:1 $(A) true 'a b' hf_abcdefghijklmnop1 my-secret",
+    NAME: f"a b-c web1 kubernetes vision x-x0123456789 {'a' * 40} {'a' * 41}",
+    PATH: "/cache /cache/ /scratch /data /tmp /files /b",
+    PORT: "80 81 1 65535 9092",
+    AMOUNT: "0 1 3 500m 0.5 64 1Mi 1Gi 1025Mi 3Ti 4001",
+}
+"""Scalars by kind that have an effect under some of them."""
 
 
 def in_flow(run: Data) -> str:
@@ -32,27 +100,85 @@ def in_flow(run: Data) -> str:
     return "".join(f"{key}: {json.dumps(value, ensure_ascii=False)}\n" for key, value in run.items())
 
 
+def _nearby(scalars: Iterable[str]) -> list[str]:
+    """The scalars, and those with the next number before and after each number at their beginning."""
+    numbers = [(match, one) for one in scalars if (match := re.match("[0-9]+", one))]
+    others = [f"{int(match[0]) + step}{one[match.end() :]}" for match, one in numbers for step in (1, -1)]
+    return [*scalars, *others]
+
+
 @st.composite
-def sequences(draw: st.DrawFn) -> tuple[list[str], AdminConfig]:
-    """Texts of one structure, and what they are compiled with."""
-    run, admin = draw(attempted())
-    write = draw(st.sampled_from([lambda one: serialize([one]), in_flow]))
-    text = write(run)
+def _variants(draw: st.DrawFn, text: str, admin: AdminConfig) -> list[str]:
+    """The text a few times, with other scalars, mostly where the schemas mark them."""
     split = split_text(text)
-    texts = [text, text]
     if split is None or not split.scalars:
-        return texts, admin
-    known = [*dict.fromkeys([*split.scalars, *scalars_in(admin.files), *scalars_in(admin.platform)])]
-    scalars = st.sampled_from(SCALARS) | st.sampled_from(known) | st.sampled_from([f"{one}7" for one in split.scalars])
-    for _ in range(draw(st.integers(2, 5))):
+        return [text, text]
+    marked = marked_scalars(text, admin.setting.library)
+    known = _nearby(dict.fromkeys([*split.scalars, *scalars_in(admin.files), *scalars_in(admin.platform)]))
+    anything = st.sampled_from(SCALARS) | st.sampled_from([f"{one}7" for one in split.scalars])
+    numbers = st.sampled_from([*(marked or range(len(split.scalars)))]) | st.integers(0, len(split.scalars) - 1)
+    texts = [text, text, text]
+    for _ in range(draw(st.integers(2, 6))):
         changed = list(split.scalars)
-        for number in draw(st.lists(st.integers(0, len(changed) - 1), min_size=1, max_size=4)):
-            changed[number] = draw(scalars)
+        for number in draw(st.lists(numbers, min_size=1, max_size=3)):
+            aimed = st.sampled_from(AIMED[marked[number][0]].split(" ")) if number in marked else anything
+            changed[number] = draw(aimed | st.sampled_from(known) | anything)
         texts.append(with_scalars(split, changed))
-    return [*texts, text], admin
+    return [*texts, text]
 
 
-@given(sequences())
+WRITERS: tuple[Callable[[Data], str], ...] = (lambda run: serialize([run]), in_flow)
+
+
+@st.composite
+def hostile_sequences(draw: st.DrawFn) -> tuple[list[str], AdminConfig]:
+    """Variants of a run that tries to bypass its admin."""
+    run, admin = draw(attempted())
+    return draw(_variants(draw(st.sampled_from(WRITERS))(run), admin)), admin
+
+
+def _some(data: Data) -> st.SearchStrategy[Data]:
+    return st.lists(st.sampled_from(sorted(data)), max_size=3, unique=True).map(
+        lambda names: {name: data[name] for name in names}
+    )
+
+
+@st.composite
+def aimed_sequences(draw: st.DrawFn) -> tuple[list[str], AdminConfig]:
+    """Variants of a valid run, under rules and settings that read its values."""
+    whole: Data = draw(st.sampled_from((JOB, SERVER)))
+    left_out = draw(st.sets(st.sampled_from(("command", "envs", "resources", "volumes", "parameters"))))
+    run = {name: value for name, value in whole.items() if name not in left_out}
+    layers: dict[str, Any] = {"defaults": draw(_some(LAYER)), "rules": draw(_some(RULES))}
+    profile = {"id": "big", **draw(_some(LAYER)), **layers}
+    platform = {**draw(_some(SETTINGS)), "enforce": draw(_some(LAYER)) if draw(st.booleans()) else {}}
+    admin = AdminConfig(((profile,),), platform)
+    assume(not admin.read().is_broken)
+    return draw(_variants(draw(st.sampled_from(WRITERS))(run), admin)), admin
+
+
+@given(hostile_sequences())
 def test_law_a_page_gives_what_the_ordinary_path_gives(sequence: tuple[list[str], AdminConfig]) -> None:
     texts, admin = sequence
     assert_same(texts, admin.setting)
+
+
+@given(aimed_sequences())
+def test_law_a_page_is_not_used_for_values_that_are_read(sequence: tuple[list[str], AdminConfig]) -> None:
+    texts, admin = sequence
+    assert_same(texts, admin.setting)
+
+
+@pytest.mark.parametrize("run", [JOB, SERVER], ids=["job", "server"])
+@pytest.mark.parametrize("write", WRITERS, ids=["blocks", "flow"])
+@pytest.mark.parametrize(
+    ("profile", "platform"),
+    [
+        *(({}, {name: value}) for name, value in SETTINGS.items()),
+        *(({"rules": {name: value}}, {}) for name, value in RULES.items()),
+        *(({name: value}, {}) for name, value in LAYER.items()),
+    ],
+)
+def test_aimed_sequences_have_pages(run: Data, write: Callable[[Data], str], profile: Data, platform: Data) -> None:
+    """The runs as they are have a page under each of the settings, so variants are compiled by it."""
+    assert Page(write(run), AdminConfig((({"id": "big", **profile},),), platform).setting).exists

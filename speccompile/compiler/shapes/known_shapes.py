@@ -14,7 +14,7 @@ from speccompile.compiler.documents.targets import DEFAULT_TARGET
 from speccompile.compiler.pipeline import compile_document
 from speccompile.compiler.policy import DEFAULT_PROFILE
 from speccompile.compiler.reserved_names import has_reserved_name
-from speccompile.compiler.shapes.page import MOST_SCALARS, NotUniformError, ShapedRun, ShapePage, marker
+from speccompile.compiler.shapes.page import MOST_SCALARS, NotUniformError, ShapedRun, ShapePage, has_marker, marker
 from speccompile.compiler.shapes.split_text import GAP, SplitText, positions, scalar_value, split_text
 from speccompile.compiler.shapes.varying import (
     AdminReading,
@@ -25,6 +25,7 @@ from speccompile.compiler.shapes.varying import (
     reading_of,
     varying_values,
 )
+from speccompile.model.diagnostic import Diagnostic
 from speccompile.model.documents import Document
 from speccompile.model.findings import CompileError
 from speccompile.model.key_spelling import spelled
@@ -38,6 +39,8 @@ _DECIDING = ("profile", "action")
 """The fields that decide what an admin's configuration reads."""
 _MOST_SHAPES = 512
 """Structures, and shapes, that are remembered; those that were not used for longest are forgotten first."""
+_Output: TypeAlias = tuple[object, tuple[Diagnostic, ...], str]
+"""What identifies a compilation, its findings, and its manifests."""
 KeyT = TypeVar("KeyT", bound=Hashable)
 ItemT = TypeVar("ItemT")
 
@@ -47,7 +50,7 @@ class _Example(NamedTuple):
 
     source: Source
     scalars: tuple[str, ...]
-    output: tuple[object, ...]
+    output: _Output
 
 
 class _Holes(NamedTuple):
@@ -193,11 +196,16 @@ class KnownShapes:
 
     def _page(self, example: _Example, source: Source, split: SplitText, holes: _Holes) -> ShapePage | None:
         """The page of a shape, made from its second run and compared with its first."""
+        _, findings, manifests = example.output
+        if has_marker(example.source.text, manifests, findings):
+            return None
         _, values = _key(split.scalars, holes)
         varying = [one if value else None for one, value in zip(holes.varying, values, strict=True)]
         try:
-            fixed = [scalar_value(one) for one, value in zip(split.scalars, values, strict=True) if not value]
             marked = partial(self._marked, source, split, holes)
+            if any(map(self._is_about_own_env, marked().diagnostics)):
+                return None
+            fixed = [scalar_value(one) for one, value in zip(split.scalars, values, strict=True) if not value]
             page = ShapePage(marked, split, varying, holes.others.union(fixed))
             _, first = _key(example.scalars, holes)
             filled = page.fill(ShapedRun(example.source, example.scalars, first), lambda: self._whole(example.source))
@@ -223,6 +231,11 @@ class KnownShapes:
         compiled = compile_document(marked, self._setting)
         self._last_marked = source, compiled
         return compiled
+
+    def _is_about_own_env(self, finding: Diagnostic) -> bool:
+        """Whether the platform overrides a variable of the run; its own may be made of the run's name, and be equal."""
+        own_envs = self._setting.platform.settings.fields.get("own_envs")
+        return own_envs is not None and finding.path[:1] == ("envs",) and finding.path[-1] in own_envs.fields
 
 
 def _numbers_of(tree: Node, split: SplitText) -> dict[int, int]:
@@ -262,10 +275,10 @@ def _with_markers(node: Node, markers: Mapping[int, Value]) -> Node:
     return node.mapped(lambda child: _with_markers(child, markers))
 
 
-def _output(compiled: Compiled) -> tuple[object, ...]:
+def _output(compiled: Compiled) -> _Output:
     """All of a compilation that is not made on demand; without its trees, which are large."""
-    place, objects, findings = compiled.place, compiled.objects, compiled.diagnostics
-    return compiled.name, compiled.project, place, objects, findings, compiled.to_yaml()
+    of_run = (compiled.name, compiled.project, compiled.place, compiled.objects)
+    return of_run, compiled.diagnostics, compiled.to_yaml()
 
 
 def _used(cache: dict[KeyT, ItemT], key: KeyT) -> ItemT | None:

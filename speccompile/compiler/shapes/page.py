@@ -32,6 +32,7 @@ _MARKER = re.compile(
     r"zq-?([0-9]+)qz|/zp([0-9]+)qz|731(?<![0-9A-Za-z.]731)([0-9]{3})(?:Mi|m)?(?![0-9A-Za-z.])"
     r"|41(?<![0-9A-Za-z.]41)([0-9]{3})(?![0-9A-Za-z.])"
 )
+_BLOCK = re.compile(r"^( *)\S.*[:-] \|[-+0-9]*\n(?:\1 .*\n|\n)*", re.MULTILINE)
 _LEAD = re.compile(r" *(?:- )*")
 _KEY = re.compile(r'(?:"(?:[^"\\]|\\.)*"|[^"\n]*?): ')
 _LONGEST_NAME = 50
@@ -62,6 +63,16 @@ def marker(number: int, varying: Varying, value: Value) -> Value:
     # Names with a dash are joined to others in another way.
     dash = "-" if varying.kind == NAME and "-" in str(value) else ""
     return f"zq{dash}{number}qz"
+
+
+def has_marker(run: str, manifests: str, findings: Iterable[Diagnostic]) -> bool:
+    """Whether a text contains something like a marker, which would be taken for one."""
+    messages = (
+        words
+        for one in findings
+        for words in (one.message, one.help or "", *(note.message for note in one.notes), *map(str, one.path))
+    )
+    return any(_MARKER.search(words) for words in (run, manifests, *messages))
 
 
 class NotUniformError(Exception):
@@ -156,10 +167,10 @@ class ShapePage:
             (one.kind, _template(one.name), _template(one.namespace), self._span(one.place)) for one in compiled.objects
         ]
         self._findings: Final = [self._finding_page(one) for one in compiled.diagnostics]
-        # Varying values are not secret, so either all runs of the shape have secrets or none has.
-        has_secrets = bool(secrets_in(self._source).texts)
-        self._is_sorted: Final = not has_secrets and self._has_fixed_order(compiled.diagnostics)
-        self._has_secrets: Final = has_secrets
+        # A message is redacted if it repeats a part of a secret, which can be one of the values.
+        if any(secrets_in(span.source).texts for span in self._spans):
+            raise NotUniformError
+        self._is_sorted: Final = self._has_fixed_order(compiled.diagnostics)
         self._places: Final = [self._place(span) for span in self._spans]
         self._computed: dict[_Slot, int] = {}
         self._text, self._order = self._manifests(compiled.to_yaml())
@@ -180,6 +191,9 @@ class ShapePage:
 
         These are numbers of scalars, and after them those of computed slots.
         """
+        # The lines of a block are not quoted as values are.
+        if any(_MARKER.search(block[0]) for block in _BLOCK.finditer(text)):
+            raise NotUniformError
         parts: list[str] = []
         order: list[int] = []
         end = 0
@@ -279,7 +293,7 @@ class ShapePage:
                     for kind, name, namespace, place in self._objects
                 ]
             ),
-            diagnostics=tuple(findings) if self._is_sorted else in_order(findings, has_secrets=self._has_secrets),
+            diagnostics=tuple(findings) if self._is_sorted else in_order(findings, has_secrets=False),
             text=lambda: text,
             whole=whole,
             filled=FilledPage(self, values),

@@ -15,7 +15,6 @@ from speccompile.compiler.container_resources import DISK
 from speccompile.compiler.kubernetes_rules import reads_annotation
 from speccompile.compiler.likely_mistakes import is_unlikely_amount
 from speccompile.compiler.merge import AdminLayers, admin_layers
-from speccompile.compiler.own_envs import has_own_envs
 from speccompile.compiler.shapes.split_text import scalar_value
 from speccompile.model.credentials import credentials_in
 from speccompile.model.documents import Platform, Profile
@@ -26,6 +25,7 @@ from speccompile.model.object_names import is_hashed
 from speccompile.model.quantity import Quantity, parse_quantity
 from speccompile.model.secret_positions import may_contain_secrets
 from speccompile.model.spec import Target
+from speccompile.schema.field_path import SIDES
 from speccompile.schema.library import Library, Schema
 from speccompile.schema.validate_fast_keywords import applicable_schemas, scalar_checks
 from speccompile.yaml_text.serialize import string_text
@@ -81,9 +81,7 @@ class AdminReading(NamedTuple):
     amounts: Mapping[str, frozenset[Quantity]]
     """The same for resources, by key in a run: their amounts are compared, not their spellings."""
     reserved: frozenset[object]
-    """Mount paths of other volumes, and names of the platform's variables."""
-    has_envs: bool
-    """Whether the platform sets variables."""
+    """Mount paths of other volumes."""
     readers: dict[tuple[int, KeyPath], Read]
     """By schema and field."""
 
@@ -124,11 +122,8 @@ def _marked(node: Node, schema: Schema, path: KeyPath, library: Library) -> Iter
 
 def _is_read(path: KeyPath, reading: AdminReading) -> bool:
     name = path[0]
-    return (
-        (name == "resources" and path[1] in reading.read)
-        or (name == "annotations" and reads_annotation(str(path[1])))
-        # In a list, the name of the variable is another value.
-        or (name == "envs" and reading.has_envs and (path[1].__class__ is int or path[1] in reading.reserved))
+    return (name == "resources" and path[1] in reading.read) or (
+        name == "annotations" and reads_annotation(str(path[1]))
     )
 
 
@@ -142,19 +137,14 @@ def reading_of(
     sides = (platform, profile) if profile else (platform,)
     read = {str(one.path[0]) for side in sides for constraints in (side.rules, side.bans) for one in constraints}
     read.update(*(fields for setting, fields in _READ_BY_SETTINGS.items() if settings.at(setting) is not None))
-    read.update(key for key, name in _COMPARED.items() if _has_other_limit(name, admin))
+    read.update(key for key, name in _COMPARED.items() if _is_compared_with(admin, name))
     values = _values_of(layers)
-    envs = settings.fields.get("own_envs")
-    own_names = envs.fields if envs else ()
     disk = settings.fields["disk"].fields["mount_path"].value
     return AdminReading(
         read=frozenset(read),
         values=values,
         amounts=_amounts_of(layers),
-        reserved=frozenset(
-            map(_without_slash, (disk, *target.reserved_volumes, *values.get(("volumes",), ()), *own_names))
-        ),
-        has_envs=has_own_envs(platform),
+        reserved=frozenset(map(_without_slash, (disk, *target.reserved_volumes, *values.get(("volumes",), ())))),
         readers={},
     )
 
@@ -196,11 +186,10 @@ def _without_slash(value: object) -> object:
     return value.rstrip("/") if isinstance(value, str) else value
 
 
-_AMOUNTS = ("resources", "volumes")
-"""Fields with amounts; `disk` can become a volume, and volumes count towards limits of disk and memory."""
 _READ_BY_SETTINGS: Mapping[KeyPath, tuple[str, ...]] = {
     ("allowed_registries",): ("image",),
-    **{("ceilings", name): _AMOUNTS for name in ("cpu", "mem", "gpu", "disk", "pvc")},
+    # `disk` can become a volume, and volumes count towards limits of disk and memory.
+    ("ceilings",): ("resources", "volumes"),
     ("cpu_limit_factor",): ("cpu",),
     ("memory_limit_factor",): ("mem",),
     ("project",): ("project",),
@@ -213,11 +202,14 @@ _COMPARED: Mapping[str, str] = {"cpu": "cpu", "mem": "memory", "disk": DISK}
 """Resources whose request must not be above the limit, by key in a run."""
 
 
-def _has_other_limit(resource: str, admin: AdminLayers) -> bool:
-    """Whether a run's request is compared with an admin's limit."""
-    is_replaced = any(layer.at(("resources", "requests", resource)) for layer in (admin.fixed, admin.enforced))
-    limits = (layer.at(("resources", "limits", resource)) for layer in (admin.defaults, admin.fixed, admin.enforced))
-    return not is_replaced and any(limits)
+def _is_compared_with(admin: AdminLayers, resource: str) -> bool:
+    """Whether a run's request, or its limit of disk, is compared with an admin's amount on the other side."""
+    stronger = (admin.fixed, admin.enforced)
+    return any(
+        any(layer.at(("resources", other, resource)) for layer in (admin.defaults, *stronger))
+        and not any(layer.at(("resources", side, resource)) for layer in stronger)
+        for side, other in (SIDES, SIDES[::-1] if resource == DISK else SIDES)
+    )
 
 
 def _reader(path: KeyPath, schema: Schema, reading: AdminReading, library: Library) -> Read:
@@ -256,10 +248,12 @@ def _varying_value(scalar: str, value: Value, kind: str) -> VaryingValue:
     text = str(value)
     # Names with a dash are joined to others in another way.
     dash = "-" if kind == NAME and "-" in text else ""
-    lines = scalar.count("\n") if scalar[0] == "|" else ""
-    return VaryingValue(
-        value, text, string_text(text, ""), f"\0{dash}{lines}", "," in scalar and scalar[0] not in "\"'|"
-    )
+    block = scalar.partition("\n")[2] if scalar[0] == "|" else ""
+    lines = block.count("\n")
+    # With less indentation, its lines could be keys.
+    form = f"{lines} {len(block) - len(block.lstrip(' '))}" if block else dash
+    has_comma = "," in scalar and scalar[0] not in "\"'|"
+    return VaryingValue(value, text, string_text(text, ""), f"\0{form}", has_comma)
 
 
 def _is_free_text(value: Value, field: KeyPath, _: AdminReading) -> bool:
@@ -298,7 +292,7 @@ _CHECKS: Mapping[str, Callable[[Value, KeyPath, AdminReading], bool]] = {
     TEXT: _is_free_text,
     NAME: _is_free_name,
     PATH: _is_free_path,
-    PORT: lambda value, _, reading: value not in reading.values.get(("service_ports",), ()),
+    PORT: lambda *_: True,
     AMOUNT: _is_free_amount,
 }
 """What a value must satisfy beyond its schema to decide nothing."""

@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from helpers.shapes import SCALARS, outcome, scalars_in, source, with_scalars
+from helpers.shapes import SCALARS, Page, scalars_in
 
-from speccompile.compiler.compile_files import compile_file
-from speccompile.compiler.shapes.known_shapes import KnownShapes, _key
-from speccompile.compiler.shapes.page import ShapePage
-from speccompile.compiler.shapes.split_text import split_text
 from speccompile.files.load_admin_config import read_setting
 from speccompile.testing.plain_data import Data
-from speccompile.yaml_text.parse import parse
 
 SERVER = """\
 name: serve-a
@@ -93,7 +88,7 @@ BIG: Data = {
 }
 ADMINS: list[tuple[Data, Data | None]] = [
     ({"id": "big"}, None),
-    (BIG, {"names": {"service": "{name}-{project}"}, "own_envs": {"NAME": "run {name} of {project}"}}),
+    (BIG, {"names": {"service": "{name}-{project}"}, "own_envs": {"RUN_NAME": "run {name} of {project}"}}),
     (BIG | {"defaults": {"resources": {"limits": {"cpu": 4}}}}, {"disk": {"as": "volume", "mount_path": "/scratch"}}),
     (
         {"id": "big", "rules": {"envs.MODE": {"options": ["fast", "a"]}}},
@@ -114,28 +109,10 @@ ADMINS: list[tuple[Data, Data | None]] = [
 @pytest.mark.parametrize(("profile", "platform"), ADMINS)
 def test_every_scalar_may_be_any_other(text: str, profile: Data, platform: Data | None) -> None:
     """Each scalar of a run is replaced by many others, one at a time, after the shape of the run is known."""
-    setting = read_setting([profile], platform)
-    split = split_text(text)
-    assert split is not None
-    others = [*dict.fromkeys([*SCALARS, *split.scalars, *scalars_in(profile), *scalars_in(platform)])]
-    shapes = KnownShapes(setting, lambda one: [*compile_file(parse(one), setting)])
-    for number in range(3):
-        shapes.compile(source(text, f"{number}.yaml"))
-    structure = shapes._structures[split.structure]
-    holes = structure.holes[structure.decided_by(split)]
-    assert holes is not None
-    shape, _ = _key(split.scalars, holes)
-    assert isinstance(shapes._shapes[shape], ShapePage)
-    for number in range(len(split.scalars)):
-        for other in others:
-            scalars = (*split.scalars[:number], other, *split.scalars[number + 1 :])
-            changed = with_scalars(split, scalars)
-            # Runs of other shapes take the ordinary path.
-            if (
-                (again := split_text(changed))
-                and again == (split.structure, scalars)
-                and _key(scalars, holes)[0] == shape
-            ):
-                one = source(changed)
-                expected = [outcome(result) for result in compile_file(parse(one), setting)]
-                assert [outcome(result) for result in shapes.compile(one)] == expected, changed
+    page = Page(text, read_setting([profile], platform))
+    assert page.exists
+    scalars = page.split.scalars
+    others = dict.fromkeys([*SCALARS, *scalars, *scalars_in(profile), *scalars_in(platform)])
+    for number in range(len(scalars)):
+        for changed in page.with_others(number, others):
+            page.assert_same(changed)
