@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import TypeAlias
 
-from speccompile.compiler.container_resources import DISK
+from speccompile.compiler.container_resources import DISK, SCRATCH_DISK
 from speccompile.compiler.kubernetes_rules import reads_annotation
 from speccompile.compiler.likely_mistakes import is_unlikely_amount
 from speccompile.compiler.merge import AdminLayers, admin_layers
@@ -161,7 +161,7 @@ def _values_of(layers: Iterable[Node]) -> Mapping[KeyPath, frozenset[object]]:
 
 
 def _amounts_of(layers: Iterable[Node]) -> Mapping[str, frozenset[Quantity]]:
-    keys = {name: key for key, name in _COMPARED.items()}
+    keys = {name: key for key, name in _COMPARED.items()} | {SCRATCH_DISK: "disk"}
     amounts: dict[str, set[Quantity]] = {}
     for path, node in _scalars(layers):
         if path[0] == "resources":
