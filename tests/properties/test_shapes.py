@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
 
 import pytest
 from helpers.shapes import SCALARS, Page, assert_same, marked_scalars, scalars_in, with_scalars
@@ -137,24 +136,40 @@ def hostile_sequences(draw: st.DrawFn) -> tuple[list[str], AdminConfig]:
     return draw(_variants(draw(st.sampled_from(WRITERS))(run), admin)), admin
 
 
-def _some(data: Data) -> st.SearchStrategy[Data]:
-    return st.lists(st.sampled_from(sorted(data)), max_size=3, unique=True).map(
-        lambda names: {name: data[name] for name in names}
+READERS: list[tuple[Data, Data]] = [
+    *(({}, {name: value}) for name, value in SETTINGS.items()),
+    *(({"rules": {name: value}}, {}) for name, value in RULES.items()),
+    *(({name: value}, {}) for name, value in LAYER.items()),
+    *(({"defaults": {name: value}}, {}) for name, value in LAYER.items()),
+]
+"""Profiles and platforms that each read some values of the runs."""
+
+
+def admin_of(*readers: tuple[Data, Data]) -> AdminConfig:
+    profile, platform = (
+        {key: value for data in side for key, value in data.items()} for side in zip(*readers, strict=True)
     )
+    return AdminConfig((({"id": "big", **profile},),), platform)
 
 
 @st.composite
 def aimed_sequences(draw: st.DrawFn) -> tuple[list[str], AdminConfig]:
-    """Variants of a valid run, under rules and settings that read its values."""
-    whole: Data = draw(st.sampled_from((JOB, SERVER)))
-    left_out = draw(st.sets(st.sampled_from(("command", "envs", "resources", "volumes", "parameters"))))
-    run = {name: value for name, value in whole.items() if name not in left_out}
-    layers: dict[str, Any] = {"defaults": draw(_some(LAYER)), "rules": draw(_some(RULES))}
-    profile = {"id": "big", **draw(_some(LAYER)), **layers}
-    platform = {**draw(_some(SETTINGS)), "enforce": draw(_some(LAYER)) if draw(st.booleans()) else {}}
-    admin = AdminConfig(((profile,),), platform)
+    """A valid run under a configuration that reads its values, and again with each value that may vary replaced."""
+    run: Data = draw(st.sampled_from((JOB, SERVER)))
+    admin = admin_of(*draw(st.lists(st.sampled_from(READERS), min_size=1, max_size=2)))
     assume(not admin.read().is_broken)
-    return draw(_variants(draw(st.sampled_from(WRITERS))(run), admin)), admin
+    text = draw(st.sampled_from(WRITERS))(run)
+    split = split_text(text)
+    assert split is not None
+    known = _nearby(dict.fromkeys([*scalars_in(admin.files), *scalars_in(admin.platform), *split.scalars]))
+    texts = [text, text, text]
+    for number, (kind, *_) in marked_scalars(text, admin.setting.library).items():
+        aimed = st.sampled_from(AIMED[kind].split(" ")) | st.sampled_from(known)
+        texts += (
+            with_scalars(split, [*split.scalars[:number], other, *split.scalars[number + 1 :]])
+            for other in draw(st.lists(aimed, min_size=1, max_size=4))
+        )
+    return texts, admin
 
 
 @given(hostile_sequences())
@@ -171,14 +186,7 @@ def test_law_a_page_is_not_used_for_values_that_are_read(sequence: tuple[list[st
 
 @pytest.mark.parametrize("run", [JOB, SERVER], ids=["job", "server"])
 @pytest.mark.parametrize("write", WRITERS, ids=["blocks", "flow"])
-@pytest.mark.parametrize(
-    ("profile", "platform"),
-    [
-        *(({}, {name: value}) for name, value in SETTINGS.items()),
-        *(({"rules": {name: value}}, {}) for name, value in RULES.items()),
-        *(({name: value}, {}) for name, value in LAYER.items()),
-    ],
-)
-def test_aimed_sequences_have_pages(run: Data, write: Callable[[Data], str], profile: Data, platform: Data) -> None:
-    """The runs as they are have a page under each of the settings, so variants are compiled by it."""
-    assert Page(write(run), AdminConfig((({"id": "big", **profile},),), platform).setting).exists
+@pytest.mark.parametrize("reader", READERS)
+def test_aimed_sequences_have_pages(run: Data, write: Callable[[Data], str], reader: tuple[Data, Data]) -> None:
+    """The runs as they are have a page under each of the configurations, so variants are compiled by it."""
+    assert Page(write(run), admin_of(reader).setting).exists
