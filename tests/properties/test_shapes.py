@@ -85,7 +85,7 @@ SETTINGS: Data = {
 }
 """Fields, rules and settings that read values of these runs; each of them accepts the runs as they are."""
 AIMED: Mapping[str, str] = {
-    TEXT: "a x7 docker.io/x:1 ghcr.io/x:1 $(A) true 'a b' hf_abcdefghijklmnop1 my-secret",
+    TEXT: """a x7 docker.io/x:1 ghcr.io/x:1 "$(HOME)" "$(EXTRA)" true 'a b' hf_abcdefghijklmnop1 my-secret""",
     NAME: f"a b-c web1 kubernetes vision x-x0123456789 {'a' * 40} {'a' * 41}",
     PATH: "/cache /cache/ /scratch /data /tmp /files /b",
     PORT: "80 81 1 65535 9092",
