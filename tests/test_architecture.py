@@ -34,7 +34,7 @@ STAGES = {
 # Render reads what templates give with the one YAML reader.
 EXCEPTIONS = {"render": {"parse"}}
 OUTSIDE = {"os", "sys", "io", "pathlib", "tempfile", "time", "datetime", "random", "subprocess", "socket", "secrets"}
-EDGES = ("api", "schema.bundled", "testing.suite", "files.", "batch.", "cli.")
+EDGES = ("__main__", "api", "schema.bundled", "testing.suite", "files.", "batch.", "cli.")
 """Modules and folders that may use files, streams, clocks and processes."""
 TESTING = "speccompile.testing"
 HEAVY = {"subprocess", "jinja2", "ruamel", "jsonschema", "deepmerge", "referencing", "hypothesis"}

@@ -119,7 +119,7 @@ def source(text: str, name: str = "run.yaml") -> Source:
 
 
 def outcome(result: Result) -> tuple[Any, ...]:
-    """What a result shows without building trees, which the ordinary path builds in any case."""
+    """What a result shows, except for its trees, which the ordinary path builds on demand."""
     if not isinstance(result, Compiled):
         return (result.diagnostics, result.overrides)
     return (
@@ -129,7 +129,6 @@ def outcome(result: Result) -> tuple[Any, ...]:
         result.project,
         result.place,
         result.objects,
-        result.whole,
     )
 
 

@@ -153,14 +153,13 @@ def compiled_alone(text: str) -> Compiled:
 
 
 def others_of(text: str) -> Iterator[str]:
-    """The text with one of its scalars replaced, and with two of them."""
+    """The text with one of its scalars replaced, or with two of them."""
     split = split_text(text)
     assert split is not None
     for number, scalar in enumerate(split.scalars):
-        for other in dict.fromkeys([*SCALARS, *split.scalars, f"{scalar}7", f"x{scalar}"]):
+        for turn, other in enumerate(dict.fromkeys([*SCALARS, *split.scalars, f"{scalar}7", f"x{scalar}"])):
             changed = (*split.scalars[:number], other, *split.scalars[number + 1 :])
-            yield with_scalars(split, changed)
-            yield with_scalars(split, ("other", *changed[1:]))
+            yield with_scalars(split, ("other", *changed[1:]) if turn % 2 else changed)
 
 
 def filled_runs(text: str) -> Iterator[Compiled]:
@@ -188,8 +187,8 @@ def test_a_page_is_accepted_as_the_ordinary_path_accepts_it(text: str) -> None:
         if compiled.filled.page is page or is_accepted:
             assert is_accepted == is_valid, compiled.to_yaml()
             verdicts.append(is_accepted)
-    assert verdicts.count(True) > 100
-    assert verdicts.count(False) > 100
+    assert verdicts.count(True) > 50
+    assert verdicts.count(False) > 50
 
 
 @PAGES

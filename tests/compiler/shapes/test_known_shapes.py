@@ -47,6 +47,21 @@ def texts(count: int) -> Iterator[str]:
     return (text(name=f"train{number}", tag=f"1.{number}", lr=f"0.{number}") for number in range(count))
 
 
+def test_a_run_that_fills_a_page_has_trees_of_its_own() -> None:
+    setting = _setting(None, None)
+    compile_source = source_compiler(setting)
+    filled = 0
+    for one in texts(6):
+        source = Source("run.yaml", one, Layer.RUN)
+        (result,), (alone,) = compile_source(source), compile_file(parse(source), setting)
+        assert isinstance(result, Compiled)
+        assert isinstance(alone, Compiled)
+        assert result.whole == alone.whole
+        filled += result.filled is not None
+    # All but the first of the call and the first of the shape.
+    assert filled == 4
+
+
 class Compilations:
     """The number of compilations by the ordinary path."""
 
