@@ -20,6 +20,8 @@ _KIND_MENTION = r"(?i)\bsecret(s|list)?\b(?![\"']?\s*:)"
 _VARIABLES = r"env(?<!\wenv)[\"']?\s*:"
 _FIELD = rf"(?i)secret|{_VARIABLES}"
 _ESCAPE = r"\\[xuU\r\n]"
+_NAMES = r"(?m)^secrets:(?: \[[-\w.]+(?:, [-\w.]+)*\]|(?:\n *- [-\w.]+)+)$(?=\n\w+:|\n?\Z)"
+"""The names of a run's secrets, which are shown."""
 _IDENTIFIER = r"[-\w.]*"
 _NAME = r"[A-Za-z_][-\w./]*"
 _SIGNS = r"[\W_]+"
@@ -50,7 +52,7 @@ def secrets_in(source: Source) -> Secrets:
     """What may be secret in a text."""
     is_template = source.layer is Layer.TEMPLATE and not source.name.endswith(_FILE_ENDINGS)
     has_credential = may_have_credential(source.text)
-    if not has_credential and (is_template or not may_contain_secrets(source.text)):
+    if not has_credential and (is_template or not may_contain_secrets(source.text) or _only_names(source.text)):
         return Secrets()
     found, lines = _Found(source.layer), lines_of(source)
     # Also in comments, and in templates, which are not YAML.
@@ -70,6 +72,13 @@ def may_contain_secrets(text: str) -> bool:
         or ("env" in folded and re.search(_VARIABLES, folded) is not None)
         or ("\\" in text and re.search(_ESCAPE, text) is not None)
     )
+
+
+def _only_names(text: str) -> bool:
+    """Whether the text mentions secrets only in the list of their names, as most runs with secrets do."""
+    others, count = re.subn(_NAMES, "", text, count=1)
+    # `envs` has values that are shown, unlike `env` of a container.
+    return count > 0 and _mentions([line for line in split_lines(others) if line != "envs:"]) == []
 
 
 class _Place(Enum):
