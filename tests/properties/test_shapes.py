@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from speccompile.compiler.shapes.split_text import split_text
-from speccompile.compiler.shapes.varying import AMOUNT, NAME, PATH, PORT, TEXT
+from speccompile.compiler.shapes.varying import AMOUNT, COUNT, NAME, PATH, PORT, TEXT
 from speccompile.testing.admin import AdminConfig
 from speccompile.testing.admin_strategies import attempted
 from speccompile.testing.plain_data import Data
@@ -30,9 +30,15 @@ JOB: Data = {
     "labels": [{"name": "team", "value": "blue"}],
     "annotations": {"example.com/note": "x", "controller.kubernetes.io/pod-deletion-cost": "5"},
     "resources": {"cpu": 2, "mem": "4Gi", "gpu": 1, "disk": "5Gi"},
+    "node_selector": {"zone": "eu-1", "pool": "batch"},
     "parameters": {"rate": "0.1", "deep": [{"a": "b"}]},
     "volumes": [
-        {"name": "data", "volume_type": "persistent_volume_claim", "mount_path": "/data", "spec": {"size": "10Gi"}},
+        {
+            "name": "data",
+            "volume_type": "persistent_volume_claim",
+            "mount_path": "/data",
+            "spec": {"size": "10Gi", "access_mode": "ReadWriteMany"},
+        },
         {"name": "tmp", "volume_type": "empty_dir", "mount_path": "/tmp", "spec": {"size_limit": "1Gi"}},
         {"name": "files", "volume_type": "config_map", "mount_path": "/files", "spec": {"data": {"a": "b\nc\n"}}},
     ],
@@ -43,6 +49,8 @@ SERVER: Data = {
     "command": ["python", "-m", "serve"],
     "envs": [{"name": "MODE", "value": "fast"}, {"name": "HOME", "value": "/tmp/a"}],
     "labels": {"team": "blue"},
+    "node_selector": [{"key": "zone", "value": "eu-1"}, {"key": "pool", "value": "batch"}],
+    "replicas": 3,
     "service_name": "site",
     "service_ports": [{"port": 80, "target_port": 8080}, {"port": 81}],
 }
@@ -63,9 +71,19 @@ LAYER: Data = {
     "labels": {"team": "green"},
     "annotations": {"example.com/note": "y"},
     "resources": {"requests": {"memory": "8Gi", "ephemeral-storage": "1Gi"}, "limits": {"cpu": 4000, "memory": "2Ti"}},
+    "node_selector": {"pool": "gpu", "disk": "ssd"},
+    "replicas": 2,
     "volumes": [{"name": "shared", "volume_type": "empty_dir", "mount_path": "/cache/"}],
     "service_ports": [{"port": 9090, "target_port": 9091}],
 }
+AMOUNTS: list[Data] = [
+    {"gpu": 1, "mem": "1025Mi"},
+    {"gpu": "3", "mem": "1.0Gi"},
+    {"limits": {"nvidia.com/gpu": 3, "amd.com/gpu": 1}},
+    {"limits": {"amd.com/gpu": 1}},
+    {"disk": "5Gi", "requests": {"memory": "1Gi"}},
+]
+"""Amounts of a profile, some of which runs repeat."""
 SETTINGS: Data = {
     "allowed_registries": ["ghcr.io/acme", "docker.io/library"],
     "ceilings": {"cpu": 4000, "mem": "3Ti", "disk": "3Ti", "pvc": "2Ti"},
@@ -79,7 +97,7 @@ SETTINGS: Data = {
     "disk": {"as": "volume", "mount_path": "/scratch"},
     "pvc": {"as": "ephemeral"},
     "volumes": {"empty_dir_size": "2Gi"},
-    "forbid": ["envs.TOKEN", "node_selector"],
+    "forbid": ["envs.TOKEN", "tolerations"],
     "namespace": "ai-jobs",
     "overrides": "warning",
 }
@@ -89,6 +107,7 @@ AIMED: Mapping[str, str] = {
     NAME: f"a b-c web1 kubernetes vision x-x0123456789 {'a' * 40} {'a' * 41}",
     PATH: "/cache /cache/ /scratch /data /tmp /files /b",
     PORT: "80 81 1 65535 9092",
+    COUNT: "0 1 2 4 41001",
     AMOUNT: "0 1 3 500m 0.5 64 1Mi 1Gi 1025Mi 3Ti 4001",
 }
 """Scalars by kind that have an effect under some of them."""
@@ -141,6 +160,9 @@ READERS: list[tuple[Data, Data]] = [
     *(({"rules": {name: value}}, {}) for name, value in RULES.items()),
     *(({name: value}, {}) for name, value in LAYER.items()),
     *(({"defaults": {name: value}}, {}) for name, value in LAYER.items()),
+    *(({"resources": amounts}, {}) for amounts in AMOUNTS),
+    *(({"resources": amounts, "defaults": {"resources": {"gpu": 3}}}, {}) for amounts in AMOUNTS),
+    *(({"resources": amounts}, {"enforce": {"resources": {"gpu": 3}}}) for amounts in AMOUNTS),
 ]
 """Profiles and platforms that each read some values of the runs."""
 

@@ -15,7 +15,7 @@ from typing import Any, Final, TypeAlias
 from speccompile.compiler.compiled import Compiled, CompiledTrees, CreatedObject
 from speccompile.compiler.object_size import LARGEST_SMALL_TEXT
 from speccompile.compiler.shapes.split_text import SplitText, positions
-from speccompile.compiler.shapes.varying import AMOUNT, NAME, PATH, PORT, Value, Varying, VaryingValue
+from speccompile.compiler.shapes.varying import AMOUNT, COUNT, NAME, PATH, PORT, Value, Varying, VaryingValue
 from speccompile.model.diagnostic import Diagnostic, Note, Severity
 from speccompile.model.findings import in_order
 from speccompile.model.light_namedtuple import NamedTuple
@@ -35,6 +35,7 @@ _MARKER = re.compile(
 _BLOCK = re.compile(r"^( *)\S.*[:-] \|[-+0-9]*\n(?:\1 .*\n|\n)*", re.MULTILINE)
 _LEAD = re.compile(r" *(?:- )*")
 _KEY = re.compile(r'(?:"(?:[^"\\]|\\.)*"|[^"\n]*?): ')
+_OVERRIDDEN = "merge/overridden"
 _LONGEST_NAME = 50
 """Longer names may have to be shortened."""
 _UNESCAPED = re.compile(r"[ !#-\[\]-~]*")
@@ -52,7 +53,7 @@ Template: TypeAlias = "str | tuple[str | int, ...]"
 def marker(number: int, varying: Varying, value: Value) -> Value:
     """The value that replaces that of a scalar: of the same kind, and unlike any other."""
     subject = varying.path[-1]
-    if varying.kind == PORT:
+    if varying.kind in (PORT, COUNT):
         return _FIRST_PORT + number
     if varying.kind == AMOUNT and subject == "gpu":
         return _FIRST_AMOUNT + number if isinstance(value, int) else str(_FIRST_AMOUNT + number)
@@ -184,6 +185,12 @@ class ShapePage:
         self._distinct: Final = [
             [number for number, other in enumerate(self._kinds) if other == kind] for kind in (PATH, PORT)
         ]
+        self._reports: Final = {
+            number: reports
+            for number, kind in enumerate(self._kinds)
+            if kind == AMOUNT and (reports := self._reports_of(number, compiled.diagnostics))
+        }
+        """The findings that report amounts as overridden, by the number of the scalar."""
         self._fixed: Final = frozenset(value.rstrip("/") if isinstance(value, str) else value for value in fixed)
 
     def _manifests(self, text: str) -> tuple[str, list[int]]:
@@ -243,6 +250,12 @@ class ShapePage:
             finding.help and _template(finding.help),
         )
 
+    def _reports_of(self, number: int, findings: Sequence[Diagnostic]) -> frozenset[int]:
+        """The findings that report a scalar as overridden."""
+        place = (self._source, *self._positions[number])
+        reports = (one.code == _OVERRIDDEN and one.span and one.span[:3] == place for one in findings)
+        return frozenset(index for index, is_report in enumerate(reports) if is_report)
+
     def _span(self, span: Span) -> int:
         """The number of a span."""
         return self._spans.setdefault(span, len(self._spans))
@@ -282,7 +295,7 @@ class ShapePage:
             return None
         spans = self._moved_spans(run)
         name, project, place = self._run
-        findings = [self._filled_finding(finding, values, spans) for finding in self._findings]
+        findings = [self._filled_finding(finding, values, spans) for finding in self._findings_of(values)]
         return Compiled(
             name=_filled(name, values),
             project=_filled(project, values),
@@ -298,6 +311,14 @@ class ShapePage:
             whole=whole,
             filled=FilledPage(self, values),
         )
+
+    def _findings_of(self, values: Values) -> Sequence[_FindingPage]:
+        """The findings of a run: an amount that the admin sets too is not reported as overridden."""
+        equal = [number for number in self._reports if (value := values[number]) and value.is_admins]
+        if not equal:
+            return self._findings
+        unreported = frozenset().union(*(self._reports[number] for number in equal))
+        return [one for index, one in enumerate(self._findings) if index not in unreported]
 
     def _filled_text(self, values: Values) -> str | None:
         for numbers in self._distinct:

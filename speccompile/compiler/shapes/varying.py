@@ -31,7 +31,7 @@ from speccompile.schema.validate_fast_keywords import applicable_schemas, scalar
 from speccompile.yaml_text.serialize import string_text
 
 Value: TypeAlias = str | int
-TEXT, NAME, PATH, PORT, AMOUNT = "text", "name", "path", "port", "amount"
+TEXT, NAME, PATH, PORT, COUNT, AMOUNT = "text", "name", "path", "port", "count", "amount"
 """The kinds of varying values, as `x-varies` names them."""
 _NAME = re.compile(r"[a-z](?:-?[a-z0-9])*", re.ASCII)
 LONGEST_NAME = 40
@@ -39,7 +39,14 @@ LONGEST_NAME = 40
 _LONGEST = 4096
 _SHORTEST_CREDENTIAL = 13
 """A prefix of three characters and ten others; anything shorter has an `@`."""
-_TYPES: Mapping[str, tuple[type, ...]] = {TEXT: (str,), NAME: (str,), PATH: (str,), PORT: (int,), AMOUNT: (str, int)}
+_TYPES: Mapping[str, tuple[type, ...]] = {
+    TEXT: (str,),
+    NAME: (str,),
+    PATH: (str,),
+    PORT: (int,),
+    COUNT: (int,),
+    AMOUNT: (str, int),
+}
 
 
 class VaryingValue(NamedTuple):
@@ -54,6 +61,8 @@ class VaryingValue(NamedTuple):
     """What it has in common with the values of other runs of the shape; unlike any scalar."""
     has_comma: bool
     """Whether a comma in it would end it in a flow collection."""
+    is_admins: bool
+    """Whether it is an amount that the admin sets too, so that it is not reported as overridden."""
 
 
 Read: TypeAlias = Callable[[str], VaryingValue | None]
@@ -74,12 +83,14 @@ class AdminReading(NamedTuple):
     read: frozenset[str]
     """Fields, and resources, whose values decide something."""
     values: Mapping[KeyPath, frozenset[object]]
-    """Values that admins set, by field, and by key of `envs`, `labels` and `annotations`.
+    """Values that admins set, by field, and by key of fields that are mappings.
 
     An equal value of a run is not reported as overridden.
     """
     amounts: Mapping[str, frozenset[Quantity]]
     """The same for resources, by key in a run: their amounts are compared, not their spellings."""
+    fixed: Mapping[str, Quantity]
+    """Resources for which admins set one amount, and no default."""
     reserved: frozenset[object]
     """Mount paths of other volumes."""
     readers: dict[tuple[int, KeyPath], Read]
@@ -138,12 +149,17 @@ def reading_of(
     read = {str(one.path[0]) for side in sides for constraints in (side.rules, side.bans) for one in constraints}
     read.update(*(fields for setting, fields in _READ_BY_SETTINGS.items() if settings.at(setting) is not None))
     read.update(key for key, name in _COMPARED.items() if _is_compared_with(admin, name))
-    values = _values_of(layers)
+    values, amounts = _values_of(layers), _amounts_of(layers)
     disk = settings.fields["disk"].fields["mount_path"].value
     return AdminReading(
         read=frozenset(read),
         values=values,
-        amounts=_amounts_of(layers),
+        amounts=amounts,
+        fixed={
+            key: next(iter(below))
+            for key, below in amounts.items()
+            if len(below) == 1 and key not in _amounts_of((admin.defaults,))
+        },
         reserved=frozenset(map(_without_slash, (disk, *target.reserved_volumes, *values.get(("volumes",), ())))),
         readers={},
     )
@@ -196,7 +212,7 @@ _READ_BY_SETTINGS: Mapping[KeyPath, tuple[str, ...]] = {
     ("project_profiles",): ("project",),
 }
 """Settings of the platform, and the fields and resources that they read."""
-_BY_KEY = ("envs", "labels", "annotations")
+_BY_KEY = ("envs", "labels", "annotations", "node_selector")
 """Fields in which values are compared with those of the same key."""
 _COMPARED: Mapping[str, str] = {"cpu": "cpu", "mem": "memory", "disk": DISK}
 """Resources whose request must not be above the limit, by key in a run."""
@@ -238,13 +254,15 @@ def _new_reader(field: KeyPath, schema: Schema, reading: AdminReading, library: 
         value = scalar_value(scalar)
         if value is None or value.__class__ not in checks or value in values or len(scalar) > _LONGEST:
             return None
-        is_valid = all(check(value) for check in checks[value.__class__]) and is_free(value, field, reading)
-        return _varying_value(scalar, value, kind) if is_valid else None
+        if not (all(check(value) for check in checks[value.__class__]) and is_free(value, field, reading)):
+            return None
+        is_admins = field[0] == "resources" and _is_fixed(value, field, reading)
+        return _varying_value(scalar, value, kind, is_admins=is_admins)
 
     return read
 
 
-def _varying_value(scalar: str, value: Value, kind: str) -> VaryingValue:
+def _varying_value(scalar: str, value: Value, kind: str, *, is_admins: bool) -> VaryingValue:
     text = str(value)
     # Names with a dash are joined to others in another way.
     dash = "-" if kind == NAME and "-" in text else ""
@@ -253,7 +271,7 @@ def _varying_value(scalar: str, value: Value, kind: str) -> VaryingValue:
     # With less indentation, its lines could be keys.
     form = f"{lines} {len(block) - len(block.lstrip(' '))}" if block else dash
     has_comma = "," in scalar and scalar[0] not in "\"'|"
-    return VaryingValue(value, text, string_text(text, ""), f"\0{form}", has_comma)
+    return VaryingValue(value, text, string_text(text, ""), f"\0{form}", has_comma, is_admins)
 
 
 def _is_free_text(value: Value, field: KeyPath, _: AdminReading) -> bool:
@@ -281,11 +299,16 @@ def _is_free_path(value: Value, field: KeyPath, reading: AdminReading) -> bool:
 
 
 def _is_free_amount(value: Value, field: KeyPath, reading: AdminReading) -> bool:
-    quantity = parse_quantity(str(value))
-    if quantity.nano <= 0 or (field[0] == "resources" and quantity in reading.amounts.get(str(field[-1]), ())):
+    quantity, key = parse_quantity(str(value)), str(field[-1])
+    is_compared = field[0] == "resources" and quantity in reading.amounts.get(key, ())
+    if quantity.nano <= 0 or (is_compared and not _is_fixed(value, field, reading)):
         return False
-    resource = _COMPARED.get(str(field[-1]), str(field[-1]))
+    resource = _COMPARED.get(key, key)
     return resource == "gpu" or not is_unlikely_amount(resource, str(value))
+
+
+def _is_fixed(value: Value, field: KeyPath, reading: AdminReading) -> bool:
+    return reading.fixed.get(str(field[-1])) == parse_quantity(str(value))
 
 
 _CHECKS: Mapping[str, Callable[[Value, KeyPath, AdminReading], bool]] = {
@@ -293,6 +316,8 @@ _CHECKS: Mapping[str, Callable[[Value, KeyPath, AdminReading], bool]] = {
     NAME: _is_free_name,
     PATH: _is_free_path,
     PORT: lambda *_: True,
+    # Several pods cannot share some volumes; how many they are does not matter.
+    COUNT: lambda value, *_: int(value) > 1,
     AMOUNT: _is_free_amount,
 }
 """What a value must satisfy beyond its schema to decide nothing."""

@@ -19,14 +19,22 @@ from helpers.shapes import Page, marked_scalars, source, with_scalars
 
 from speccompile.compiler.shapes.known_shapes import _numbers_of
 from speccompile.compiler.shapes.split_text import SplitText, split_text
-from speccompile.compiler.shapes.varying import AMOUNT, NAME, PATH, PORT, TEXT
+from speccompile.compiler.shapes.varying import AMOUNT, COUNT, NAME, PATH, PORT, TEXT
 from speccompile.files.load_admin_config import read_setting
 from speccompile.model.key_path import KeyPath
 from speccompile.schema.library import Library
 from speccompile.yaml_text.parse import parse
 
 FOLDERS = [*CASES, ROOT / "examples"]
-_NEUTRAL: Mapping[str, str] = {TEXT: "a", NAME: "a{}", PATH: "/a{}", PORT: "300{}", AMOUNT: "5Mi", "cpu": "3"}
+_NEUTRAL: Mapping[str, str] = {
+    TEXT: "a",
+    NAME: "a{}",
+    PATH: "/a{}",
+    PORT: "300{}",
+    COUNT: "5",
+    AMOUNT: "5Mi",
+    "cpu": "3",
+}
 """Values that hardly any check refuses, by kind or key; filled with the number of the scalar."""
 _WITHOUT_PAGE = {
     "credential-in-a-variable-is-not-shown": "secrets",
