@@ -20,6 +20,8 @@ from speccompile.schema.bundled import preset_names
 from speccompile.schema.suggestions import near
 from speccompile.yaml_text.parsed import Parsed
 
+_MOST_KNOWN = 4 * 1024 * 1024
+"""Characters of runs that are kept in memory; the files of others are read again."""
 AdminInput: TypeAlias = Mapping[str, Any] | Path | str
 """A platform: Python data, a path, or the name of a bundled preset."""
 ProfileInput: TypeAlias = AdminInput | Sequence[Mapping[str, Any]]
@@ -72,30 +74,41 @@ def read_admin(
     return AdminFiles(texts, None if platform is None else platform_text(platform), custom, fixed, functions=entities)
 
 
-def read_admin_of(inputs: Inputs) -> AdminFiles:
-    """Read the profiles, platform, templates and functions of a call without parsing them."""
+def read_admin_of(inputs: Inputs, known: dict[int, Source] | None = None) -> AdminFiles:
+    """Read the profiles, platform, templates and functions of a call without parsing them.
+
+    Texts of runs that are read on the way are added to `known`, while they are few.
+    """
     files = read_admin(inputs.profiles, inputs.platform, inputs.templates, functions=inputs.functions)
     return files._replace(
-        project=fixed_project(inputs), trusts_profiles=inputs.trusts_profiles, beside_runs=entities_beside_runs(inputs)
+        project=fixed_project(inputs),
+        trusts_profiles=inputs.trusts_profiles,
+        beside_runs=entities_beside_runs(inputs, known),
     )
 
 
-def entities_beside_runs(inputs: Inputs) -> tuple[Text, ...]:
+def entities_beside_runs(inputs: Inputs, known: dict[int, Source] | None = None) -> tuple[Text, ...]:
     """The run files of a call that contain functions or tasks, as in an exported directory.
 
-    Raises CallError if there is no run in any file.
+    All texts are added to `known`, while they are few. Raises CallError if there is no run in any file.
     """
-    paths = (path for path in inputs.runs if isinstance(path, Path) and not is_stream(path))
-    texts = (file_text(path, Layer.FUNCTION) for path in paths)
-    # Most runs have no kind, and the search for it is short.
-    found = tuple(
-        text for text in texts if isinstance(text, Text) and "kind" in text.text and re.search(_ENTITY, text.text)
-    )
+    found: list[Text] = []
+    room = 0 if known is None else _MOST_KNOWN
+    for number, path in enumerate(inputs.runs):
+        read = read_file(path, Layer.RUN, MAX_FILE_BYTES) if isinstance(path, Path) and not is_stream(path) else None
+        if not isinstance(read, Source):
+            continue
+        room -= len(read.text)
+        if known is not None and room > 0:
+            known[number] = read
+        # Most runs have no kind, and the search for it is short.
+        if "kind" in read.text and re.search(_ENTITY, read.text):
+            found.append(Text(read.name, read.text))
     # Manifests, which `verify` reads, can contain the text of functions.
     has_others = any("apiVersion" in text.text or re.search(_RUN, text.text) for text in found)
     if found and len(found) == len(inputs.runs) and not has_others:
         raise CallError(f"{found[0].name} has functions or tasks, but no run; pass the runs, and this with --functions")
-    return found
+    return tuple(found)
 
 
 _ENTITY = r"""(?:^|[{,\s])["']?kind["']?\s*:\s*["']?[a-z0-9][-.a-z0-9]*(?:\+[a-z]+)?["']?\s*(?:[,}#\r\n]|$)"""

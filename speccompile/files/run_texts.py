@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, MutableMapping
 
 from speccompile.files.call_inputs import CallError, Inputs
 from speccompile.files.read import MAX_FILE_BYTES, read_file, read_stream
@@ -11,13 +11,18 @@ from speccompile.model.source import Layer, Source
 from speccompile.yaml_text.parsed import Parsed
 
 
-def run_texts(inputs: Inputs, max_bytes: int = MAX_FILE_BYTES) -> Iterator[Source | Parsed]:
+def run_texts(
+    inputs: Inputs, max_bytes: int = MAX_FILE_BYTES, known: MutableMapping[int, Source] | None = None
+) -> Iterator[Source | Parsed]:
     """The texts of the run files; a finding for each that cannot be read.
 
-    Raises CallError if standard input is needed and closed.
+    `known` has texts by their number, which are used once; their files are not read. Raises CallError if standard input
+    is needed and closed.
     """
-    for path in inputs.runs:
-        if path is not None:
+    for number, path in enumerate(inputs.runs):
+        if known and number in known:
+            yield known.pop(number)
+        elif path is not None:
             yield read_file(path, Layer.RUN, max_bytes)
         elif sys.stdin is None:
             raise CallError("standard input is closed")

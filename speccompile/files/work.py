@@ -20,8 +20,12 @@ if TYPE_CHECKING:
 class Work:
     """The runs of a call and the admin's texts; runs are read, and the texts parsed, on first use."""
 
-    def __init__(self, inputs: Inputs, admin_texts: AdminFiles, stderr: TextIO) -> None:
+    def __init__(
+        self, inputs: Inputs, admin_texts: AdminFiles, stderr: TextIO, known: dict[int, Source] | None = None
+    ) -> None:
         self.inputs: Final = inputs
+        self._known: Final = known
+        """Texts of runs that were read already, by their number."""
         self.admin_texts: Final = admin_texts
         self.stderr: Final = stderr
         """The stream for progress."""
@@ -35,7 +39,7 @@ class Work:
     @property
     def texts(self) -> Iterator[Source | Parsed]:
         """The run files as texts, or findings. Raises CallError if standard input is needed and closed."""
-        return counted(run_texts(self.inputs), len(self.inputs.runs), self.stderr)
+        return counted(run_texts(self.inputs, known=self._known), len(self.inputs.runs), self.stderr)
 
 
 def read_work(flags: Flags, stderr: TextIO) -> Work:
@@ -44,4 +48,5 @@ def read_work(flags: Flags, stderr: TextIO) -> Work:
     Raises CallError, or CompileError if the project file has errors.
     """
     inputs = settle(flags)
-    return Work(inputs, read_admin_of(inputs), stderr)
+    known: dict[int, Source] = {}
+    return Work(inputs, read_admin_of(inputs, known), stderr, known)

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TextIO
 
 from speccompile.compiler.duplicate_objects import HashIndex
-from speccompile.files.call_inputs import STREAM
 from speccompile.files.find import PROJECT_FILE, SUFFIXES
 from speccompile.files.replace_files import Output, Outputs, mode_of, obstacle, remove_stale, replace_files
 from speccompile.integrations import kustomization
@@ -72,20 +71,12 @@ def is_file_name(target: Path | str) -> bool:
     return name.endswith(SUFFIXES) and not os.path.isdir(name)  # noqa: PTH112
 
 
-def write(
-    outputs: Outputs, target: Path | str | None, inputs: Sequence[Path], stdout: TextIO, *, shape: str
-) -> WriteCounts | None:
-    """Print all texts, write them below a folder, or write what would be printed to one file.
-
-    None if they were printed. Raises OSError; see `replace_files`.
-    """
-    if target is None or target == STREAM:
-        _print(outputs, stdout, shape)
-        return None
+def write(outputs: Outputs, target: Path | str, inputs: Sequence[Path], *, shape: str) -> WriteCounts:
+    """Write the texts below a folder, or what would be printed to one file. Raises OSError; see `replace_files`."""
     root = Path(target)
     if is_file_name(target):
         with StringIO() as stream:
-            _print(outputs, stream, shape)
+            print_texts((output.text for output in outputs), stream, shape)
             is_changed = write_file(Output(Path(root.name), stream.getvalue()), root.parent, inputs)
         return WriteCounts(int(is_changed), int(not is_changed))
     written = len(_write_changed(outputs, root, inputs, ()))
@@ -100,24 +91,23 @@ def write_file(output: Output, folder: Path, inputs: Iterable[Path]) -> bool:
     return bool(changed)
 
 
-def _print(outputs: Outputs, stdout: TextIO, shape: str) -> None:
+def print_texts(texts: Iterable[str], stdout: TextIO, shape: str) -> None:
+    """Print the manifests of all runs as one stream."""
     if shape != "json":
         between = ""
-        for output in outputs:
-            stdout.write(between + output.text)
+        for text in texts:
+            stdout.write(between + text)
             between = "---\n"
         return
     from speccompile.yaml_text.serialize import serialize_json
 
-    if not len(outputs):
-        stdout.write(serialize_json(()))
-        return
     head, tail = serialize_json([{}]).split("    {}")
+    number = 0
     # Each text is a List; the items of all are joined into one.
-    for number, output in enumerate(outputs):
-        items = output.text[len(head) : -len(tail)]
-        stdout.write(f",\n{items}" if number else f"{head}{items}")
-    stdout.write(tail)
+    for number, text in enumerate(texts, start=1):
+        items = text[len(head) : -len(tail)]
+        stdout.write(f",\n{items}" if number > 1 else f"{head}{items}")
+    stdout.write(tail if number else serialize_json(()))
 
 
 def write_files(

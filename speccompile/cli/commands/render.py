@@ -40,6 +40,7 @@ from speccompile.files.write import (
     is_file_name,
     kustomization_output,
     manifest_path,
+    print_texts,
     write,
 )
 from speccompile.model.findings import CompileError
@@ -184,6 +185,11 @@ class _OutputFiles:
     def __iter__(self) -> Iterator[Output]:
         return map(self.__getitem__, range(len(self)))
 
+    @property
+    def texts(self) -> Iterator[str]:
+        """The manifests without their files."""
+        return (text for _, _, text in self._spool)
+
     def __getitem__(self, number: int) -> Output:
         if number >= len(self._spool):
             return self._others[number - len(self._spool)]
@@ -201,15 +207,17 @@ def _write(outputs: _OutputFiles, arguments: argparse.Namespace, inputs: Inputs,
     try:
         if arguments.kustomization and target is not None:
             outputs = outputs.with_kustomization(Path(target), is_whole=inputs.is_whole)
-        counts = write(outputs, target, inputs.files, stdout, shape=arguments.shape)
+        if target is None or target == STREAM:
+            print_texts(outputs.texts, stdout, arguments.shape)
+            return DONE
+        counts = write(outputs, target, inputs.files, shape=arguments.shape)
     except OSError as error:
         if target is None or target == STREAM:
             stderr.write(write_failure(error, "temporary files", "only a part"))
         else:
             stderr.write(write_failure(error, target, "no manifest" if arguments.report else "nothing"))
         return INPUT
-    if counts and target is not None:
-        report_success(_success(counts, target), arguments, stderr)
+    report_success(_success(counts, target), arguments, stderr)
     return DONE
 
 
