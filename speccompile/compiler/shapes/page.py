@@ -14,7 +14,7 @@ from typing import Any, Final, TypeAlias
 
 from speccompile.compiler.compiled import Compiled, CompiledTrees, CreatedObject
 from speccompile.compiler.object_size import LARGEST_SMALL_TEXT
-from speccompile.compiler.shapes.split_text import SplitText, positions
+from speccompile.compiler.shapes.split_text import GAP, SplitText, positions
 from speccompile.compiler.shapes.varying import AMOUNT, COUNT, NAME, PATH, PORT, Value, Varying, VaryingValue
 from speccompile.model.diagnostic import Diagnostic, Note, Severity
 from speccompile.model.findings import in_order
@@ -107,7 +107,7 @@ class FilledPage(NamedTuple):
 class _Slot(NamedTuple):
     """A value in the manifests that contains varying values."""
 
-    parts: tuple[str | int, ...]
+    text: int
     indent: str
     """The indentation of further lines."""
     is_text: bool
@@ -129,15 +129,50 @@ class _Place(NamedTuple):
 
 
 class _FindingPage(NamedTuple):
-    """A finding with holes; places are numbers of spans."""
+    """A finding with holes; texts and places are numbers."""
 
     code: str
-    message: Template
+    message: int
     place: int | None
-    path: tuple[Template | int, ...]
+    path: Sequence[tuple[int | None, int]]
+    """Keys as the numbers of texts; without one, the index of an item."""
     severity: Severity
-    notes: Sequence[tuple[Template, int | None]]
-    help: Template | None
+    notes: Sequence[tuple[int, int | None]]
+    help: int | None
+
+
+class _Texts:
+    """Texts with holes, by number; those of a run are filled in at once, which takes a fraction of the time."""
+
+    def __init__(self) -> None:
+        self._numbers: Final[dict[Template, int]] = {}
+        self._format = ""
+        self._order: list[int] = []
+
+    def number(self, text: str) -> int:
+        """The number of a text with markers."""
+        return self.number_of(_template(text))
+
+    def number_of(self, template: Template) -> int:
+        return self._numbers.setdefault(template, len(self._numbers))
+
+    @property
+    def templates(self) -> Iterable[Template]:
+        return self._numbers
+
+    def complete(self) -> None:
+        """Prepare to fill the texts: no more are added. Raises NotUniformError if one contains a gap."""
+        parts = [(template,) if isinstance(template, str) else template for template in self._numbers]
+        self._order = [part for some in parts for part in some if isinstance(part, int)]
+        if any(isinstance(part, str) and GAP in part for some in parts for part in some):
+            raise NotUniformError
+        self._format = GAP.join(
+            "".join("%s" if isinstance(part, int) else part.replace("%", "%%") for part in some) for some in parts
+        )
+
+    def filled(self, values: Values) -> list[str]:
+        # No value contains a gap.
+        return (self._format % tuple([_text_of(number, values) for number in self._order])).split(GAP)
 
 
 class ShapePage:
@@ -163,24 +198,25 @@ class ShapePage:
         self._source: Final = compiled.place.source
         self._positions: Final = positions(split)
         self._spans: Final[dict[Span, int]] = {}
-        self._run: Final = (_template(compiled.name), _template(compiled.project), self._span(compiled.place))
-        self._objects: Final = [
-            (one.kind, _template(one.name), _template(one.namespace), self._span(one.place)) for one in compiled.objects
-        ]
+        self._texts: Final = _Texts()
         self._findings: Final = [self._finding_page(one) for one in compiled.diagnostics]
+        self._quoted: Final = self._numbers(self._texts.templates)
+        text = self._texts.number
+        self._run: Final = (text(compiled.name), text(compiled.project), self._span(compiled.place))
+        self._objects: Final = [
+            (one.kind, text(one.name), text(one.namespace), self._span(one.place)) for one in compiled.objects
+        ]
         # A message is redacted if it repeats a part of a secret, which can be one of the values.
         if any(secrets_in(span.source).texts for span in self._spans):
             raise NotUniformError
         self._is_sorted: Final = self._has_fixed_order(compiled.diagnostics)
         self._places: Final = [self._place(span) for span in self._spans]
         self._computed: dict[_Slot, int] = {}
+        self._joined: Final[set[Template]] = set()
+        """Values in the manifests that have several parts."""
         self._text, self._order = self._manifests(compiled.to_yaml())
-        self._escaped: Final = self._numbers(slot.parts for slot in self._computed if len(slot.parts) > 1)
-        self._quoted: Final = self._numbers(
-            template
-            for one in self._findings
-            for template in (one.message, one.help, *(message for message, _ in one.notes), *one.path)
-        )
+        self._escaped: Final = self._numbers(self._joined)
+        self._texts.complete()
         # Two mount paths, or two ports of a container, must not become equal.
         self._distinct: Final = [
             [number for number, other in enumerate(self._kinds) if other == kind] for kind in (PATH, PORT)
@@ -207,20 +243,14 @@ class ShapePage:
         for match in _MARKER.finditer(text):
             if match.start() >= end:
                 start = text.rfind("\n", 0, match.start()) + 1
-                head, slot = self._slot(text[start : text.index("\n", match.end())])
+                head, number = self._slot(text[start : text.index("\n", match.end())])
                 parts.append(text[end : start + len(head)].replace("%", "%%"))
-                order.append(self._number(slot))
+                order.append(number)
                 end = text.index("\n", match.end())
         return "%s".join((*parts, text[end:].replace("%", "%%"))), order
 
-    def _number(self, slot: _Slot) -> int:
-        number = slot.parts[0]
-        if len(slot.parts) == 1 and isinstance(number, int) and slot.is_text and self._scalars[number][0] != "|":
-            return number
-        return self._computed.setdefault(slot, len(self._scalars) + len(self._computed))
-
-    def _slot(self, line: str) -> tuple[str, _Slot]:
-        """The part of a line before its value, and the value."""
+    def _slot(self, line: str) -> tuple[str, int]:
+        """The part of a line before its value, and the number of what belongs there."""
         lead = _LEAD.match(line)
         assert lead is not None
         key = _KEY.match(line, lead.end())
@@ -237,17 +267,24 @@ class ShapePage:
         indent = " " * (lead.end() + (2 if key else 0))
         has_name = any(isinstance(part, int) and self._kinds[part] == NAME for part in parts)
         is_name = has_name and re.fullmatch("[a-z0-9-]+", written) is not None
-        return head, _Slot(parts, indent, is_quoted or not written.isdecimal(), is_name)
+        is_text = is_quoted or not written.isdecimal()
+        if len(parts) == 1 and isinstance(parts[0], int) and is_text and self._scalars[parts[0]][0] != "|":
+            return head, parts[0]
+        if len(parts) > 1:
+            self._joined.add(parts)
+        slot = _Slot(self._texts.number_of(parts), indent, is_text, is_name)
+        return head, self._computed.setdefault(slot, len(self._scalars) + len(self._computed))
 
     def _finding_page(self, finding: Diagnostic) -> _FindingPage:
+        text = self._texts.number
         return _FindingPage(
             finding.code,
-            _template(finding.message),
+            text(finding.message),
             finding.span and self._span(finding.span),
-            tuple(_template(step) if isinstance(step, str) else step for step in finding.path),
+            [(text(step), 0) if isinstance(step, str) else (None, step) for step in finding.path],
             finding.severity,
-            [(_template(note.message), note.span and self._span(note.span)) for note in finding.notes],
-            finding.help and _template(finding.help),
+            [(text(note.message), note.span and self._span(note.span)) for note in finding.notes],
+            None if finding.help is None else text(finding.help),
         )
 
     def _reports_of(self, number: int, findings: Sequence[Diagnostic]) -> frozenset[int]:
@@ -290,19 +327,20 @@ class ShapePage:
     def fill(self, run: ShapedRun, whole: Callable[[], CompiledTrees]) -> Compiled | None:
         """The compilation of a run; None if one of its values needs a closer look."""
         values = run.values
-        text = self._filled_text(values)
+        texts = self._texts.filled(values)
+        text = self._filled_text(values, texts)
         if text is None or not all(_QUOTABLE.fullmatch(_text_of(number, values)) for number in self._quoted):
             return None
         spans = self._moved_spans(run)
         name, project, place = self._run
-        findings = [self._filled_finding(finding, values, spans) for finding in self._findings_of(values)]
+        findings = [self._filled_finding(finding, texts, spans) for finding in self._findings_of(values)]
         return Compiled(
-            name=_filled(name, values),
-            project=_filled(project, values),
+            name=texts[name],
+            project=texts[project],
             place=spans[place],
             objects=tuple(
                 [
-                    CreatedObject(kind, _filled(name, values), _filled(namespace, values), spans[place])
+                    CreatedObject(kind, texts[name], texts[namespace], spans[place])
                     for kind, name, namespace, place in self._objects
                 ]
             ),
@@ -320,7 +358,7 @@ class ShapePage:
         unreported = frozenset().union(*(self._reports[number] for number in equal))
         return [one for index, one in enumerate(self._findings) if index not in unreported]
 
-    def _filled_text(self, values: Values) -> str | None:
+    def _filled_text(self, values: Values, texts: Sequence[str]) -> str | None:
         for numbers in self._distinct:
             if numbers:
                 distinct = {value.value for number in numbers if (value := values[number])}
@@ -329,26 +367,26 @@ class ShapePage:
         # Inside JSON, other characters would be escaped.
         if not all(_UNESCAPED.fullmatch(_text_of(number, values)) for number in self._escaped):
             return None
-        texts = [value.written if value else "" for value in values]
-        for parts, indent, is_text, is_name in self._computed:
-            joined = _filled(parts, values)
+        written = [value.written if value else "" for value in values]
+        for number, indent, is_text, is_name in self._computed:
+            joined = texts[number]
             if is_name and (len(joined) > _LONGEST_NAME or is_hashed(joined)):
                 return None
-            texts.append(string_text(joined, indent) if is_text else joined)
-        text = self._text % tuple([texts[number] for number in self._order])
+            written.append(string_text(joined, indent) if is_text else joined)
+        text = self._text % tuple([written[number] for number in self._order])
         return text if len(text) <= LARGEST_SMALL_TEXT else None
 
     @staticmethod
-    def _filled_finding(finding: _FindingPage, values: Values, spans: Sequence[Span]) -> Diagnostic:
+    def _filled_finding(finding: _FindingPage, texts: Sequence[str], spans: Sequence[Span]) -> Diagnostic:
         code, message, place, path, severity, notes, advice = finding
         return Diagnostic(
             code,
-            _filled(message, values),
+            texts[message],
             None if place is None else spans[place],
-            tuple([step if isinstance(step, int) else _filled(step, values) for step in path]),
+            tuple([index if key is None else texts[key] for key, index in path]),
             severity,
-            tuple([Note(_filled(note, values), None if at is None else spans[at]) for note, at in notes]),
-            None if advice is None else _filled(advice, values),
+            tuple([Note(texts[note], None if at is None else spans[at]) for note, at in notes]),
+            None if advice is None else texts[advice],
         )
 
     def _moved_spans(self, run: ShapedRun) -> list[Span]:

@@ -49,6 +49,12 @@ RUNS: dict[str, tuple[str, list[str], Data, Data | None]] = {
         {},
         {"project_profiles": {"*": ["big"]}},
     ),
+    "a gap in a message": (
+        JOB + "annotations: {{note: {value}}}\n",
+        ["a", "b", "c", "d"],
+        {"annotations": {"note": "x\1y"}},
+        None,
+    ),
     "a secret that is a word of a message": (
         JOB + "annotations: {{app-secret: {value}}}\n",
         ["big", "big", "big", "other"],
