@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from speccompile.batch.compile_unit import Compiler
     from speccompile.batch.incremental import ResultCache
 
-_Outcomes: TypeAlias = Generator[tuple[WorkUnit, UnitOutcome], None, None]
+_Outcomes: TypeAlias = Generator[tuple[WorkUnit, UnitOutcome | None], None, None]
 _WINDOW = 100
 """Files that are read before it is decided how to compile them."""
 _WORTH_FORKING, _WORTH_STARTING = 100, 1000
@@ -123,11 +123,15 @@ class _Route:
     def _dispatched(self, units: Iterable[WorkUnit], jobs: int = 0) -> Iterator[Rendered]:
         """Compile units without an outcome on the cluster, or in `jobs` processes."""
         for unit, outcome in self._outcomes(units, jobs):
+            if outcome is None:
+                yield from self._local(unit)
+                continue
             if self._cache and unit.outcome is None:
                 self._cache.put(unit.source, outcome)
             yield from self._unpack(unit, outcome)
 
-    def _outcomes(self, units: Iterable[WorkUnit], jobs: int) -> Iterator[tuple[WorkUnit, UnitOutcome]]:
+    def _outcomes(self, units: Iterable[WorkUnit], jobs: int) -> Iterator[tuple[WorkUnit, UnitOutcome | None]]:
+        """Each unit with its outcome; None if it is to be compiled here."""
         compile_forked = None if self._effort.dask else _forked_compiler()
         if compile_forked:
             return self._stack.enter_context(closing(compile_forked(units, self._compiler, jobs)))

@@ -1,8 +1,8 @@
-"""Compile units of work in forked processes, which inherit everything that is loaded.
+"""Compile units of work in forked processes beside this one; they inherit everything that is loaded.
 
 Starting them takes milliseconds, where a pool of processes has to import its modules first. Each process has two pipes,
 for texts and for outcomes, and gets new texts only after its outcomes were read, so that neither side waits for the
-other to read.
+other to read. This process compiles whatever it needs next and no other has begun.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from collections import deque
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from itertools import islice
-from typing import IO, Any, NoReturn
+from typing import IO, Any, NoReturn, TypeAlias
 
 from speccompile.batch.compile_unit import CRASHED, DONE, Compiler
 from speccompile.batch.executor_error import ExecutorError
-from speccompile.batch.work_units import UnitOutcome, WorkUnit, chunks
+from speccompile.batch.work_units import UnitOutcome, WorkUnit
 from speccompile.files.defer_interrupt import defer_interrupt
 from speccompile.model.input_texts import Text
 from speccompile.model.internal_error import traceback_text
@@ -29,11 +29,16 @@ from speccompile.model.light_namedtuple import NamedTuple
 
 _FIRST = 4
 """Units that are compiled before the fork: new processes inherit what is loaded and prepared for the first runs."""
-_CHUNK = 20
+_BATCH = 20
 """Runs that are sent to a process together."""
-_AHEAD = 4
-"""Chunks for each process that are compiled before the results of an earlier one are used."""
+_AHEAD = 100
+"""Files for each process that are read before the results of the first one are used."""
+_NEAR = 4
+"""Files that are not sent to other processes, because this one needs their results next."""
+_COMMON = 100
+"""Runs of one form from which on all processes compile some."""
 _LENGTH_BYTES = 8
+_Form: TypeAlias = tuple[int, int]
 
 
 class _Worker(NamedTuple):
@@ -44,15 +49,33 @@ class _Worker(NamedTuple):
     outcomes: IO[bytes]
 
 
-class _Chunk:
-    """Units, and the outcomes of those that have none, once they are compiled."""
+class _Task:
+    """A unit that is to be compiled, or whose outcome is known."""
 
-    __slots__ = ("outcomes", "texts", "units")
+    __slots__ = ("form", "is_sent", "outcome", "unit")
 
-    def __init__(self, units: Sequence[WorkUnit]) -> None:
-        self.units = units
-        self.texts = [(unit.text.name, unit.text.text) for unit in units if unit.outcome is None]
-        self.outcomes: Sequence[UnitOutcome] | None = None if self.texts else ()
+    def __init__(self, unit: WorkUnit) -> None:
+        text = unit.text.text
+        self.unit = unit
+        self.outcome = unit.outcome
+        self.is_sent = False
+        self.form = (text.count("\n"), text.count(":"))
+        """Roughly what runs of one shape have in common."""
+
+
+class _Forms:
+    """Which process compiles runs of a form: each shape should be compiled by one process, unless it is common."""
+
+    def __init__(self) -> None:
+        self._processes: dict[_Form, int] = {}
+        self._counts: dict[_Form, int] = {}
+
+    def count(self, form: _Form) -> None:
+        self._counts[form] = self._counts.get(form, 0) + 1
+
+    def is_for(self, form: _Form, process: int) -> bool:
+        """Whether the process may compile runs of the form; the first one that asks may."""
+        return self._processes.setdefault(form, process) == process or self._counts[form] >= _COMMON
 
 
 def can_fork() -> bool:
@@ -62,42 +85,61 @@ def can_fork() -> bool:
 
 def compile_forked(
     units: Iterable[WorkUnit], compiler: Compiler, jobs: int
-) -> Generator[tuple[WorkUnit, UnitOutcome], None, None]:
-    """Each unit with its outcome, in order; units without one are compiled by forked processes.
+) -> Generator[tuple[WorkUnit, UnitOutcome | None], None, None]:
+    """Each unit with its outcome, in order; None for those that the caller compiles, while others are compiled ahead.
 
-    Closing the generator ends them. Raises ExecutorError if a process ends early.
+    Closing the generator ends the forked processes. Raises ExecutorError if one ends early.
     """
     stream = iter(units)
     for unit in islice(stream, _FIRST):
-        yield unit, unit.outcome or compiler.compile(unit)
-    with _workers(compiler, jobs) as idle:
+        yield unit, unit.outcome
+    with _workers(compiler, jobs - 1) as workers:
         poll = select.poll()
-        busy: dict[int, tuple[_Worker, _Chunk]] = {}
-        waiting: deque[_Chunk] = deque()
-        remaining = chunks(stream, jobs, _CHUNK)
+        busy: dict[int, tuple[_Worker, list[_Task]]] = {}
+        idle = [*workers]
+        ahead: deque[_Task] = deque()
+        forms = _Forms()
         while True:
-            while idle and len(waiting) < _AHEAD * jobs and (chunk := next(remaining, None)) is not None:
-                waiting.append(_Chunk(chunk))
-                if waiting[-1].texts:
-                    worker = idle.pop()
-                    busy[worker.outcomes.fileno()] = worker, waiting[-1]
-                    poll.register(worker.outcomes, select.POLLIN)
-                    _send(waiting[-1].texts, worker.texts)
-            if not waiting:
+            for unit in islice(stream, _AHEAD * jobs - len(ahead)):
+                ahead.append(_Task(unit))
+                forms.count(ahead[-1].form)
+            if not ahead:
                 return
-            # Idle processes get new texts before any results are used.
-            is_done = waiting[0].outcomes is not None
-            ready = poll.poll(0 if is_done else None) if busy else ()
-            for number, _ in ready:
+            task = ahead[0]
+            is_waiting = task.is_sent and task.outcome is None
+            for number, _ in poll.poll(None if is_waiting else 0) if busy else ():
                 poll.unregister(number)
-                worker, compiled = busy.pop(number)
-                compiled.outcomes = _receive_outcomes(worker)
+                worker, tasks = busy.pop(number)
+                for one, outcome in zip(tasks, _receive_outcomes(worker), strict=True):
+                    one.outcome = outcome
                 idle.append(worker)
-            if not ready:
-                done = waiting.popleft()
-                outcomes = iter(done.outcomes or ())
-                for unit in done.units:
-                    yield unit, unit.outcome or next(outcomes)
+            # Idle processes get new texts before any results are used.
+            for worker in [*idle]:
+                if tasks := _tasks_for(worker, ahead, forms):
+                    idle.remove(worker)
+                    busy[worker.outcomes.fileno()] = worker, tasks
+                    poll.register(worker.outcomes, select.POLLIN)
+                    _send([(one.unit.text.name, one.unit.text.text) for one in tasks], worker.texts)
+            if not task.is_sent or task.outcome is not None:
+                ahead.popleft()
+                if task.outcome is None:
+                    forms.is_for(task.form, os.getpid())
+                yield task.unit, task.outcome
+
+
+def _tasks_for(worker: _Worker, ahead: Iterable[_Task], forms: _Forms) -> list[_Task]:
+    """The next tasks of a process; the nearest are left to this one, which would have to wait for them."""
+    tasks: list[_Task] = []
+    weight = 0
+    waiting = (task for task in ahead if task.outcome is None and not task.is_sent)
+    for task in islice(waiting, _NEAR, None):
+        if weight >= _BATCH:
+            break
+        if forms.is_for(task.form, worker.pid):
+            task.is_sent = True
+            tasks.append(task)
+            weight += task.unit.weight
+    return tasks
 
 
 @contextmanager
