@@ -182,7 +182,7 @@ class Page:
             self._shapes.compile(source(text, f"{number}.yaml"))
         self.split = split_text(text) or SplitText(text, ())
         structure = self._shapes._structures.get(self.split.structure)
-        self.holes = structure.holes.get(structure.decided_by(self.split)) if structure else None
+        self.holes = structure.holes.get(structure.decided_by(self.split.scalars)) if structure else None
         self._key = _key(self.split.scalars, self.holes)[0] if self.holes else ""
         self.exists = isinstance(self._shapes._shapes.get(self._key), ShapePage)
 

@@ -27,13 +27,14 @@ from speccompile.compiler.shapes.varying import (
 )
 from speccompile.model.diagnostic import Diagnostic
 from speccompile.model.documents import Document
-from speccompile.model.findings import CompileError
+from speccompile.model.findings import CompileError, has_errors
 from speccompile.model.key_spelling import spelled
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
 from speccompile.model.source import Source
 from speccompile.schema.validate import validate
 from speccompile.yaml_text.parse import parse
+from speccompile.yaml_text.parsed import Parsed
 
 _DECIDING = ("profile", "action")
 """The fields that decide what an admin's configuration reads."""
@@ -79,8 +80,8 @@ class _Structure:
         self.holes: dict[tuple[str, ...], _Holes | None] = {}
         """By these scalars; None if nothing may vary. Empty until the structure appears again."""
 
-    def decided_by(self, split: SplitText) -> tuple[str, ...]:
-        return tuple([split.scalars[number] for number in self.deciding])
+    def decided_by(self, scalars: Sequence[str]) -> tuple[str, ...]:
+        return tuple([scalars[number] for number in self.deciding])
 
 
 _Shape: TypeAlias = "_Example | ShapePage | None"
@@ -98,6 +99,7 @@ class KnownShapes:
         self._readings: Final[dict[tuple[str, str], AdminReading]] = {}
         """By profile and action."""
         self._count = 0
+        self._last_parsed: tuple[Source, Parsed] | None = None
         self._last_marked: tuple[Source, Compiled] | None = None
         self._applies: Final = not setting.is_broken and not setting.library.has_custom_templates
 
@@ -111,10 +113,16 @@ class KnownShapes:
             return self._compile_first(source, split, lambda example: self._add_structure(split, example))
         if not structure.holes:
             # Now that the structure appears again, it is worth a closer look.
-            self._add_holes(structure, split, structure.first)
-        name = structure.decided_by(split)
+            self._add_holes(structure, split, source)
+            self._add_example(structure, structure.first)
+        name = structure.decided_by(split.scalars)
         if name not in structure.holes:
-            return self._compile_first(source, split, lambda example: self._add_holes(structure, split, example))
+
+            def remember(example: _Example) -> None:
+                self._add_holes(structure, split, source)
+                self._add_example(structure, example)
+
+            return self._compile_first(source, split, remember)
         holes = structure.holes[name]
         if holes is None:
             return self._compile_usually(source)
@@ -150,11 +158,27 @@ class KnownShapes:
     def _add_structure(self, split: SplitText, example: _Example) -> None:
         _remember(self._structures, split.structure, _Structure(example))
 
-    def _add_holes(self, structure: _Structure, split: SplitText, example: _Example) -> None:
-        """Find out what may vary in a structure, with the profile and action of the example, an example of a shape."""
-        split = split._replace(scalars=example.scalars)
-        root = parse(example.source).documents[0].root
+    def _add_example(self, structure: _Structure, example: _Example) -> None:
+        """Remember a run of a shape, if it is known what may vary in it."""
+        holes = structure.holes.get(structure.decided_by(example.scalars))
+        if holes is not None:
+            _remember(self._shapes, _key(example.scalars, holes)[0], example)
+
+    def _parsed(self, source: Source) -> Parsed:
+        """The tree of a run; the last one is kept, because it is needed twice."""
+        if self._last_parsed is None or self._last_parsed[0] is not source:
+            self._last_parsed = source, parse(source)
+        return self._last_parsed[1]
+
+    def _add_holes(self, structure: _Structure, split: SplitText, source: Source) -> None:
+        """Find out what may vary in a structure, with the profile and action of this run, unless it has errors."""
+        parsed = self._parsed(source)
+        if has_errors(parsed.findings):
+            return
+        root = parsed.documents[0].root
         tree, findings = validate(root, "run", self._setting.library)
+        if has_errors(findings):
+            return
         numbers = _numbers_of(tree, split)
         fields = self._setting.library.resolve(self._setting.library.schemas["run"])["properties"]
         written = {spelled(key, fields) for key in root.fields}
@@ -165,9 +189,7 @@ class KnownShapes:
         if is_clear and not structure.holes:
             structure.deciding = tuple(numbers[id(node)] for node in deciding)
         holes = self._find_holes(tree, numbers, split) if is_clear and is_flat else None
-        structure.holes[structure.decided_by(split)] = holes
-        if holes is not None:
-            _remember(self._shapes, _key(example.scalars, holes)[0], example)
+        structure.holes[structure.decided_by(split.scalars)] = holes
 
     def _find_holes(self, tree: Node, numbers: Mapping[int, int], split: SplitText) -> _Holes | None:
         setting = self._setting
@@ -220,7 +242,7 @@ class KnownShapes:
         """
         if self._last_marked is not None and self._last_marked[0] is source:
             return self._last_marked[1]
-        document = parse(source).documents[0]
+        document = self._parsed(source).documents[0]
         _, values = _key(split.scalars, holes)
         markers = {
             node: marker(number, one, value.value)
