@@ -254,7 +254,11 @@ def _new_reader(field: KeyPath, schema: Schema, reading: AdminReading, library: 
         value = scalar_value(scalar)
         if value is None or value.__class__ not in checks or value in values or len(scalar) > _LONGEST:
             return None
-        if not (all(check(value) for check in checks[value.__class__]) and is_free(value, field, reading)):
+        # Half of the time that `all` takes; every value of a run is read.
+        for check in checks[value.__class__]:
+            if not check(value):
+                return None
+        if not is_free(value, field, reading):
             return None
         is_admins = field[0] == "resources" and _is_fixed(value, field, reading)
         return _varying_value(scalar, value, kind, is_admins=is_admins)
@@ -264,12 +268,15 @@ def _new_reader(field: KeyPath, schema: Schema, reading: AdminReading, library: 
 
 def _varying_value(scalar: str, value: Value, kind: str, *, is_admins: bool) -> VaryingValue:
     text = str(value)
-    # Names with a dash are joined to others in another way.
-    dash = "-" if kind == NAME and "-" in text else ""
-    block = scalar.partition("\n")[2] if scalar[0] == "|" else ""
-    lines = block.count("\n")
-    # With less indentation, its lines could be keys.
-    form = f"{lines} {len(block) - len(block.lstrip(' '))}" if block else dash
+    form = ""
+    if scalar[0] == "|":
+        block = scalar.partition("\n")[2]
+        # With less indentation, its lines could be keys.
+        lines, indentation = block.count("\n"), len(block) - len(block.lstrip(" "))
+        form = f"{lines} {indentation}"
+    elif kind == NAME and "-" in text:
+        # Names with a dash are joined to others in another way.
+        form = "-"
     has_comma = "," in scalar and scalar[0] not in "\"'|"
     return VaryingValue(value, text, string_text(text, ""), f"\0{form}", has_comma, is_admins)
 
