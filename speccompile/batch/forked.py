@@ -1,8 +1,9 @@
 """Compile units of work in forked processes beside this one; they inherit everything that is loaded.
 
 Starting them takes milliseconds, where a pool of processes has to import its modules first. Each process has two pipes,
-for texts and for outcomes, and gets new texts only after its outcomes were read, so that neither side waits for the
-other to read. This process compiles whatever it needs next and no other has begun.
+for texts and for outcomes. Texts are sent only if they fit into the pipe or the process reads them at once, so that
+neither side waits for the other to read. This process compiles what it needs next and no other has begun, and more
+instead of waiting.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import threading
 from collections import deque
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from fcntl import F_GETPIPE_SZ, F_SETPIPE_SZ, fcntl
 from itertools import islice
 from typing import IO, Any, NoReturn, TypeAlias
 
@@ -31,12 +33,19 @@ _FIRST = 4
 """Units that are compiled before the fork: new processes inherit what is loaded and prepared for the first runs."""
 _BATCH = 20
 """Runs that are sent to a process together."""
+_IN_FLIGHT = 2
+"""Batches for a process: it compiles one, and another waits in its pipe."""
+_RESERVE = 8192
+"""Bytes of a pipe that are not used: it counts in pages."""
 _AHEAD = 100
 """Files for each process that are read before the results of the first one are used."""
-_NEAR = 4
+_NEAR = 20
 """Files that are not sent to other processes, because this one needs their results next."""
 _COMMON = 100
 """Runs of one form from which on all processes compile some."""
+_RARE = 5
+"""The same for smaller batches, as a part of all runs: a fifth."""
+_OUTCOME_BYTES = 1024 * 1024
 _LENGTH_BYTES = 8
 _Form: TypeAlias = tuple[int, int]
 
@@ -47,6 +56,10 @@ class _Worker(NamedTuple):
     pid: int
     texts: IO[bytes]
     outcomes: IO[bytes]
+    room: int
+    """Bytes that can be written to it while it does not read."""
+    sent: deque[list[_Task]]
+    """The tasks that it compiles, and those that wait in the pipe."""
 
 
 class _Task:
@@ -62,6 +75,12 @@ class _Task:
         self.form = (text.count("\n"), text.count(":"))
         """Roughly what runs of one shape have in common."""
 
+    @property
+    def most_bytes(self) -> int:
+        """More than it takes in a pipe."""
+        name, text = self.unit.text.name, self.unit.text.text
+        return 4 * len(name) + len(text) * (1 if text.isascii() else 4) + 32
+
 
 class _Forms:
     """Which process compiles runs of a form: each shape should be compiled by one process, unless it is common."""
@@ -69,13 +88,16 @@ class _Forms:
     def __init__(self) -> None:
         self._processes: dict[_Form, int] = {}
         self._counts: dict[_Form, int] = {}
+        self._total = 0
 
     def count(self, form: _Form) -> None:
+        self._total += 1
         self._counts[form] = self._counts.get(form, 0) + 1
 
     def is_for(self, form: _Form, process: int) -> bool:
         """Whether the process may compile runs of the form; the first one that asks may."""
-        return self._processes.setdefault(form, process) == process or self._counts[form] >= _COMMON
+        is_common = self._counts[form] >= min(_COMMON, self._total // _RARE)
+        return self._processes.setdefault(form, process) == process or is_common
 
 
 def can_fork() -> bool:
@@ -95,56 +117,68 @@ def compile_forked(
         yield unit, unit.outcome
     with _workers(compiler, jobs - 1) as workers:
         poll = select.poll()
-        busy: dict[int, tuple[_Worker, list[_Task]]] = {}
-        idle = [*workers]
+        for number in workers:
+            poll.register(number, select.POLLIN)
         ahead: deque[_Task] = deque()
+        unsent: deque[_Task] = deque()
         forms = _Forms()
         while True:
             for unit in islice(stream, _AHEAD * jobs - len(ahead)):
-                ahead.append(_Task(unit))
-                forms.count(ahead[-1].form)
+                ahead.append(task := _Task(unit))
+                forms.count(task.form)
+                if task.outcome is None:
+                    unsent.append(task)
             if not ahead:
                 return
             task = ahead[0]
             is_waiting = task.is_sent and task.outcome is None
-            for number, _ in poll.poll(None if is_waiting else 0) if busy else ():
-                poll.unregister(number)
-                worker, tasks = busy.pop(number)
-                for one, outcome in zip(tasks, _receive_outcomes(worker), strict=True):
-                    one.outcome = outcome
-                idle.append(worker)
-            # Idle processes get new texts before any results are used.
-            for worker in [*idle]:
-                if tasks := _tasks_for(worker, ahead, forms):
-                    idle.remove(worker)
-                    busy[worker.outcomes.fileno()] = worker, tasks
-                    poll.register(worker.outcomes, select.POLLIN)
-                    _send([(one.unit.text.name, one.unit.text.text) for one in tasks], worker.texts)
-            if not task.is_sent or task.outcome is not None:
-                ahead.popleft()
-                if task.outcome is None:
+            # Waiting is the last resort: a process that sleeps takes long to wake up.
+            for number, _ in poll.poll(None if is_waiting and not unsent else 0):
+                _receive_outcomes(workers[number])
+            for worker in workers.values():
+                _send_tasks(worker, unsent, forms)
+            if not is_waiting:
+                if not task.is_sent and task.outcome is None:
                     forms.is_for(task.form, os.getpid())
-                yield task.unit, task.outcome
+                    unsent.popleft()
+                yield ahead.popleft().unit, task.outcome
+            elif unsent:
+                other = unsent.popleft()
+                other.outcome = compiler.compile(other.unit)
 
 
-def _tasks_for(worker: _Worker, ahead: Iterable[_Task], forms: _Forms) -> list[_Task]:
+def _send_tasks(worker: _Worker, unsent: deque[_Task], forms: _Forms) -> None:
+    """Send the next tasks to a process, so that it has others when it is done with those that it compiles."""
+    while len(worker.sent) < _IN_FLIGHT and len(unsent) >= _NEAR + _BATCH:
+        tasks = _take_tasks(worker, unsent, forms)
+        if not tasks:
+            return
+        worker.sent.append(tasks)
+        _send_packed(marshal.dumps([(one.unit.text.name, one.unit.text.text) for one in tasks]), worker.texts)
+
+
+def _take_tasks(worker: _Worker, unsent: deque[_Task], forms: _Forms) -> list[_Task]:
     """The next tasks of a process; the nearest are left to this one, which would have to wait for them."""
     tasks: list[_Task] = []
-    weight = 0
-    waiting = (task for task in ahead if task.outcome is None and not task.is_sent)
-    for task in islice(waiting, _NEAR, None):
-        if weight >= _BATCH:
-            break
-        if forms.is_for(task.form, worker.pid):
-            task.is_sent = True
-            tasks.append(task)
-            weight += task.unit.weight
+    others = [unsent.popleft() for _ in range(_NEAR)]
+    weight, room = 0, worker.room
+    while unsent and weight < _BATCH:
+        task = unsent.popleft()
+        room -= task.most_bytes
+        # Only a process that compiles nothing reads its texts at once.
+        task.is_sent = (room > 0 or not worker.sent) and forms.is_for(task.form, worker.pid)
+        (tasks if task.is_sent else others).append(task)
+        weight += task.unit.weight if task.is_sent else 0
+    unsent.extendleft(reversed(others))
     return tasks
 
 
 @contextmanager
-def _workers(compiler: Compiler, jobs: int) -> Iterator[list[_Worker]]:
-    """Forked processes, which end with this block, or with this process. Raises ExecutorError."""
+def _workers(compiler: Compiler, jobs: int) -> Iterator[dict[int, _Worker]]:
+    """Forked processes by the number of their pipe, which end with this block, or with this process.
+
+    Raises ExecutorError.
+    """
     workers: list[_Worker] = []
     with ExitStack() as stack:
         try:
@@ -156,13 +190,16 @@ def _workers(compiler: Compiler, jobs: int) -> Iterator[list[_Worker]]:
                     stack.callback(_end, worker)
         except OSError as error:
             raise ExecutorError(f"a process cannot be started: {error.strerror or error}; try --jobs 1") from error
-        yield [*workers]
+        yield {worker.outcomes.fileno(): worker for worker in workers}
 
 
 def _fork(compiler: Compiler, others: Sequence[_Worker]) -> _Worker:
     """Start a process. Raises OSError."""
     text_reader, text_writer = os.pipe()
     outcome_reader, outcome_writer = os.pipe()
+    # The outcomes of a batch should fit, so that the process can go on; users may have a limit.
+    with suppress(OSError):
+        fcntl(outcome_writer, F_SETPIPE_SZ, _OUTCOME_BYTES)
     pid = os.fork()
     if not pid:
         # A pipe is at its end once all processes have closed its other side.
@@ -174,7 +211,8 @@ def _fork(compiler: Compiler, others: Sequence[_Worker]) -> _Worker:
         _serve(compiler, text_reader, outcome_writer)
     os.close(text_reader)
     os.close(outcome_writer)
-    return _Worker(pid, open(text_writer, "wb"), open(outcome_reader, "rb"))  # noqa: PTH123
+    room = fcntl(text_writer, F_GETPIPE_SZ) - _RESERVE
+    return _Worker(pid, open(text_writer, "wb"), open(outcome_reader, "rb"), room, deque())  # noqa: PTH123
 
 
 def _serve(compiler: Compiler, text_reader: int, outcome_writer: int) -> NoReturn:
@@ -196,15 +234,15 @@ def _compile(texts: Iterable[tuple[str, str]], compiler: Compiler) -> bytes:
         return marshal.dumps((CRASHED, traceback_text(error)))
 
 
-def _receive_outcomes(worker: _Worker) -> Sequence[UnitOutcome]:
+def _receive_outcomes(worker: _Worker) -> None:
     answer = _receive(worker.outcomes)
     if answer is None:
         raise ExecutorError("a process ended early, perhaps because memory ran out; try --jobs 1")
     kind, outcomes = answer
     if kind == CRASHED:
         raise RuntimeError(f"a worker failed:\n{outcomes}")
-    result: Sequence[UnitOutcome] = outcomes
-    return result
+    for task, outcome in zip(worker.sent.popleft(), outcomes, strict=True):
+        task.outcome = outcome
 
 
 def _end(worker: _Worker) -> None:
@@ -215,10 +253,6 @@ def _end(worker: _Worker) -> None:
         # Text that could not be sent is lost with the process.
         with suppress(OSError):
             stream.close()
-
-
-def _send(texts: list[tuple[str, str]], stream: IO[bytes]) -> None:
-    _send_packed(marshal.dumps(texts), stream)
 
 
 def _send_packed(packed: bytes, stream: IO[bytes]) -> None:

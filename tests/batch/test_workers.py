@@ -14,7 +14,7 @@ from functools import partial
 from itertools import count
 from multiprocessing import get_context
 from pathlib import Path
-from typing import IO, Any, NoReturn
+from typing import Any, NoReturn
 
 import pytest
 from helpers.command_line import PATIENCE
@@ -526,13 +526,14 @@ def test_forked_processes_leave_cached_runs_alone(
     for number in range(0, 130, 3):
         Path(f"runs/{number:03}.yaml").write_text(run_text(number, image="python:3.13"))
     sent: list[str] = []
-    send = forked._send
+    take = forked._take_tasks
 
-    def record_and_send(texts: list[tuple[str, str]], stream: IO[bytes]) -> None:
-        sent.extend(name for name, _ in texts)
-        send(texts, stream)
+    def take_and_record(*arguments: Any) -> list[Any]:
+        tasks = take(*arguments)
+        sent.extend(task.unit.text.name for task in tasks)
+        return tasks
 
-    monkeypatch.setattr(forked, "_send", record_and_send)
+    monkeypatch.setattr(forked, "_take_tasks", take_and_record)
     again = answer(capsys, *call)
     # This process compiles the others.
     assert sent
