@@ -18,8 +18,8 @@ from collections import deque
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from fcntl import F_GETPIPE_SZ, F_SETPIPE_SZ, fcntl
-from itertools import islice
-from typing import IO, Any, NoReturn, TypeAlias
+from itertools import count, islice
+from typing import Any, BinaryIO, Final, NoReturn, TypeAlias
 
 from speccompile.batch.compile_unit import CRASHED, DONE, Compiler
 from speccompile.batch.executor_error import ExecutorError
@@ -39,8 +39,6 @@ _RESERVE = 8192
 """Bytes of a pipe that are not used: it counts in pages."""
 _AHEAD = 100
 """Files for each process that are read before the results of the first one are used."""
-_NEAR = 20
-"""Files that are not sent to other processes, because this one needs their results next."""
 _COMMON = 100
 """Runs of one form from which on all processes compile some."""
 _RARE = 5
@@ -54,8 +52,8 @@ class _Worker(NamedTuple):
     """A forked process: texts are written to it, outcomes are read from it."""
 
     pid: int
-    texts: IO[bytes]
-    outcomes: IO[bytes]
+    texts: BinaryIO
+    outcomes: BinaryIO
     room: int
     """Bytes that can be written to it while it does not read."""
     sent: deque[list[_Task]]
@@ -65,15 +63,19 @@ class _Worker(NamedTuple):
 class _Task:
     """A unit that is to be compiled, or whose outcome is known."""
 
-    __slots__ = ("form", "is_sent", "outcome", "unit")
+    __slots__ = ("number", "outcome", "unit")
 
-    def __init__(self, unit: WorkUnit) -> None:
-        text = unit.text.text
+    def __init__(self, number: int, unit: WorkUnit) -> None:
+        self.number = number
+        """The position in the order of results."""
         self.unit = unit
         self.outcome = unit.outcome
-        self.is_sent = False
-        self.form = (text.count("\n"), text.count(":"))
+
+    @property
+    def form(self) -> _Form:
         """Roughly what runs of one shape have in common."""
+        text = self.unit.text.text
+        return text.count("\n"), text.count(":")
 
     @property
     def most_bytes(self) -> int:
@@ -82,22 +84,59 @@ class _Task:
         return 4 * len(name) + len(text) * (1 if text.isascii() else 4) + 32
 
 
-class _Forms:
-    """Which process compiles runs of a form: each shape should be compiled by one process, unless it is common."""
+class _Schedule:
+    """The tasks that no process has begun.
 
-    def __init__(self) -> None:
-        self._processes: dict[_Form, int] = {}
-        self._counts: dict[_Form, int] = {}
+    Each process has to learn a shape by itself, so runs of a rare form wait for one process, and those of a common form
+    for any. A process that has nothing else to do takes what waits for others.
+    """
+
+    def __init__(self, processes: Iterable[int]) -> None:
+        self._common: Final[deque[_Task]] = deque()
+        self._rare: Final[dict[int, deque[_Task]]] = {process: deque() for process in processes}
+        """By process."""
+        self._processes: Final[dict[_Form, int]] = {}
+        self._counts: Final[dict[_Form, int]] = {}
         self._total = 0
 
-    def count(self, form: _Form) -> None:
-        self._total += 1
-        self._counts[form] = self._counts.get(form, 0) + 1
+    def add(self, tasks: Sequence[_Task]) -> None:
+        for task in tasks:
+            self._counts[task.form] = self._counts.get(task.form, 0) + 1
+        self._total += len(tasks)
+        for task in tasks:
+            if self._counts[task.form] >= min(_COMMON, self._total // _RARE):
+                self._common.append(task)
+            else:
+                shortest = min(self._rare, key=lambda process: len(self._rare[process]))
+                self._rare[self._processes.setdefault(task.form, shortest)].append(task)
 
-    def is_for(self, form: _Form, process: int) -> bool:
-        """Whether the process may compile runs of the form; the first one that asks may."""
-        is_common = self._counts[form] >= min(_COMMON, self._total // _RARE)
-        return self._processes.setdefault(form, process) == process or is_common
+    def take_first(self, process: int) -> _Task | None:
+        """The first task that waits for the process or for any; without one, the first that waits for another."""
+        mine = [queue for queue in (self._common, self._rare[process]) if queue]
+        queues = mine or [queue for queue in self._rare.values() if queue]
+        return min(queues, key=lambda queue: queue[0].number).popleft() if queues else None
+
+    def take_batch(self, worker: _Worker) -> list[_Task]:
+        """The next tasks of another process.
+
+        Common ones are the last, because this process needs the results of the first ones next.
+        """
+        is_idle = not worker.sent
+        mine = self._rare[worker.pid]
+        # An idle process reads its texts at once, even if they do not fit into the pipe.
+        room = sys.maxsize if is_idle else worker.room
+        tasks: list[_Task] = []
+        weight = 0
+        for queue in (mine, self._common, *(self._rare.values() if is_idle else ())):
+            left = len(queue) if queue is mine else len(queue) // len(self._rare)
+            while left and weight < _BATCH:
+                room -= queue[0 if queue is mine else -1].most_bytes
+                if room < 0:
+                    return tasks
+                tasks.append(queue.popleft() if queue is mine else queue.pop())
+                weight += tasks[-1].unit.weight
+                left -= 1
+        return tasks
 
 
 def can_fork() -> bool:
@@ -119,58 +158,39 @@ def compile_forked(
         poll = select.poll()
         for number in workers:
             poll.register(number, select.POLLIN)
+        here = os.getpid()
+        schedule = _Schedule([here, *(worker.pid for worker in workers.values())])
         ahead: deque[_Task] = deque()
-        unsent: deque[_Task] = deque()
-        forms = _Forms()
+        numbers = count()
+        is_waiting = False
         while True:
-            for unit in islice(stream, _AHEAD * jobs - len(ahead)):
-                ahead.append(task := _Task(unit))
-                forms.count(task.form)
-                if task.outcome is None:
-                    unsent.append(task)
+            read = [_Task(next(numbers), unit) for unit in islice(stream, _AHEAD * jobs - len(ahead))]
+            ahead.extend(read)
+            schedule.add([task for task in read if task.outcome is None])
             if not ahead:
                 return
-            task = ahead[0]
-            is_waiting = task.is_sent and task.outcome is None
             # Waiting is the last resort: a process that sleeps takes long to wake up.
-            for number, _ in poll.poll(None if is_waiting and not unsent else 0):
+            for number, _ in poll.poll(None if is_waiting else 0):
                 _receive_outcomes(workers[number])
             for worker in workers.values():
-                _send_tasks(worker, unsent, forms)
-            if not is_waiting:
-                if not task.is_sent and task.outcome is None:
-                    forms.is_for(task.form, os.getpid())
-                    unsent.popleft()
-                yield ahead.popleft().unit, task.outcome
-            elif unsent:
-                other = unsent.popleft()
-                other.outcome = compiler.compile(other.unit)
+                _send_tasks(worker, schedule)
+            task = None if ahead[0].outcome else schedule.take_first(here)
+            is_waiting = not (task or ahead[0].outcome)
+            if task is not None and task is not ahead[0]:
+                task.outcome = compiler.compile(task.unit)
+            elif not is_waiting:
+                first = ahead.popleft()
+                yield first.unit, first.outcome
 
 
-def _send_tasks(worker: _Worker, unsent: deque[_Task], forms: _Forms) -> None:
+def _send_tasks(worker: _Worker, schedule: _Schedule) -> None:
     """Send the next tasks to a process, so that it has others when it is done with those that it compiles."""
-    while len(worker.sent) < _IN_FLIGHT and len(unsent) >= _NEAR + _BATCH:
-        tasks = _take_tasks(worker, unsent, forms)
+    while len(worker.sent) < _IN_FLIGHT:
+        tasks = schedule.take_batch(worker)
         if not tasks:
             return
         worker.sent.append(tasks)
         _send_packed(marshal.dumps([(one.unit.text.name, one.unit.text.text) for one in tasks]), worker.texts)
-
-
-def _take_tasks(worker: _Worker, unsent: deque[_Task], forms: _Forms) -> list[_Task]:
-    """The next tasks of a process; the nearest are left to this one, which would have to wait for them."""
-    tasks: list[_Task] = []
-    others = [unsent.popleft() for _ in range(_NEAR)]
-    weight, room = 0, worker.room
-    while unsent and weight < _BATCH:
-        task = unsent.popleft()
-        room -= task.most_bytes
-        # Only a process that compiles nothing reads its texts at once.
-        task.is_sent = (room > 0 or not worker.sent) and forms.is_for(task.form, worker.pid)
-        (tasks if task.is_sent else others).append(task)
-        weight += task.unit.weight if task.is_sent else 0
-    unsent.extendleft(reversed(others))
-    return tasks
 
 
 @contextmanager
@@ -212,7 +232,10 @@ def _fork(compiler: Compiler, others: Sequence[_Worker]) -> _Worker:
     os.close(text_reader)
     os.close(outcome_writer)
     room = fcntl(text_writer, F_GETPIPE_SZ) - _RESERVE
-    return _Worker(pid, open(text_writer, "wb"), open(outcome_reader, "rb"), room, deque())  # noqa: PTH123
+    texts = open(text_writer, "wb")  # noqa: PTH123, SIM115
+    # With a buffer, an outcome could be in it, where `poll` does not see it.
+    outcomes = open(outcome_reader, "rb", buffering=0)  # noqa: PTH123, SIM115
+    return _Worker(pid, texts, outcomes, room, deque())
 
 
 def _serve(compiler: Compiler, text_reader: int, outcome_writer: int) -> NoReturn:
@@ -255,16 +278,26 @@ def _end(worker: _Worker) -> None:
             stream.close()
 
 
-def _send_packed(packed: bytes, stream: IO[bytes]) -> None:
+def _send_packed(packed: bytes, stream: BinaryIO) -> None:
     # A process that has ended is noticed when its outcomes are read.
     with suppress(BrokenPipeError):
         stream.write(len(packed).to_bytes(_LENGTH_BYTES, "big") + packed)
         stream.flush()
 
 
-def _receive(stream: IO[bytes]) -> Any:
+def _receive(stream: BinaryIO) -> Any:
     """The data that was sent; None if the other side has ended."""
-    header = stream.read(_LENGTH_BYTES)
-    packed = stream.read(int.from_bytes(header, "big"))
-    is_whole = len(header) == _LENGTH_BYTES and len(packed) == int.from_bytes(header, "big")
+    header = _read(stream, _LENGTH_BYTES)
+    size = int.from_bytes(header, "big")
+    packed = _read(stream, size)
+    is_whole = len(header) == _LENGTH_BYTES and len(packed) == size
     return marshal.loads(packed) if is_whole else None  # noqa: S302  from this program
+
+
+def _read(stream: BinaryIO, size: int) -> bytes:
+    """As many bytes; fewer if the stream ends."""
+    parts: list[bytes] = []
+    while size and (part := stream.read(size)):
+        parts.append(part)
+        size -= len(part)
+    return b"".join(parts)

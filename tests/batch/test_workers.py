@@ -8,12 +8,15 @@ import signal
 import subprocess
 import sys
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import closing
 from functools import partial
 from itertools import count
 from multiprocessing import get_context
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NoReturn
 
 import pytest
@@ -502,6 +505,73 @@ def test_an_internal_error_in_a_forked_process_is_reported_as_one(
     assert "a worker failed" in err
 
 
+@given(st.lists(st.integers(1, 6), max_size=80), st.lists(st.tuples(st.integers(0, 9), st.integers(0, 2)), max_size=60))
+def test_each_task_is_taken_by_one_process(lines: list[int], calls: list[tuple[int, int]]) -> None:
+    tasks = [
+        forked._Task(number, WorkUnit.of(Text(f"{number}.yaml", "a: b\n" * count)))
+        for number, count in enumerate(lines)
+    ]
+    waiting = deque(tasks)
+    schedule = forked._Schedule([0, 1, 2])
+    workers: dict[int, Any] = {pid: SimpleNamespace(pid=pid, room=400, sent=deque()) for pid in (1, 2)}
+    taken: list[forked._Task | None] = []
+    for added, process in calls:
+        schedule.add([waiting.popleft() for _ in range(min(added, len(waiting)))])
+        if process in workers:
+            batch = schedule.take_batch(workers[process])
+            workers[process].sent.append(batch)
+            taken.extend(batch)
+        else:
+            taken.append(schedule.take_first(0))
+    schedule.add(waiting)
+    while (task := schedule.take_first(0)) is not None:
+        taken.append(task)
+    found = [task.number for task in taken if task is not None]
+    assert sorted(found) == [task.number for task in tasks]
+
+
+def test_runs_of_a_rare_form_are_compiled_by_one_process() -> None:
+    schedule = forked._Schedule([0, 1])
+    texts = ["a: b\n" * (1 + number % 10) for number in range(40)]
+    schedule.add([forked._Task(number, WorkUnit.of(Text("a", text))) for number, text in enumerate(texts)])
+    worker: Any = SimpleNamespace(pid=1, room=10_000, sent=deque())
+    mine = schedule.take_batch(worker)
+    worker.sent.append(mine)
+    assert len(mine) == 20
+    # What waits for others is left to them, until the process is idle.
+    assert schedule.take_batch(worker) == []
+    worker.sent.clear()
+    others = schedule.take_batch(worker)
+    assert len(others) == 10
+    assert {task.form for task in mine}.isdisjoint(task.form for task in others)
+
+
+def test_outcomes_that_arrive_together_are_all_noticed() -> None:
+    parent = os.getpid()
+
+    def compile_quickly(unit: WorkUnit) -> UnitOutcome:
+        if os.getpid() == parent:
+            # Until the forked process has compiled what it was sent.
+            time.sleep(0.01)
+        return (), (unit.text.name,)
+
+    def hang(*_: object) -> NoReturn:
+        raise TimeoutError
+
+    units = [WorkUnit.of(Text(f"{number}.yaml", "name: a")) for number in range(200)]
+    compiler: Any = SimpleNamespace(compile=compile_quickly)
+    previous = signal.signal(signal.SIGALRM, hang)
+    signal.alarm(PATIENCE)
+    try:
+        with closing(forked.compile_forked(units, compiler, 2)) as compiled:
+            found = [(unit.text.name, outcome) for unit, outcome in compiled]
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, previous)
+    assert [name for name, _ in found] == [unit.text.name for unit in units]
+    assert any(outcome for _, outcome in found)
+
+
 @pytest.mark.usefixtures("project")
 def test_a_process_that_cannot_be_started_is_reported(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -526,14 +596,14 @@ def test_forked_processes_leave_cached_runs_alone(
     for number in range(0, 130, 3):
         Path(f"runs/{number:03}.yaml").write_text(run_text(number, image="python:3.13"))
     sent: list[str] = []
-    take = forked._take_tasks
+    take = forked._Schedule.take_batch
 
     def take_and_record(*arguments: Any) -> list[Any]:
         tasks = take(*arguments)
         sent.extend(task.unit.text.name for task in tasks)
         return tasks
 
-    monkeypatch.setattr(forked, "_take_tasks", take_and_record)
+    monkeypatch.setattr(forked._Schedule, "take_batch", take_and_record)
     again = answer(capsys, *call)
     # This process compiles the others.
     assert sent
