@@ -41,8 +41,10 @@ class CachedSkeletons:
             return
         # Unused skeletons of earlier calls are cached again, and dropped first if there are too many.
         prebuilt = prebuilt_of(library)
-        unread = [name for name in prebuilt if not shelf.knows(name)]
-        others = ((name, skeleton) for name in unread for skeleton in load_skeletons(prebuilt[name], library))
+        unread = [name for name in prebuilt.skeletons if not shelf.knows(name)]
+        others = (
+            (name, skeleton) for name in unread for skeleton in load_skeletons(prebuilt.of(name, library), library)
+        )
         saved = [*others, *reusable_skeletons(shelf, library)][-_MAX_SKELETONS:]
         text = dump_skeletons(saved, library).encode("utf-8")
         if len(text) <= _MAX_BYTES:

@@ -136,9 +136,10 @@ def sketch_template(template: str, context: TemplateContext, library: Library, b
 def _prebuilt(template: str, context: TemplateContext, library: Library) -> Skeleton | None:
     """The prebuilt skeleton, if there is one."""
     shelf = shelf_of(library)
-    if shelf.knows(template) or template not in prebuilt_of(library):
+    text = "" if shelf.knows(template) else prebuilt_of(library).of(template, library)
+    if not text:
         return None
-    for prebuilt in load_skeletons(prebuilt_of(library)[template], library):
+    for prebuilt in load_skeletons(text, library):
         shelf.lend(template, prebuilt)
     return shelf.find(template, context)
 

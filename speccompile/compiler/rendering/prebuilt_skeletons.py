@@ -7,7 +7,8 @@ Those of custom templates are stored in the cache between calls.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from speccompile.compiler.rendering.references import ANSWERS, TOKEN, Computed, Each, Placed, Question
@@ -15,12 +16,14 @@ from speccompile.compiler.rendering.skeleton_cache import Skeleton, shelf_of
 from speccompile.compiler.rendering.template_errors import NAMES
 from speccompile.compiler.rendering.template_spans import template_span
 from speccompile.model.key_path import KeyPath
+from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.node import Node
 from speccompile.schema.library import Library
 
-_TEMPLATES, _SKELETONS = "templates", "skeletons"
+_TEMPLATES, _USES, _SKELETONS = "templates", "uses", "skeletons"
 _VALUE = "value"
 _TEMPLATE = ".j2"
+_TEMPLATE_NAME = r"[\w./-]+\.j2\b"
 
 
 def dump_skeletons(skeletons: Iterable[tuple[str, Skeleton]], library: Library) -> str:
@@ -34,32 +37,63 @@ def dump_skeletons(skeletons: Iterable[tuple[str, Skeleton]], library: Library) 
         template: json.dumps(sorted(plain, key=json.dumps), separators=(",", ":"))
         for template, plain in sorted(by_template.items())
     }
-    return json.dumps({_TEMPLATES: texts, _SKELETONS: skeleton_texts}, indent=1) + "\n"
+    uses = {template: sorted(_used_by(template, texts)) for template in skeleton_texts}
+    return json.dumps({_TEMPLATES: texts, _USES: uses, _SKELETONS: skeleton_texts}, indent=1) + "\n"
 
 
-def prebuilt_of(library: Library) -> Mapping[str, str]:
-    """The prebuilt skeletons as text, by template: from an earlier call, or bundled."""
+def _used_by(template: str, texts: Mapping[str, str]) -> Iterable[str]:
+    """The template and those that its text names, and theirs."""
+    names = {template: None}
+    for name in (found := [template]):
+        new = [one for one in re.findall(_TEMPLATE_NAME, texts.get(name, "")) if one not in names]
+        names.update(dict.fromkeys(new))
+        found += new
+    return names
+
+
+class PrebuiltSkeletons(NamedTuple):
+    """Skeletons of an earlier call, or bundled ones."""
+
+    texts: Mapping[str, str]
+    """All templates that they were built from."""
+    uses: Mapping[str, Sequence[str]]
+    """By template, itself and those that it uses."""
+    skeletons: Mapping[str, str]
+    """By template; each text is parsed on first use."""
+
+    def of(self, template: str, library: Library) -> str:
+        """The skeletons of a template; empty if there are none, or if the library's templates differ."""
+        # A cold start reads only the templates that it needs.
+        is_current = template in self.skeletons and all(
+            self.texts.get(name) == library.templates.get(name) for name in self.uses[template]
+        )
+        return self.skeletons[template] if is_current else ""
+
+
+def prebuilt_of(library: Library) -> PrebuiltSkeletons:
+    """The prebuilt skeletons of a library."""
     shelf = shelf_of(library)
     if shelf.prebuilt is None:
-        shelf.prebuilt = matching_skeletons(library.prebuilt, library) if library.prebuilt else {}
-    return shelf.prebuilt
+        shelf.prebuilt = read_skeletons(library.prebuilt)
+    prebuilt: PrebuiltSkeletons = shelf.prebuilt
+    return prebuilt
 
 
 def lend_skeletons(text: str, library: Library) -> None:
     """Use skeletons of an earlier call; they make rendering faster, and change nothing else."""
-    shelf_of(library).prebuilt = matching_skeletons(text, library)
+    shelf_of(library).prebuilt = read_skeletons(text)
 
 
-def matching_skeletons(text: str, library: Library) -> Mapping[str, str]:
-    """The skeletons as text, by template; none if they were built from other templates than the library's."""
+def read_skeletons(text: str) -> PrebuiltSkeletons:
+    """Parse what `dump_skeletons` wrote; nothing else has skeletons."""
     try:
         data = json.loads(text)
-        skeletons: Mapping[str, str] = data[_SKELETONS]
-        is_current = all(library.templates.get(name) == source for name, source in data[_TEMPLATES].items())
-        is_text = all(isinstance(part, str) for item in skeletons.items() for part in item)
+        texts, uses, skeletons = data[_TEMPLATES], data[_USES], data[_SKELETONS]
+        _check(all(isinstance(part, str) for each in (texts, skeletons) for item in each.items() for part in item))
+        _check(all(isinstance(name, str) for template in skeletons for name in uses[template]))
     except _INVALID:
-        return {}
-    return skeletons if is_current and is_text else {}
+        return PrebuiltSkeletons({}, {}, {})
+    return PrebuiltSkeletons(texts, uses, skeletons)
 
 
 def load_skeletons(text: str, library: Library) -> Iterator[Skeleton]:

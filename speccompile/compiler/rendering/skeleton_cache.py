@@ -71,8 +71,8 @@ class Shelf:
         self._used: OrderedDict[Skeleton, str] = OrderedDict()
         self.added = 0
         """How many were rendered by this call."""
-        self.prebuilt: Mapping[str, str] | None = None
-        """Prebuilt skeletons as text, by template; see `prebuilt_skeletons.prebuilt_of`."""
+        self.prebuilt: Any = None
+        """The `PrebuiltSkeletons`; see `prebuilt_skeletons.prebuilt_of`."""
 
     def __len__(self) -> int:
         return len(self._used)

@@ -29,8 +29,8 @@ from speccompile.compiler.rendering.prebuilt_skeletons import (
     dump_skeletons,
     lend_skeletons,
     load_skeletons,
-    matching_skeletons,
     prebuilt_of,
+    read_skeletons,
     reusable_skeletons,
 )
 from speccompile.compiler.rendering.references import MOST_STEPS, weight
@@ -660,7 +660,7 @@ def lent() -> tuple[str, Library]:
 
 def test_lent_skeletons_have_the_places_of_the_admins_file() -> None:
     text, library = lent()
-    [known] = load_skeletons(matching_skeletons(text, library)["kubernetes/_env.j2"], library)
+    [known] = load_skeletons(read_skeletons(text).of("kubernetes/_env.j2", library), library)
     assert known.tree.fields["ours"].span.label == f"{ENV}:3:1"
     assert known.steps > 1
 
@@ -683,11 +683,16 @@ def test_any_json_in_place_of_skeletons_is_survived(value: Any, at: int) -> None
     for report in (json.dumps(value), json.dumps([damaged]), json.dumps([whole, damaged])):
         for known in load_skeletons(report, library):
             shelf.lend("kubernetes/_env.j2", known)
-    lend_skeletons(json.dumps({"templates": {}, "skeletons": {"kubernetes/_env.j2": json.dumps([damaged])}}), library)
+    stored = {
+        "templates": {},
+        "uses": {"kubernetes/_env.j2": []},
+        "skeletons": {"kubernetes/_env.j2": json.dumps([damaged])},
+    }
+    lend_skeletons(json.dumps(stored), library)
     with suppress(TemplateFault):
         fill(sketch_template("kubernetes/_env.j2", item(name="A", value="a"), library))
     lend_skeletons(json.dumps(value), library)
-    assert prebuilt_of(library) == {}
+    assert not prebuilt_of(library).skeletons
 
 
 @pytest.mark.parametrize("text", ["[" * 100_000, "\ud800", "{", "[[[]]]", "null"])
@@ -695,7 +700,7 @@ def test_text_that_is_no_json_is_survived(text: str) -> None:
     library = own_library()
     assert list(load_skeletons(text, library)) == []
     lend_skeletons(text, library)
-    assert prebuilt_of(library) == {}
+    assert not prebuilt_of(library).skeletons
 
 
 def test_a_skeleton_with_other_questions_is_not_used() -> None:

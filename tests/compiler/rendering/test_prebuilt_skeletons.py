@@ -8,19 +8,21 @@ import runpy
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
-from helpers.paths import ROOT
+from helpers.paths import GOLDEN, ROOT
 
 from speccompile.compiler.bundled_library import bundled_library
 from speccompile.compiler.compile_files import compile_files
 from speccompile.compiler.compiled import Compiled
 from speccompile.compiler.documents.admin_config import prepare
 from speccompile.compiler.rendering.prebuilt_skeletons import (
+    _used_by,
     dump_skeletons,
     load_skeletons,
-    matching_skeletons,
     prebuilt_of,
+    read_skeletons,
 )
 from speccompile.compiler.rendering.skeleton_cache import shelf_of
 from speccompile.compiler.rendering.skeleton_from_template import skeleton
@@ -29,6 +31,12 @@ from speccompile.schema.library import Library
 from speccompile.yaml_text.parse import parse
 
 PREPARED = ROOT / "speccompile" / "compiler" / "rendering" / "prebuilt_skeletons.json"
+# Runs of functions need these.
+ACCEPTED = [
+    case
+    for case in sorted((GOLDEN / "accept").iterdir())
+    if (case / "run.yaml").exists() and not (case / "functions").exists()
+][::5]
 RUN = """\
 name: train
 action: job
@@ -81,11 +89,21 @@ def test_prepared_skeletons_serve_without_jinja(monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.parametrize(
-    "text", ["", "{}", "[]", "null", "no json", '{"templates": 1, "skeletons": {}}', '{"templates": {}}']
+    "text",
+    [
+        "",
+        "{}",
+        "[]",
+        "null",
+        "no json",
+        '{"templates": 1, "uses": {}, "skeletons": {}}',
+        '{"templates": {}}',
+        '{"templates": {}, "uses": {"a": 1}, "skeletons": {"a": ""}}',
+    ],
 )
 def test_what_cannot_be_read_prepares_nothing(text: str) -> None:
     library = unprepared(text)
-    assert prebuilt_of(library) == {}
+    assert not prebuilt_of(library).skeletons
     assert compiled(RUN, library).to_yaml() == compiled(RUN, bundled_library()).to_yaml()
 
 
@@ -93,14 +111,42 @@ def test_skeletons_of_other_templates_are_not_used() -> None:
     known = bundled_library()
     changed = {**known.templates, "kubernetes/_env.j2": "name: {{ item.name }}-x\nvalue: {{ item.value }}\n"}
     library = known.but(changed, PREPARED.read_text(encoding="utf-8"))
-    assert prebuilt_of(library) == {}
+    prebuilt = prebuilt_of(library)
+    assert not prebuilt.of("kubernetes/_env.j2", library)
+    assert not prebuilt.of("kubernetes/job.yaml.j2", library)
+    assert not prebuilt.of("digitalhub-container/job.yaml.j2", library)
+    assert prebuilt.of("kubernetes/service.yaml.j2", library)
     assert "name: A-x" in compiled(RUN, library).to_yaml()
+
+
+@pytest.mark.parametrize("case", ACCEPTED, ids=lambda case: case.name)
+def test_a_skeleton_depends_on_the_templates_that_its_template_names(
+    case: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rendered: list[tuple[str, Any]] = []
+
+    def render_and_record(template: str, context: Any, library: Library) -> Any:
+        rendered.append((template, context))
+        return skeleton(template, context, library)
+
+    monkeypatch.setattr("speccompile.compiler.rendering.skeleton_from_template.skeleton", render_and_record)
+    build_skeletons = runpy.run_path(str(ROOT / "scripts" / "prepare.py"))
+    build_skeletons["_compile"](case, unprepared())
+    prebuilt = read_skeletons(PREPARED.read_text(encoding="utf-8"))
+    assert rendered
+    known = bundled_library()
+    for template, context in rendered:
+        used = {*_used_by(template, prebuilt.texts)}
+        templates = {
+            name: "{{" if name.endswith(".j2") and name not in used else text for name, text in known.templates.items()
+        }
+        assert skeleton(template, context, known.but(templates)).tree == skeleton(template, context, known).tree
 
 
 def test_further_templates_do_no_harm() -> None:
     known = bundled_library()
     library = known.but({**known.templates, "own/a.j2": "a: 1\n"}, PREPARED.read_text(encoding="utf-8"))
-    assert prebuilt_of(library)
+    assert prebuilt_of(library).of("kubernetes/job.yaml.j2", library)
 
 
 def test_skeletons_survive_being_written() -> None:
@@ -119,7 +165,7 @@ def test_skeletons_survive_being_written() -> None:
     )
     made = skeleton("test/main.j2", {"spec": spec, "item": None}, library)
     text = dump_skeletons([("test/main.j2", made)], library)
-    [again] = load_skeletons(matching_skeletons(text, library)["test/main.j2"], library)
+    [again] = load_skeletons(read_skeletons(text).of("test/main.j2", library), library)
     assert again.tree == made.tree
     assert again.placed == made.placed
     assert again.questions == made.questions
