@@ -25,6 +25,7 @@ from speccompile.model.full_path import FULL_PATH
 from speccompile.model.light_namedtuple import NamedTuple
 from speccompile.model.manifest import Manifest
 from speccompile.model.node import Node
+from speccompile.model.secret_positions import is_free_of_secrets
 from speccompile.model.source import Layer, Span
 from speccompile.model.spec import Merged
 from speccompile.schema.library import Library
@@ -54,7 +55,11 @@ def compile_document(document: Document, setting: Setting) -> Compiled:
         *reserved_names(run, output.objects, setting.platform),
         *sizes,
     )
-    findings = in_order((*notices, *overrides, *warnings, *output.notices, *of_objects))
+    source = document.source
+    findings = in_order(
+        (*notices, *overrides, *warnings, *output.notices, *of_objects),
+        free=source if not FULL_PATH.get() and is_free_of_secrets(source.text) else None,
+    )
     if has_errors(findings):
         raise CompileError(findings, run, merged.overrides)
     return Compiled(

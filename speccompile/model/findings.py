@@ -9,6 +9,7 @@ from speccompile.model.documents import Run
 from speccompile.model.finding_text import findings_as_text
 from speccompile.model.origin import Override
 from speccompile.model.redaction import redacted
+from speccompile.model.source import Source
 
 
 class CompileError(Exception):
@@ -38,12 +39,14 @@ class CompileError(Exception):
         return str(self).split("\n")
 
 
-def in_order(diagnostics: Iterable[Diagnostic], *, has_secrets: bool = True) -> tuple[Diagnostic, ...]:
+def in_order(
+    diagnostics: Iterable[Diagnostic], *, has_secrets: bool = True, free: Source | None = None
+) -> tuple[Diagnostic, ...]:
     """Sort the findings in source order, without duplicates and secrets.
 
-    `has_secrets` is False if it is known that their sources contain none.
+    `has_secrets` is False if it is known that their sources contain none; `free` is one that does not.
     """
-    findings = tuple(map(redacted, diagnostics) if has_secrets else diagnostics)
+    findings = tuple([redacted(one, free) for one in diagnostics] if has_secrets else diagnostics)
     return findings if len(findings) <= 1 else tuple(sorted(dict.fromkeys(findings), key=lambda one: one.order))
 
 

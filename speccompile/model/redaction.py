@@ -44,9 +44,10 @@ def _is_secret(node: Node) -> bool:
     return any(line in secrets.lines for line in range(span.line, span.last_line + 1))
 
 
-def redacted(finding: Diagnostic) -> Diagnostic:
-    """The finding without values that may be secret."""
-    spans = [span for span in (finding.span, *(note.span for note in finding.notes)) if span]
+def redacted(finding: Diagnostic, free: Source | None = None) -> Diagnostic:
+    """The finding without values that may be secret; `free` is known to have none."""
+    known = (finding.span, *(note.span for note in finding.notes))
+    spans = [span for span in known if span and span.source is not free]
     secrets = [form for source in {span.source for span in spans if _is_near(span)} for form in _forms(source)]
     if not secrets:
         return finding

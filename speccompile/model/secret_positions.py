@@ -20,7 +20,7 @@ _KIND_MENTION = r"(?i)\bsecret(s|list)?\b(?![\"']?\s*:)"
 _VARIABLES = r"env(?<!\wenv)[\"']?\s*:"
 _FIELD = rf"(?i)secret|{_VARIABLES}"
 _ESCAPE = r"\\[xuU\r\n]"
-_NAMES = r"(?m)^secrets:(?: \[[-\w.]+(?:, [-\w.]+)*\]|(?:\n *- [-\w.]+)+)$(?=\n\w+:|\n?\Z)"
+_NAMES = r"(?m)^secrets:(?: \[\w[-\w.]*(?:, \w[-\w.]*)*\]|\n( *)- \w[-\w.]*(?:\n\1- \w[-\w.]*)*)$(?=\n\w+:|\n?\Z)"
 """The names of a run's secrets, which are shown."""
 _IDENTIFIER = r"[-\w.]*"
 _NAME = r"[A-Za-z_][-\w./]*"
@@ -52,7 +52,7 @@ def secrets_in(source: Source) -> Secrets:
     """What may be secret in a text."""
     is_template = source.layer is Layer.TEMPLATE and not source.name.endswith(_FILE_ENDINGS)
     has_credential = may_have_credential(source.text)
-    if not has_credential and (is_template or not may_contain_secrets(source.text) or _only_names(source.text)):
+    if not has_credential and (is_template or not may_contain_secrets(source.text)):
         return Secrets()
     found, lines = _Found(source.layer), lines_of(source)
     # Also in comments, and in templates, which are not YAML.
@@ -74,8 +74,12 @@ def may_contain_secrets(text: str) -> bool:
     )
 
 
-def _only_names(text: str) -> bool:
-    """Whether the text mentions secrets only in the list of their names, as most runs with secrets do."""
+def is_free_of_secrets(text: str) -> bool:
+    """Whether a text, if it can be read, has at most the names of secrets, as most runs do; False if in doubt."""
+    if may_have_credential(text):
+        return False
+    if not may_contain_secrets(text):
+        return True
     others, count = re.subn(_NAMES, "", text, count=1)
     # `envs` has values that are shown, unlike `env` of a container.
     return count > 0 and _mentions([line for line in split_lines(others) if line != "envs:"]) == []
