@@ -176,6 +176,10 @@ class KnownShapes:
         if has_errors(parsed.findings):
             return
         root = parsed.documents[0].root
+        if {"kind", "apiVersion"} & root.fields.keys():
+            # Runs of other forms, which all runs of the structure are.
+            structure.holes[()] = None
+            return
         tree, findings = validate(root, "run", self._setting.library)
         if has_errors(findings):
             return
@@ -185,10 +189,9 @@ class KnownShapes:
         deciding = [tree.fields.get(name) for name in _DECIDING if name in written]
         # Anything but text, such as null, is not recognized in other texts.
         is_clear = all(node is not None and id(node) in numbers and node.value for node in deciding)
-        is_flat = not {"kind", "apiVersion"} & root.fields.keys() and not findings
         if is_clear and not structure.holes:
             structure.deciding = tuple(numbers[id(node)] for node in deciding)
-        holes = self._find_holes(tree, numbers, split) if is_clear and is_flat else None
+        holes = self._find_holes(tree, numbers, split) if is_clear and not findings else None
         structure.holes[structure.decided_by(split.scalars)] = holes
 
     def _find_holes(self, tree: Node, numbers: Mapping[int, int], split: SplitText) -> _Holes | None:
@@ -223,6 +226,11 @@ class KnownShapes:
             return None
         _, values = _key(split.scalars, holes)
         varying = [one if value else None for one, value in zip(holes.varying, values, strict=True)]
+        pairs = enumerate(zip(varying, values, strict=True))
+        marks = [one.read(str(marker(number, one, value.value))) for number, (one, value) in pairs if one and value]
+        # A marker can be an amount that the admin sets in other units.
+        if any(mark is None or mark.is_admins for mark in marks):
+            return None
         try:
             marked = partial(self._marked, source, split, holes)
             if any(map(self._is_about_own_env, marked().diagnostics)):

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import TypeAlias
 
-from speccompile.compiler.container_resources import DISK, SCRATCH_DISK
+from speccompile.compiler.container_resources import DISK, SCRATCH_DISK, gpu_names
 from speccompile.compiler.kubernetes_rules import reads_annotation
 from speccompile.compiler.likely_mistakes import is_unlikely_amount
 from speccompile.compiler.merge import AdminLayers, admin_layers
@@ -89,8 +89,8 @@ class AdminReading(NamedTuple):
     """
     amounts: Mapping[str, frozenset[Quantity]]
     """The same for resources, by key in a run: their amounts are compared, not their spellings."""
-    fixed: Mapping[str, Quantity]
-    """Resources for which admins set one amount, and no default."""
+    only_amounts: Mapping[str, Quantity]
+    """Resources for which admins set one amount and no default: a run with the same amount is not overridden."""
     reserved: frozenset[object]
     """Mount paths of other volumes."""
     readers: dict[tuple[int, KeyPath], Read]
@@ -155,11 +155,7 @@ def reading_of(
         read=frozenset(read),
         values=values,
         amounts=amounts,
-        fixed={
-            key: next(iter(below))
-            for key, below in amounts.items()
-            if len(below) == 1 and key not in _amounts_of((admin.defaults,))
-        },
+        only_amounts=_only_amounts(admin, amounts, gpu_names(platform, profile)[0]),
         reserved=frozenset(map(_without_slash, (disk, *target.reserved_volumes, *values.get(("volumes",), ())))),
         readers={},
     )
@@ -184,6 +180,22 @@ def _amounts_of(layers: Iterable[Node]) -> Mapping[str, frozenset[Quantity]]:
             # `gpu` stands for one of the other resources.
             amounts.setdefault(keys.get(str(path[-1]), "gpu"), set()).add(parse_quantity(str(node.value)))
     return {key: frozenset(below) for key, below in amounts.items()}
+
+
+def _only_amounts(
+    admin: AdminLayers, amounts: Mapping[str, frozenset[Quantity]], device: str
+) -> Mapping[str, Quantity]:
+    defaults = _amounts_of((admin.defaults,))
+    # If admins set the amount of another device, a run gets none of its own, whatever the amounts.
+    known = {*_COMPARED.values(), SCRATCH_DISK, device}
+    has_others = any(
+        path[0] == "resources" and path[-1] not in known for path, _ in _scalars((admin.fixed, admin.enforced))
+    )
+    return {
+        key: next(iter(below))
+        for key, below in amounts.items()
+        if len(below) == 1 and key not in defaults and not (key == "gpu" and has_others)
+    }
 
 
 def _scalars(layers: Iterable[Node]) -> Iterator[tuple[KeyPath, Node]]:
@@ -252,7 +264,10 @@ def _new_reader(field: KeyPath, schema: Schema, reading: AdminReading, library: 
     @lru_cache(maxsize=256)
     def read(scalar: str) -> VaryingValue | None:
         value = scalar_value(scalar)
-        if value is None or value.__class__ not in checks or value in values or len(scalar) > _LONGEST:
+        if value is None or value.__class__ not in checks or len(scalar) > _LONGEST:
+            return None
+        # Admins' values are normalized: sizes are text.
+        if value in values or str(value) in values:
             return None
         # Half of the time that `all` takes; every value of a run is read.
         for check in checks[value.__class__]:
@@ -260,8 +275,7 @@ def _new_reader(field: KeyPath, schema: Schema, reading: AdminReading, library: 
                 return None
         if not is_free(value, field, reading):
             return None
-        is_admins = field[0] == "resources" and _is_fixed(value, field, reading)
-        return _varying_value(scalar, value, kind, is_admins=is_admins)
+        return _varying_value(scalar, value, kind, is_admins=kind == AMOUNT and _is_admins(value, field, reading))
 
     return read
 
@@ -274,9 +288,9 @@ def _varying_value(scalar: str, value: Value, kind: str, *, is_admins: bool) -> 
         # With less indentation, its lines could be keys.
         lines, indentation = block.count("\n"), len(block) - len(block.lstrip(" "))
         form = f"{lines} {indentation}"
-    elif kind == NAME and "-" in text:
+    if kind == NAME and "-" in text:
         # Names with a dash are joined to others in another way.
-        form = "-"
+        form += "-"
     has_comma = "," in scalar and scalar[0] not in "\"'|"
     return VaryingValue(value, text, string_text(text, ""), f"\0{form}", has_comma, is_admins)
 
@@ -308,14 +322,14 @@ def _is_free_path(value: Value, field: KeyPath, reading: AdminReading) -> bool:
 def _is_free_amount(value: Value, field: KeyPath, reading: AdminReading) -> bool:
     quantity, key = parse_quantity(str(value)), str(field[-1])
     is_compared = field[0] == "resources" and quantity in reading.amounts.get(key, ())
-    if quantity.nano <= 0 or (is_compared and not _is_fixed(value, field, reading)):
+    if quantity.nano <= 0 or (is_compared and not _is_admins(value, field, reading)):
         return False
     resource = _COMPARED.get(key, key)
     return resource == "gpu" or not is_unlikely_amount(resource, str(value))
 
 
-def _is_fixed(value: Value, field: KeyPath, reading: AdminReading) -> bool:
-    return reading.fixed.get(str(field[-1])) == parse_quantity(str(value))
+def _is_admins(value: Value, field: KeyPath, reading: AdminReading) -> bool:
+    return field[0] == "resources" and reading.only_amounts.get(str(field[-1])) == parse_quantity(str(value))
 
 
 _CHECKS: Mapping[str, Callable[[Value, KeyPath, AdminReading], bool]] = {

@@ -18,6 +18,9 @@ volumes:
   volume_type: config_map
   mount_path: /files
 """
+VOLUME: Data = {"name": "data", "volume_type": "persistent_volume_claim", "mount_path": "/data"}
+CLAIM = "volumes: [{{name: data, volume_type: persistent_volume_claim, mount_path: /data, spec: {{size: {value}}}}}]\n"
+GPU_KEYS: Data = {"gpu_keys": {"a100": "nvidia.com/gpu", "mig": "nvidia.com/mig-1g.5gb"}}
 RUNS: dict[str, tuple[str, list[str], Data, Data | None]] = {
     "lines of a block that are keys": (
         JOB + FILES,
@@ -133,6 +136,55 @@ RUNS: dict[str, tuple[str, list[str], Data, Data | None]] = {
         {"annotations": {"note": "x"}},
         None,
     ),
+    "the amount of another device, which the profile sets": (
+        JOB + "resources: {{gpu: {value}}}\n",
+        ["2", "3", "4", "1"],
+        {"resources": {"gpu": {"mig": 1}}},
+        GPU_KEYS,
+    ),
+    "the amount of another device, which the platform enforces": (
+        JOB + "resources: {{gpu: {value}}}\n",
+        ["3", "4", "5", "2"],
+        {},
+        {**GPU_KEYS, "enforce": {"resources": {"limits": {"nvidia.com/mig-1g.5gb": 2}}}},
+    ),
+    "a marker that is the profile's amount in another spelling": (
+        JOB + "resources: {{mem: {value}}}\n",
+        ["731004.0Mi", "731004.0Mi", "8Gi", "9Gi"],
+        {"resources": {"mem": "731004.0Mi"}},
+        None,
+    ),
+    "a marker that is the profile's amount in other units": (
+        JOB + "resources: {{mem: {value}}}\n",
+        ["731004.0Mi", "731004.0Mi", "8Gi", "9Gi"],
+        {"resources": {"mem": 766513250304}},
+        None,
+    ),
+    "a name in a block, with a dash": (
+        JOB.replace("{name}", "|-\n  {value}")
+        + "volumes: [{{name: d, volume_type: persistent_volume_claim, mount_path: /d}}]\n",
+        ["ab", "cd", "ef", "a-b"],
+        {},
+        None,
+    ),
+    "a project in a block, with a dash": (
+        "project: |-\n  {value}\n" + JOB,
+        ["ab", "cd", "ef", "a-b"],
+        {},
+        {"names": {"job": "{project}-{name}"}},
+    ),
+    "the profile's size, as a number": (
+        JOB + CLAIM,
+        ["20000000", "30000000", "40000000", "10485760"],
+        {"volumes": [{**VOLUME, "spec": {"size": 10485760}}]},
+        None,
+    ),
+    "the profile's size, in another notation": (
+        JOB + CLAIM,
+        ["20000000", "30000000", "40000000", "0xA00000"],
+        {"volumes": [{**VOLUME, "spec": {"size": "10485760"}}]},
+        None,
+    ),
     "a disk below the profile's request": (
         JOB + "resources: {{disk: {value}}}\n",
         ["2Ti", "3Ti", "4Ti", "5Gi"],
@@ -154,3 +206,12 @@ def test_a_name_in_lines_of_text(pattern: str) -> None:
     """A name that must be quoted as a value of its own is not quoted in a block."""
     setting = read_setting([{"id": "big"}], {"own_envs": {"NAME": pattern}})
     assert_same([JOB.format(name=name) for name in ("a", "b", "c", '"true"')], setting)
+
+
+def test_runs_of_other_forms_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = (
+        "apiVersion: speccompile.dev/v1alpha1\nkind: Run\nmetadata: {{name: a{}}}\n"
+        "spec: {{action: job, profile: big, image: x:1}}\n"
+    )
+    monkeypatch.setattr("speccompile.compiler.shapes.known_shapes.validate", lambda *_: pytest.fail("it was validated"))
+    assert_same([text.format(number) for number in range(4)], read_setting([{"id": "big"}], None))
