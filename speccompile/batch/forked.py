@@ -18,7 +18,8 @@ from collections import deque
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from fcntl import F_GETPIPE_SZ, F_SETPIPE_SZ, fcntl
-from itertools import count, islice
+from itertools import islice
+from math import ceil
 from typing import Any, BinaryIO, Final, NoReturn, TypeAlias
 
 from speccompile.batch.compile_unit import CRASHED, DONE, Compiler
@@ -38,7 +39,7 @@ _IN_FLIGHT = 2
 _RESERVE = 8192
 """Bytes of a pipe that are not used: it counts in pages."""
 _AHEAD = 100
-"""Files for each process that are read before the results of the first one are used."""
+"""Runs for each process that are read before the results of the first one are used."""
 _COMMON = 100
 """Runs of one form from which on all processes compile some."""
 _RARE = 5
@@ -63,12 +64,13 @@ class _Worker(NamedTuple):
 class _Task:
     """A unit that is to be compiled, or whose outcome is known."""
 
-    __slots__ = ("number", "outcome", "unit")
+    __slots__ = ("number", "outcome", "unit", "weight")
 
     def __init__(self, number: int, unit: WorkUnit) -> None:
         self.number = number
         """The position in the order of results."""
         self.unit = unit
+        self.weight = unit.weight
         self.outcome = unit.outcome
 
     @property
@@ -95,7 +97,7 @@ class _Schedule:
         self._common: Final[deque[_Task]] = deque()
         self._rare: Final[dict[int, deque[_Task]]] = {process: deque() for process in processes}
         """By process."""
-        self._processes: Final[dict[_Form, int]] = {}
+        self._owners: Final[dict[_Form, int]] = {}
         self._counts: Final[dict[_Form, int]] = {}
         self._total = 0
 
@@ -108,7 +110,7 @@ class _Schedule:
                 self._common.append(task)
             else:
                 shortest = min(self._rare, key=lambda process: len(self._rare[process]))
-                self._rare[self._processes.setdefault(task.form, shortest)].append(task)
+                self._rare[self._owners.setdefault(task.form, shortest)].append(task)
 
     def take_first(self, process: int) -> _Task | None:
         """The first task that waits for the process or for any; without one, the first that waits for another."""
@@ -122,19 +124,23 @@ class _Schedule:
         Common ones are the last, because this process needs the results of the first ones next.
         """
         is_idle = not worker.sent
-        mine = self._rare[worker.pid]
         # An idle process reads its texts at once, even if they do not fit into the pipe.
         room = sys.maxsize if is_idle else worker.room
+        processes = len(self._rare)
+        mine = self._rare[worker.pid]
+        waiting = len(self._common) + sum(map(len, self._rare.values()))
+        # The last tasks are shared by all.
+        most = min(_BATCH, max(waiting // (2 * processes), 1))
         tasks: list[_Task] = []
         weight = 0
         for queue in (mine, self._common, *(self._rare.values() if is_idle else ())):
-            left = len(queue) if queue is mine else len(queue) // len(self._rare)
-            while left and weight < _BATCH:
+            left = len(queue) if queue is mine else ceil(len(queue) / processes) if is_idle else len(queue) // processes
+            while left and weight < most:
                 room -= queue[0 if queue is mine else -1].most_bytes
                 if room < 0:
                     return tasks
                 tasks.append(queue.popleft() if queue is mine else queue.pop())
-                weight += tasks[-1].unit.weight
+                weight += tasks[-1].weight
                 left -= 1
         return tasks
 
@@ -160,13 +166,21 @@ def compile_forked(
             poll.register(number, select.POLLIN)
         here = os.getpid()
         schedule = _Schedule([here, *(worker.pid for worker in workers.values())])
+        tasks = (_Task(number, unit) for number, unit in enumerate(stream))
         ahead: deque[_Task] = deque()
-        numbers = count()
+        weight = 0
         is_waiting = False
         while True:
-            read = [_Task(next(numbers), unit) for unit in islice(stream, _AHEAD * jobs - len(ahead))]
-            ahead.extend(read)
-            schedule.add([task for task in read if task.outcome is None])
+            new: list[_Task] = []
+            # A file can contain many runs.
+            while weight < _AHEAD * jobs or len(ahead) < _IN_FLIGHT * jobs:
+                if (task := next(tasks, None)) is None:
+                    break
+                ahead.append(task)
+                weight += task.weight
+                if task.outcome is None:
+                    new.append(task)
+            schedule.add(new)
             if not ahead:
                 return
             # Waiting is the last resort: a process that sleeps takes long to wake up.
@@ -180,6 +194,7 @@ def compile_forked(
                 task.outcome = compiler.compile(task.unit)
             elif not is_waiting:
                 first = ahead.popleft()
+                weight -= first.weight
                 yield first.unit, first.outcome
 
 

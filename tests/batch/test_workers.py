@@ -536,14 +536,39 @@ def test_runs_of_a_rare_form_are_compiled_by_one_process() -> None:
     schedule.add([forked._Task(number, WorkUnit.of(Text("a", text))) for number, text in enumerate(texts)])
     worker: Any = SimpleNamespace(pid=1, room=10_000, sent=deque())
     mine = schedule.take_batch(worker)
+    # What waits for others is left to them, while the process is not idle.
     worker.sent.append(mine)
+    while batch := schedule.take_batch(worker):
+        mine += batch
     assert len(mine) == 20
-    # What waits for others is left to them, until the process is idle.
-    assert schedule.take_batch(worker) == []
     worker.sent.clear()
     others = schedule.take_batch(worker)
-    assert len(others) == 10
+    assert others
     assert {task.form for task in mine}.isdisjoint(task.form for task in others)
+
+
+@pytest.mark.parametrize(("jobs", "runs"), [(2, 8), (3, 36), (8, 7), (8, 40), (64, 56)])
+def test_few_runs_are_shared_by_all_processes(jobs: int, runs: int) -> None:
+    schedule = forked._Schedule(range(jobs))
+    schedule.add([forked._Task(number, WorkUnit.of(Text("a", "a: b"))) for number in range(runs)])
+    workers: list[Any] = [SimpleNamespace(pid=pid, room=10_000, sent=deque()) for pid in range(1, jobs)]
+    batches = [schedule.take_batch(worker) for worker in workers]
+    assert sum(1 for batch in batches if batch) == min(runs, jobs - 1)
+    assert max(map(len, batches)) <= max(1, runs // jobs)
+
+
+def test_only_a_few_files_with_many_runs_are_read_ahead() -> None:
+    read: list[int] = []
+
+    def units() -> Iterator[WorkUnit]:
+        for number in range(100):
+            read.append(number)
+            yield WorkUnit.of(Text(f"{number}.yaml", "name: a\n---\n" * 1000))
+
+    compiler: Any = SimpleNamespace(compile=lambda _: ((), ()))
+    with closing(forked.compile_forked(units(), compiler, 2)) as compiled:
+        for number, _ in enumerate(compiled):
+            assert len(read) - number < 10
 
 
 def test_outcomes_that_arrive_together_are_all_noticed() -> None:

@@ -76,6 +76,7 @@ LAYER: Data = {
     "volumes": [{"name": "shared", "volume_type": "empty_dir", "mount_path": "/cache/"}],
     "service_ports": [{"port": 9090, "target_port": 9091}],
 }
+GPU_KEYS: Data = {"a100": "nvidia.com/gpu", "mig": "nvidia.com/mig-1g.5gb"}
 AMOUNTS: list[Data] = [
     {"gpu": 1, "mem": "1025Mi"},
     {"gpu": "3", "mem": "1.0Gi"},
@@ -163,6 +164,7 @@ READERS: list[tuple[Data, Data]] = [
     *(({"resources": amounts}, {}) for amounts in AMOUNTS),
     *(({"resources": amounts, "defaults": {"resources": {"gpu": 3}}}, {}) for amounts in AMOUNTS),
     *(({"resources": amounts}, {"enforce": {"resources": {"gpu": 3}}}) for amounts in AMOUNTS),
+    *(({"resources": {"gpu": amount}}, {"gpu_keys": GPU_KEYS}) for amount in (1, {"mig": 1}, {"a100": 1, "mig": 3})),
 ]
 """Profiles and platforms that each read some values of the runs."""
 
