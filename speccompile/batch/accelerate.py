@@ -179,7 +179,7 @@ def _jobs(requested: int | None, window: Sequence[WorkUnit], left: int) -> int:
     if not weight or requested == 1:
         return 1
     if requested:
-        return requested if weight > 1 or left else 1
+        return min(requested, weight + left)
     total = weight * (len(window) + left) // len(window)
     is_many = total >= _WORTH_FORKING and 2 * weight >= len(window)
     return cores() if is_many and (total >= _WORTH_STARTING or _forked_compiler()) else 1

@@ -547,6 +547,14 @@ def test_runs_of_a_rare_form_are_compiled_by_one_process() -> None:
     assert {task.form for task in mine}.isdisjoint(task.form for task in others)
 
 
+@pytest.mark.parametrize(
+    ("requested", "runs", "left", "expected"), [(64, 3, 0, 3), (2, 1, 0, 1), (2, 1, 9, 2), (8, 0, 9, 1)]
+)
+def test_there_are_no_more_processes_than_runs(requested: int, runs: int, left: int, expected: int) -> None:
+    window = [WorkUnit.of(Text("a", "a: b")) for _ in range(runs)]
+    assert accelerate._jobs(requested, window, left) == expected
+
+
 @pytest.mark.parametrize(("jobs", "runs"), [(2, 8), (3, 36), (8, 7), (8, 40), (64, 56)])
 def test_few_runs_are_shared_by_all_processes(jobs: int, runs: int) -> None:
     schedule = forked._Schedule(range(jobs))
