@@ -183,9 +183,9 @@ class ShapePage:
         marked: Callable[[], Compiled],
         split: SplitText,
         varying: Sequence[Varying | None],
-        fixed: frozenset[object],
+        constants: frozenset[object],
     ) -> None:
-        """`marked` compiles the run with markers for the varying values of its text; `fixed` are its other values.
+        """`marked` compiles the run with markers for the varying values of its text; `constants` are its other values.
 
         Raises CompileError and NotUniformError.
         """
@@ -228,7 +228,7 @@ class ShapePage:
             if kind == AMOUNT and (reports := self._reports_of(number, compiled.diagnostics))
         }
         """The findings that report amounts as overridden, by the number of the scalar."""
-        self._fixed: Final = frozenset(value.rstrip("/") if isinstance(value, str) else value for value in fixed)
+        self._constants: Final = frozenset(one.rstrip("/") if isinstance(one, str) else one for one in constants)
 
     def _manifests(self, text: str) -> tuple[str, list[int]]:
         """The text of the manifests as a `%` format, and the numbers of what belongs into it.
@@ -289,7 +289,7 @@ class ShapePage:
         )
 
     def _reports_of(self, number: int, findings: Sequence[Diagnostic]) -> frozenset[int]:
-        """The findings that report a scalar as overridden."""
+        """The findings that report a scalar as overridden; for amounts, at its own position."""
         place = (self._source, *self._positions[number])
         reports = (one.code == _OVERRIDDEN and one.span and one.span[:3] == place for one in findings)
         return frozenset(index for index, is_report in enumerate(reports) if is_report)
@@ -363,7 +363,7 @@ class ShapePage:
         for numbers in self._distinct:
             if numbers:
                 distinct = {value.value for number in numbers if (value := values[number])}
-                if len(distinct) < len(numbers) or not distinct.isdisjoint(self._fixed):
+                if len(distinct) < len(numbers) or not distinct.isdisjoint(self._constants):
                     return None
         # Inside JSON, other characters would be escaped.
         if not all(_UNESCAPED.fullmatch(_text_of(number, values)) for number in self._escaped):
