@@ -19,7 +19,7 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from fcntl import F_GETPIPE_SZ, F_SETPIPE_SZ, fcntl
 from itertools import islice
-from math import ceil
+from math import ceil, floor
 from typing import Any, BinaryIO, Final, NoReturn, TypeAlias
 
 from speccompile.batch.compile_unit import CRASHED, DONE, Compiler
@@ -102,15 +102,16 @@ class _Schedule:
         self._total = 0
 
     def add(self, tasks: Sequence[_Task]) -> None:
-        for task in tasks:
-            self._counts[task.form] = self._counts.get(task.form, 0) + 1
+        forms = [task.form for task in tasks]
+        for form in forms:
+            self._counts[form] = self._counts.get(form, 0) + 1
         self._total += len(tasks)
-        for task in tasks:
-            if self._counts[task.form] >= min(_COMMON, self._total // _RARE):
+        for task, form in zip(tasks, forms, strict=True):
+            if self._counts[form] >= min(_COMMON, self._total // _RARE):
                 self._common.append(task)
             else:
                 shortest = min(self._rare, key=lambda process: len(self._rare[process]))
-                self._rare[self._owners.setdefault(task.form, shortest)].append(task)
+                self._rare[self._owners.setdefault(form, shortest)].append(task)
 
     def take_first(self, process: int) -> _Task | None:
         """The first task that waits for the process or for any; without one, the first that waits for another."""
@@ -129,12 +130,13 @@ class _Schedule:
         processes = len(self._rare)
         mine = self._rare[worker.pid]
         waiting = len(self._common) + sum(map(len, self._rare.values()))
+        round_share = ceil if is_idle else floor
         # The last tasks are shared by all.
         most = min(_BATCH, max(waiting // (2 * processes), 1))
         tasks: list[_Task] = []
         weight = 0
         for queue in (mine, self._common, *(self._rare.values() if is_idle else ())):
-            left = len(queue) if queue is mine else ceil(len(queue) / processes) if is_idle else len(queue) // processes
+            left = len(queue) if queue is mine else round_share(len(queue) / processes)
             while left and weight < most:
                 room -= queue[0 if queue is mine else -1].most_bytes
                 if room < 0:

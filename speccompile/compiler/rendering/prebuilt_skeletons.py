@@ -41,13 +41,15 @@ def dump_skeletons(skeletons: Iterable[tuple[str, Skeleton]], library: Library) 
     return json.dumps({_TEMPLATES: texts, _USES: uses, _SKELETONS: skeleton_texts}, indent=1) + "\n"
 
 
-def _used_by(template: str, texts: Mapping[str, str]) -> Iterable[str]:
-    """The template and those that its text names, and theirs."""
-    names = {template: None}
-    for name in (found := [template]):
-        new = [one for one in re.findall(_TEMPLATE_NAME, texts.get(name, "")) if one not in names]
-        names.update(dict.fromkeys(new))
-        found += new
+def _used_by(template: str, texts: Mapping[str, str]) -> Sequence[str]:
+    """The template and those that its text names, and theirs.
+
+    A custom template can compute a name. That is safe, because the cache stores skeletons by all custom templates.
+    """
+    names = [template]
+    for name in names:
+        named = dict.fromkeys(re.findall(_TEMPLATE_NAME, texts.get(name, "")))
+        names += [one for one in named if one not in names]
     return names
 
 

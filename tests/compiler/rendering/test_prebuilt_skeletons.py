@@ -7,6 +7,7 @@ import os
 import runpy
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -141,6 +142,30 @@ def test_a_skeleton_depends_on_the_templates_that_its_template_names(
             name: "{{" if name.endswith(".j2") and name not in used else text for name, text in known.templates.items()
         }
         assert skeleton(template, context, known.but(templates)).tree == skeleton(template, context, known).tree
+
+
+class Recorded(dict[str, str]):
+    """Templates that record which of them are read."""
+
+    def __init__(self, templates: Mapping[str, str]) -> None:
+        super().__init__(templates)
+        self.read: list[str] = []
+
+    def get(self, name: str, default: Any = None) -> Any:
+        self.read.append(name)
+        return super().get(name, default)
+
+
+def test_only_templates_that_a_skeleton_is_built_from_are_read() -> None:
+    templates = Recorded(bundled_library().templates)
+    library = Library(bundled_library().schemas, templates)
+    prebuilt = read_skeletons(PREPARED.read_text(encoding="utf-8"))
+    assert prebuilt.of("kubernetes/service.yaml.j2", library)
+    assert sorted(templates.read) == [
+        "kubernetes/_service.j2",
+        "kubernetes/_service_port.j2",
+        "kubernetes/service.yaml.j2",
+    ]
 
 
 def test_further_templates_do_no_harm() -> None:
